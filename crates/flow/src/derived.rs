@@ -1,9 +1,9 @@
 //! Fields that queries compute from others.
 
-/// What a derived field is computed from, and how.
+/// The value of a derived field, and what it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Derived {
-    /// From the first packet's time to the last one's, nanoseconds.
+    /// The time from the first packet to the last one, nanoseconds.
     Duration,
     /// Packets per second of the duration; null where that is 0.
     PacketRate,
@@ -27,14 +27,14 @@ pub enum Derived {
     Asn(usize),
     /// The country of the source (0) or the destination (1), by geographic databases.
     Country(usize),
-    /// What a whole flow has of a field in which its packets may differ ([`Field::of_flow`]).
+    /// A field in which packets of a flow may differ, of the whole flow ([`Field::of_flow`]).
     ///
     /// [`Field::of_flow`]: crate::Field::of_flow
     OfFlow,
 }
 
 impl Derived {
-    /// Whether only a run with geographic databases has it.
+    /// Returns true if only a run with geographic databases has the field.
     pub const fn needs_geo(self) -> bool {
         matches!(self, Self::Asn(_) | Self::Country(_))
     }
@@ -45,13 +45,13 @@ impl Derived {
 pub struct DerivedField {
     /// The name in queries.
     pub name: &'static str,
-    /// What it is.
+    /// The value that the field has.
     pub derived: Derived,
     /// The name of its type, as `edison fields` prints it.
     pub type_name: &'static str,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// Whether a row may have none.
+    /// True if a row may lack the value.
     pub nullable: bool,
     /// The fields that it is computed from.
     pub from: &'static [&'static str],
@@ -66,7 +66,7 @@ impl DerivedField {
     }
 }
 
-/// All derived fields.
+/// Table of all derived fields.
 pub const DERIVED: &[DerivedField] = &[
     DerivedField {
         name: "duration",

@@ -7,18 +7,18 @@
 pub struct Estimate {
     /// The most likely value.
     pub value: f64,
-    /// Where theory gives a bound. The structure's docs name its source.
+    /// The bounds of the value where theory gives them. The structure's docs name their source.
     pub bounds: Option<Bounds>,
 }
 
-/// Within which limits the truth lies, for one query about a stream that does not depend on the seed.
+/// The limits within which the truth lies, for one query about a stream that does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Not less than this.
+    /// The lower bound: the truth is not less.
     pub lower: f64,
-    /// Not more than this; infinite where nothing is known.
+    /// The upper bound: the truth is not more. Infinite where nothing is known.
     pub upper: f64,
-    /// With at least this probability, over the choice of the seed; 1 is certain.
+    /// The least probability that both bounds hold, over the choice of the seed; 1 is certain.
     pub confidence: f64,
 }
 

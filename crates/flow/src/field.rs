@@ -6,12 +6,12 @@
 use crate::{EndReason, FlowRecord, Loss, RowValue};
 use std::net::IpAddr;
 
-/// How a field is read from a record, which also decides its type in every format.
+/// A way in which a field is read from a record, which also decides its type in every format.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     /// An unsigned integer of 8, 16, 32 or 64 bits.
     Unsigned(u8, fn(&FlowRecord) -> u64),
-    /// The same if a record may have none.
+    /// An unsigned integer that a record may lack.
     Optional(u8, fn(&FlowRecord) -> Option<u64>),
     /// Nanoseconds since the epoch.
     Time(fn(&FlowRecord) -> u64),
@@ -19,7 +19,7 @@ pub enum Value {
     Address(fn(&FlowRecord) -> Option<IpAddr>),
     /// A MAC address; all zero means none.
     Mac(fn(&FlowRecord) -> [u8; 6]),
-    /// Why the record ended, by name.
+    /// The reason why the record ended, by name.
     EndReason(fn(&FlowRecord) -> EndReason),
     /// A statistic of the run, by its number ([`FlowRecord::statistic`]).
     Float(usize),
@@ -45,13 +45,13 @@ impl Value {
         }
     }
 
-    /// Whether a record may lack the value: null in JSON and Parquet, empty in CSV.
+    /// Returns true if a record may lack the value: null in JSON and Parquet, empty in CSV.
     pub const fn nullable(&self) -> bool {
         matches!(self, Self::Optional(..) | Self::Address(_) | Self::Mac(_) | Self::Float(_))
     }
 }
 
-/// What one flow's field holds once the values of several packets, or of several records, are merged.
+/// The value of one flow's field once the values of several packets, or of several records, are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aggregation {
     /// Part of the flow key: equal in all of them.
@@ -70,7 +70,7 @@ pub enum Aggregation {
     Or,
     /// The mean of the samples.
     Mean,
-    /// The same in every record of one observation point.
+    /// The value that every record of one observation point has.
     Constant,
 }
 
@@ -91,10 +91,10 @@ impl Aggregation {
     }
 }
 
-/// What a run must be configured for so that its records carry a field.
+/// The part that a run must be configured for so that its records carry a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// Nothing: every record has it.
+    /// The plain part, which every record has.
     Plain,
     /// The TCP losses of the flow.
     Loss,
@@ -105,44 +105,44 @@ pub enum Part {
 /// An IPFIX information element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InformationElement {
-    /// Its name: of the registry of RFC 7012, or Edison's own.
+    /// The element's name: of the registry of RFC 7012, or Edison's own.
     pub name: &'static str,
-    /// Its number, below 2¹⁵.
+    /// The element's number, below 2¹⁵.
     pub number: u16,
-    /// Whose number it is; 0 for the registry's.
+    /// The enterprise number of the owner; 0 for the registry.
     pub enterprise: u32,
 }
 
 impl InformationElement {
-    /// Of the registry of RFC 7012.
+    /// Returns an element of the registry of RFC 7012.
     pub const fn registered(name: &'static str, number: u16) -> Self {
         Self { name, number, enterprise: 0 }
     }
 
-    /// Edison's own, under the number that RFC 5612 reserves for documentation: Edison has none assigned.
+    /// Returns an element of Edison's own, under the number that RFC 5612 reserves for documentation: Edison has none assigned.
     pub const fn own(name: &'static str, number: u16) -> Self {
         Self { name, number, enterprise: Self::DOCUMENTATION }
     }
 
-    /// RFC 5612.
+    /// The enterprise number that RFC 5612 reserves for documentation.
     pub const DOCUMENTATION: u32 = 32473;
 }
 
-/// Where the paper's fields come from.
+/// The source of the paper's fields.
 const PAPER: &str = "Wu et al., Edison, IFIP 2019, section II.B";
 
-/// One field of a flow record.
+/// A field of a flow record.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The name that columns, queries and options carry.
     pub name: &'static str,
-    /// How it is read, and so its type.
+    /// The way in which the field is read, and so its type.
     pub value: Value,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// Its place in window rows.
+    /// The place of the field in window rows.
     pub row: RowValue,
-    /// How values are merged.
+    /// The way in which values are merged.
     pub aggregation: Aggregation,
     /// A description in one line.
     pub meaning: &'static str,
@@ -153,9 +153,9 @@ pub struct Field {
     pub elements: &'static [InformationElement],
     /// The standards that define what it is read from; empty where it is Edison's own.
     pub standard: &'static str,
-    /// What the run must be configured for.
+    /// The part that the run must be configured for.
     pub part: Part,
-    /// Where packets of one flow may differ in it: the name of what is known of a whole flow (`first_vlan`). Questions by the field
+    /// The name of what is known of a whole flow (`first_vlan`), where packets of one flow may differ in the field. Questions by the field
     /// itself are about packets.
     pub of_flow: Option<&'static str>,
 }
@@ -253,12 +253,12 @@ const fn own(name: &'static str, number: u16) -> InformationElement {
     InformationElement::own(name, number)
 }
 
-/// One figure of the record's loss.
+/// Returns a figure of the record's loss.
 fn of_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
     record.loss().map(get)
 }
 
-/// All fields of fixed names in the order of the columns: the plain ones, the paper's first, then those of `--loss`.
+/// Table of all fields of fixed names in the order of the columns: the plain ones, the paper's first, then those of `--loss`.
 pub const FIELDS: &[Field] = &[
     Field::new("src_addr", Value::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()

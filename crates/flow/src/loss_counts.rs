@@ -1,8 +1,8 @@
-//! What a TCP loss tracker counts of one direction in one window, as sums that windows and records add up.
+//! Counts of a TCP loss tracker for one direction in one window, as sums that windows and records add up.
 
 use crate::Loss;
 
-/// What was found out about one direction of a connection since the last query. 72 bytes.
+/// The losses that were found of one direction of a connection since the last query. 72 bytes.
 ///
 /// `docs/loss.md` defines each figure at a tap in the middle of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct LossCounts {
     /// Bytes that the peer acknowledged though they were never seen here: missed by the tap, not lost in the
     /// network.
     pub unseen_byte: u64,
-    /// Least round trip from here to the receiver and back, nanoseconds; 0 where `rtt_count` is 0.
+    /// Shortest round trip from here to the receiver and back, nanoseconds; 0 where `rtt_count` is 0.
     pub rtt_min_ns: u64,
     /// Sum of those round trips, nanoseconds.
     pub rtt_sum_ns: u64,
@@ -41,7 +41,7 @@ pub struct LossCounts {
 const _: () = assert!(size_of::<LossCounts>() == 72);
 
 impl LossCounts {
-    /// In the place of a row's losses: they were not tracked. No tracker counts as much.
+    /// The value in the place of a row's losses that were not tracked. No tracker counts as much.
     pub const UNTRACKED: Self = Self {
         ploss_byte: 0,
         retrans_byte: 0,

@@ -2,13 +2,13 @@
 
 use crate::{FlowKey, NULL, OpenFields};
 
-/// Why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
+/// The reason why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum EndReason {
-    /// No packet for the idle timeout.
+    /// The flow had no packet for the idle timeout.
     Idle,
-    /// Older than the active timeout; the flow continues in a new record.
+    /// The record was older than the active timeout; the flow continues in a new record.
     Active,
     /// The source ended, or the user did.
     End,
@@ -62,13 +62,13 @@ pub struct FlowRecord {
     pub smac: [u8; 6],
     /// Destination MAC address of the first packet.
     pub dmac: [u8; 6],
-    /// All TCP flags seen, or-ed.
+    /// TCP flags of all packets, or-ed.
     pub tcp_flags: u8,
     /// Time to live or hop limit of the last packet.
     pub ip_ttl: u8,
     /// Type of service or traffic class of the last packet.
     pub ip_tos: u8,
-    /// Why the record ended.
+    /// The reason why the record ended.
     pub end_reason: EndReason,
     /// The number of packets that each packet stands for that a router counted, by which packets and bytes were multiplied: to the nearest whole number, and
     /// at least 2 in a sample. 1 where the router counted all, 0 where the rate is not known.
@@ -94,7 +94,7 @@ pub struct More {
 /// The most statistics of one run.
 pub const MAX_STATISTICS: usize = 12;
 
-/// What was seen of TCP losses in one direction (`docs/loss.md`).
+/// TCP losses that were seen in one direction (`docs/loss.md`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
     /// Bytes lost before the observation point, repaired later or not.
@@ -105,7 +105,7 @@ pub struct Loss {
     pub reorder_count: u64,
     /// Segments with sequence numbers already seen.
     pub retrans_count: u64,
-    /// Their bytes already seen.
+    /// Bytes already seen of these segments.
     pub retrans_byte: u64,
     /// Bytes that the peer acknowledged but that were never seen here.
     pub unseen_byte: u64,
@@ -115,9 +115,9 @@ pub struct Loss {
     pub hole_count: u64,
     /// Times that sequence numbers were implausible and tracking was restarted.
     pub resync_count: u64,
-    /// Least round-trip time between here and the receiver, nanoseconds.
+    /// Shortest round-trip time between here and the receiver, nanoseconds.
     pub rtt_min: Option<u64>,
-    /// Mean of it.
+    /// Mean round-trip time between here and the receiver, nanoseconds.
     pub rtt_avg: Option<u64>,
 }
 
@@ -162,7 +162,7 @@ impl FlowRecord {
         self.more.as_ref()?.reverse.as_ref()
     }
 
-    /// This direction, or the other one.
+    /// Returns this direction, or the other one.
     #[inline]
     pub fn direction(&self, is_reverse: bool) -> Option<&FlowRecord> {
         if is_reverse { self.reverse() } else { Some(self) }

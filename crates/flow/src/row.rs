@@ -3,7 +3,7 @@
 use crate::null::NULL;
 use crate::{LossCounts, RowStatistics};
 
-/// What a flow key had in one window: the window's own counts, and last values as they were when it was sealed.
+/// A flow key's values in one window: the window's own counts, and last values as they were when it was sealed.
 ///
 /// Each key has one row for each window in which it had packets, also where a record ended and another one
 /// began within the window. With loss tracking there are rows without packets, where losses were found of a
@@ -46,7 +46,7 @@ impl<K> WindowRow<K> {
     /// The value of `vlan` for untagged frames: VLAN ids have 12 bits.
     pub const NO_VLAN: u16 = u16::MAX;
 
-    /// The same of another key.
+    /// Returns the row with another key.
     #[inline(always)]
     pub fn with_key<Q>(self, key: Q) -> WindowRow<Q> {
         let Self { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } = self;
@@ -140,12 +140,12 @@ impl<K> Rows<K> {
     }
 }
 
-/// Where a row has the value of a field.
+/// The place in a row that has the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowValue {
-    /// In its key.
+    /// The value is in the row's key.
     Key,
-    /// In no row: it is of a record, or of the observation point.
+    /// The value is in no row: it is of a record, or of the observation point.
     Absent,
     /// [`WindowRow::packets`].
     Packets,
@@ -195,14 +195,14 @@ pub enum RowValue {
     ResyncCount,
     /// [`LossCounts::rtt_min_ns`]; null where no round trip was measured.
     RttMin,
-    /// [`LossCounts::rtt_avg_ns`]; null likewise.
+    /// [`LossCounts::rtt_avg_ns`]; null where no round trip was measured.
     RttAvg,
     /// [`LossCounts::rtt_sum_ns`].
     RttSum,
     /// [`LossCounts::rtt_count`].
     RttCount,
-    /// When the row counts, nanoseconds since the epoch: its window's start, or of a flow record its `ltime`. Only rows that are read from
-    /// files have it.
+    /// The time from which the row counts, nanoseconds since the epoch: its window's start, or of a flow record its `ltime`. Only rows that
+    /// are read from files have it.
     Time,
     /// A statistic of a flow's packets, by its number among those of the site: bits of a floating point number. Flow records have
     /// them, and window rows of pinned flows.

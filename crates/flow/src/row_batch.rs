@@ -7,7 +7,7 @@ use crate::{RowValue, Rows};
 pub struct RowBatch<K> {
     /// The key of each row.
     pub keys: Vec<K>,
-    /// Few: they are found one after the other.
+    /// The columns by field. They are few: they are found one after the other.
     columns: Vec<(RowValue, Vec<u64>)>,
 }
 
@@ -91,7 +91,7 @@ impl<K: Copy> RowBatch<K> {
         self.columns.iter().find(|(known, _)| *known == column).map_or(&[], |(_, values)| values)
     }
 
-    /// The same, to be filled; the column is added if it is not known.
+    /// Returns the values of a column, to be filled; the column is added if it is not known.
     pub fn column_mut(&mut self, column: RowValue) -> &mut Vec<u64> {
         let known = self.columns.iter().position(|(known, _)| *known == column);
         let at = known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! From columns to rows as they leave a table.
+//! Conversion of columns to rows as they leave a table.
 
 use crate::{LossCounts, NULL, RowBatch, RowValue, WindowRow};
 
@@ -20,7 +20,7 @@ const PLAIN: [RowValue; 14] = [
     RowValue::DestinationMac,
 ];
 
-/// Those of losses. Files have the mean of round trips, not their sum.
+/// The columns of losses. Files have the mean of round trips, not their sum.
 const LOSSES: [RowValue; 10] = [
     RowValue::PlossByte,
     RowValue::PlossCount,
@@ -34,7 +34,7 @@ const LOSSES: [RowValue; 10] = [
     RowValue::RttMin,
 ];
 
-/// What is read of each row to make it of columns.
+/// Returns the columns from which rows are made.
 pub fn row_columns(tracks_loss: bool) -> Vec<RowValue> {
     let losses = LOSSES.iter().filter(|_| tracks_loss);
     PLAIN.iter().chain(losses).copied().chain([RowValue::Time]).collect()
@@ -50,7 +50,7 @@ pub struct BatchRows<'a, K> {
 }
 
 impl<'a, K: Copy> BatchRows<'a, K> {
-    /// Of a batch; `tracks_loss`: with losses.
+    /// Creates the rows of a batch; `tracks_loss`: with losses.
     pub fn of(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
         Self {
             keys: &batch.keys,
@@ -70,12 +70,12 @@ impl<'a, K: Copy> BatchRows<'a, K> {
         self.keys.is_empty()
     }
 
-    /// When a row counts; [`NULL`] where it does not tell.
+    /// Returns the time of a row; [`NULL`] where it does not tell.
     pub fn time(&self, at: usize) -> u64 {
         self.times.get(at).copied().unwrap_or(NULL)
     }
 
-    /// Whether any figure of a row's losses is there.
+    /// Returns true if any figure of a row's losses is there.
     pub fn has_losses(&self, at: usize) -> bool {
         let is_there = |column: &&[u64]| column.get(at).is_some_and(|number| *number != NULL);
         self.losses.as_ref().is_some_and(|losses| losses.iter().any(is_there))

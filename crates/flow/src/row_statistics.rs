@@ -10,9 +10,9 @@ pub const MAX_ROW_STATISTICS: usize = 32;
 pub struct RowStatistics {
     /// Numbers of rows, in increasing order.
     rows: Vec<u32>,
-    /// As many of each row, one row after the other: bits of floating point numbers, [`crate::NULL`] where there is no value.
+    /// Statistics of each row, one row after the other: bits of floating point numbers, [`crate::NULL`] where there is no value.
     values: Vec<u64>,
-    /// How many each row has.
+    /// The number of statistics of each row.
     width: usize,
 }
 

@@ -1,9 +1,9 @@
-//! From what a sample of the packets holds to all packets: estimates, and bounds that hold whatever the traffic is.
+//! Conclusions from a sample of the packets to all packets: estimates, and bounds that hold whatever the traffic is.
 
 use crate::{Estimate, Share};
 use std::fmt;
 
-/// How sure bounds are.
+/// The probability with which bounds hold.
 const CONFIDENCE: f64 = 0.95;
 
 /// Bytes of a tag that a driver may have removed from a frame, which count as its own.
@@ -12,7 +12,7 @@ const STRIPPED_TAG: u32 = 4;
 /// Halvings of the range that an end lies in.
 const HALVINGS: usize = 40;
 
-/// How the packets of an answer were sampled.
+/// The sampling of the packets of an answer.
 ///
 /// Each packet of a window is taken with the window's share, independently of all others. With `n` packets of a flow, what was sampled
 /// of them is binomially distributed. Where windows had different shares, their sum lies between those of the least and of the
@@ -23,17 +23,17 @@ pub struct Sampled {
     greatest: Share,
     /// Packets that were sampled.
     packets: u64,
-    /// The same, each divided by the share of its window.
+    /// Packets that were sampled, each divided by the share of its window.
     scaled: f64,
     /// Packets that were sampled and not counted: a ring had no room, or a worker failed.
     lost: u64,
-    /// No packet had more bytes on the wire.
+    /// The length that no packet exceeded, bytes on the wire.
     longest_byte: u32,
 }
 
 impl Sampled {
-    /// Of one window. `packets`: those that were sampled and counted; `lost`: those that were sampled and not counted; no frame, sampled or
-    /// not, was longer than `longest_byte`.
+    /// Creates the sampling of one window. `packets`: those that were sampled and counted; `lost`: those that were sampled and not counted;
+    /// no frame, sampled or not, was longer than `longest_byte`.
     pub fn new(share: Share, packets: u64, lost: u64, longest_byte: u32) -> Self {
         let scaled = packets as f64 / share.probability();
         Self { least: share, greatest: share, packets, scaled, lost, longest_byte }
@@ -73,7 +73,7 @@ impl Sampled {
         self.longest_byte
     }
 
-    /// How sure bounds are, as answers say it.
+    /// Returns the probability with which bounds hold, as answers say it.
     pub fn confidence_text() -> String {
         format!("each with a probability of {CONFIDENCE:.3}")
     }
@@ -92,36 +92,36 @@ impl Sampled {
         }
     }
 
-    /// How many packets there were, of which `seen` were sampled and counted. Bounds: those of Chernoff (1952) for the binomial
+    /// Estimates the number of packets, of which `seen` were sampled and counted. Bounds: those of Chernoff (1952) for the binomial
     /// distribution, with its relative entropy; either tail has half of the rest.
     pub fn packets(&self, seen: f64) -> Estimate {
         self.packets_between(seen, seen, seen)
     }
 
-    /// The same where no more than bounds are known of how many were sampled.
+    /// Estimates the number of packets where no more than bounds are known of how many were sampled.
     pub fn packets_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
         let fewest = binomial_end(lower, self.greatest.probability(), Side::Lower).ceil();
         let most = binomial_end(upper + self.lost as f64, self.least.probability(), Side::Upper).floor();
         self.scaled_between(value, fewest, most)
     }
 
-    /// How many layer-3 bytes there were, of which `seen` are of packets that were sampled and counted. Bounds: those of Chernoff for a sum
-    /// of independent terms, none of which exceeds the longest frame.
+    /// Estimates the number of layer-3 bytes, of which `seen` are of packets that were sampled and counted. Bounds: those of Chernoff for a
+    /// sum of independent terms, none of which exceeds the longest frame.
     pub fn bytes(&self, seen: f64) -> Estimate {
         self.bytes_between(seen, seen, seen)
     }
 
-    /// The same where no more than bounds are known of how many were sampled.
+    /// Estimates the number of layer-3 bytes where no more than bounds are known of how many were sampled.
     pub fn bytes_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
         self.weight_between([value, lower, upper], self.longest_byte)
     }
 
-    /// How many bytes there were on the wire.
+    /// Estimates the number of bytes on the wire.
     pub fn wire_bytes(&self, seen: f64) -> Estimate {
         self.wire_bytes_between(seen, seen, seen)
     }
 
-    /// The same where no more than bounds are known of how many were sampled.
+    /// Estimates the number of bytes on the wire where no more than bounds are known of how many were sampled.
     pub fn wire_bytes_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
         self.weight_between([value, lower, upper], self.longest_byte.saturating_add(STRIPPED_TAG))
     }
@@ -185,13 +185,13 @@ fn binomial_end(seen: f64, p: f64, side: Side) -> f64 {
     end(middle, seen, side, exponent)
 }
 
-/// The same of the mean of a sum of independent terms between 0 and 1.
+/// The least or the greatest mean of a sum of independent terms between 0 and 1, of which the sum `seen` is no exception.
 fn poisson_end(seen: f64, side: Side) -> f64 {
     let exponent = |mean: f64| mean - seen + if seen > 0.0 { seen * (seen / mean).ln() } else { 0.0 };
     end(seen, 0.0, side, exponent)
 }
 
-/// Where a convex exponent, 0 at `middle`, reaches what a tail has. Nothing is below `least`.
+/// Returns the place where a convex exponent, 0 at `middle`, reaches what a tail has. Nothing is below `least`.
 fn end(middle: f64, least: f64, side: Side, exponent: impl Fn(f64) -> f64) -> f64 {
     let most = most();
     let (mut inside, mut outside) = (middle, least);

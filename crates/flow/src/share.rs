@@ -14,7 +14,7 @@ impl Share {
     /// Every packet.
     pub const ALL: Self = Self(WHOLE_PPM);
 
-    /// This many parts per million; `None` for 0, or more than all.
+    /// Returns the share of this many parts per million; `None` for 0, or more than all.
     pub const fn of_ppm(ppm: u32) -> Option<Self> {
         if ppm == 0 || ppm > WHOLE_PPM { None } else { Some(Self(ppm)) }
     }
@@ -36,7 +36,7 @@ impl Share {
     }
 }
 
-/// As a percentage: `15%`.
+/// Writes the share as a percentage: `15%`.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", f64::from(self.0) / 1e4)

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What the samples of a statistic are.
+/// The quantity of which a statistic has samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// Packets of other flows between two of this one (`--gap`).
@@ -15,7 +15,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// How its columns begin.
+    /// Returns the name with which the metric's columns begin.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gap => "gap",
@@ -34,23 +34,23 @@ impl Metric {
     }
 }
 
-/// What is computed from the samples.
+/// The value that is computed from the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StatisticKind {
     /// Arithmetic mean.
     Mean,
     /// Standard deviation.
     StdDev,
-    /// This percentile, between 0 and 100, estimated by P-square.
+    /// Percentile of this rank, between 0 and 100, estimated by P-square.
     Percentile(f64),
 }
 
 /// A statistic of a metric: one column. Its text form is the column's name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistic {
-    /// What the samples are.
+    /// The metric of which the samples are.
     pub metric: Metric,
-    /// What is computed from them.
+    /// The value that is computed from the samples.
     pub kind: StatisticKind,
 }
 

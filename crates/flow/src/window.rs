@@ -16,7 +16,7 @@ impl WindowId {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number of the window.
     pub const fn number(self) -> u64 {
         self.0
     }
