@@ -3,7 +3,7 @@
 use crate::transport::Transport;
 use crate::{Key, Seed, TcpSegment};
 
-/// What a flow record keeps of one packet, in addition to its key. 48 bytes.
+/// The fields that a flow record keeps of one packet, in addition to its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct PacketFields {
@@ -30,7 +30,7 @@ pub struct PacketFields {
     pub vlan: u16,
     /// TCP flags, CWR to FIN; 0 for other protocols.
     pub tcp_flags: u8,
-    /// Where keys are paired, which of its pair's two directions its key has ([`Key::direction`]); else 0.
+    /// The direction of its pair that the packet's key has ([`Key::direction`]), where keys are paired; else 0.
     pub direction: u8,
     /// MAC addresses as in an Ethernet header, destination first; zero where the link has none.
     pub macs: [u8; 12],
@@ -54,11 +54,11 @@ impl PacketFields {
 /// A parsed packet on its way to a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyedPacket<K> {
-    /// Its flow key.
+    /// The packet's flow key.
     pub key: K,
     /// The key's hash by the run's seed.
     pub hash: u64,
-    /// What a flow record keeps of it.
+    /// The fields that a flow record keeps of the packet.
     pub fields: PacketFields,
 }
 
@@ -110,7 +110,7 @@ impl Numbers {
 /// time does not follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
-    /// Its place in the burst.
+    /// The packet's place in the burst.
     pub at: usize,
     /// Stream time when it arrived, nanoseconds since the epoch.
     pub arrived_ns: u64,
@@ -119,9 +119,9 @@ pub struct OutOfOrder {
 /// A packet of a burst whose flow is pinned ([`crate::Pins`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinnedPacket {
-    /// Its place in the burst.
+    /// The packet's place in the burst.
     pub at: usize,
-    /// Its TCP segment, if it has one.
+    /// The packet's TCP segment, if it has one.
     pub segment: TcpSegment,
 }
 
@@ -134,7 +134,7 @@ pub struct KeyBurst<K> {
     /// The first `len` are the burst; those after it are left from earlier ones.
     slots: Vec<KeyedPacket<K>>,
     len: usize,
-    /// If requested, the first `len` are the packets' segments; else empty.
+    /// TCP segments of the packets, if requested: the first `len` are theirs; else empty.
     segments: Vec<TcpSegment>,
     numbers: Numbers,
     out_of_order: Vec<OutOfOrder>,
@@ -257,7 +257,7 @@ impl<K: Key> KeyBurst<K> {
         &self.slots[..self.len]
     }
 
-    /// Their TCP segments in the same order; empty unless requested.
+    /// Returns the packets' TCP segments in the order of the packets; empty unless requested.
     #[inline]
     pub fn segments(&self) -> &[TcpSegment] {
         self.segments.get(..self.len).unwrap_or_default()

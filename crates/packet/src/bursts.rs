@@ -26,7 +26,7 @@ impl Bursts {
         Self { v4: KeyBurst::with_capacity(capacity), v6: KeyBurst::with_capacity(capacity) }
     }
 
-    /// All packets.
+    /// Returns all packets.
     #[inline(always)]
     pub fn packets(&self) -> Packets<'_> {
         Packets { v4: self.v4.packets(), v6: self.v6.packets() }

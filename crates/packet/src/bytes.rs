@@ -9,12 +9,12 @@ pub(crate) struct Bytes<'a> {
     wire: usize,
 }
 
-/// Why required bytes are missing.
+/// The reason why required bytes are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
-    /// They were on the wire but not captured.
+    /// The bytes were on the wire but not captured.
     Captured,
-    /// They never were on the wire.
+    /// The bytes never were on the wire.
     Wire,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Bytes<'a> {
         Self { data: &data[..data.len().min(wire)], wire }
     }
 
-    /// Where in `all`, which they are a part of, they begin.
+    /// Returns the offset at which the bytes begin in `all`, which they are a part of.
     pub(crate) fn offset_in(&self, all: &[u8]) -> usize {
         (self.data.as_ptr() as usize).saturating_sub(all.as_ptr() as usize)
     }
@@ -67,7 +67,7 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The same as the beginning of `n` bytes, of which others are elsewhere: as if they had not been captured.
+    /// Returns the bytes as the beginning of `n` bytes, of which others are elsewhere: as if they had not been captured.
     pub(crate) fn of(self, n: usize) -> Self {
         Self { wire: self.wire.max(n), ..self }
     }
@@ -90,13 +90,13 @@ pub(crate) fn be32<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// How many more headers of any kind a frame may have: tags, labels, extension and tunnel headers. Bounds the
-/// work that a frame of 4,000 tags can cause.
+/// The number of headers of any kind that a frame may have still: tags, labels, extension and tunnel headers. Bounds the work that a frame
+/// of 4,000 tags can cause.
 #[derive(Debug)]
 pub(crate) struct HeaderBudget(u8);
 
 impl HeaderBudget {
-    /// More than any real frame has, tunnels included.
+    /// The most headers of a frame: more than any real frame has, tunnels included.
     pub(crate) const MAX_HEADERS: u8 = 32;
 
     pub(crate) fn new() -> Self {

@@ -2,7 +2,7 @@
 
 use crate::LinkType;
 
-/// One frame, borrowed from its source.
+/// A frame, borrowed from its source.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The captured bytes, from the link header on, without the frame check sequence.
@@ -20,6 +20,6 @@ pub struct Frame<'a> {
 impl Frame<'_> {
     /// The latest time that the fields of a record hold: Parquet and signed clocks have 63 bits, up to the year 2262.
     pub const LATEST_NS: u64 = i64::MAX as u64;
-    /// What a source states where the time is before 1970 or later than [`Frame::LATEST_NS`].
+    /// The time that a source states where the time is before 1970 or later than [`Frame::LATEST_NS`].
     pub const NO_TIME: u64 = u64::MAX;
 }

@@ -1,4 +1,4 @@
-//! How much of a frame is headers.
+//! The part of a frame that is headers.
 
 use crate::ip::{IpPacket, protocol};
 use crate::parser::{Innermost, innermost};

@@ -39,7 +39,7 @@ pub enum PacketKey {
     V6(KeyV6),
 }
 
-/// One IP header, parsed.
+/// A parsed IP header.
 #[derive(Debug)]
 pub(crate) struct IpPacket<'a> {
     addresses: Addresses,
@@ -47,11 +47,11 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) protocol: u8,
     /// Ports in network order, source first; ICMP: type and code as destination.
     pub(crate) ports: [u8; 4],
-    /// What the header provides for the record; times, lengths of the frame and link fields are the caller's.
+    /// The fields that the header provides for the record; times, lengths of the frame and link fields are the caller's.
     pub(crate) fields: PacketFields,
     /// The bytes from the transport header on, without padding; `None` in a fragment that is not the first.
     pub(crate) payload: Option<Bytes<'a>>,
-    /// Why the ports are 0 though the protocol has some.
+    /// The reason why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
     /// True if the snap length cut what stands before the payload, or before the ports.
     pub(crate) payload_truncated: bool,
@@ -69,7 +69,7 @@ impl IpPacket<'_> {
         &self.addresses
     }
 
-    /// Its key under `spec`. Without addresses, packets of both families have the same keys.
+    /// Returns the packet's key under `spec`. Without addresses, packets of both families have the same keys.
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
         let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {
@@ -81,7 +81,7 @@ impl IpPacket<'_> {
         }
     }
 
-    /// Its TCP segment, if it is one.
+    /// Returns the packet's TCP segment, if it is one.
     pub(crate) fn segment(&self) -> TcpSegment {
         match self.payload {
             Some(bytes) if self.protocol == protocol::TCP => TcpSegment::read(bytes),

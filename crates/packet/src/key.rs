@@ -28,7 +28,7 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
         if reversed < *self { (reversed, 1) } else { (*self, 0) }
     }
 
-    /// Which of its pair's two directions this is, 0 or 1.
+    /// Returns which of its pair's two directions this is, 0 or 1.
     #[inline(always)]
     fn direction(&self) -> usize {
         self.pair().1
@@ -44,9 +44,9 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
 /// A key of either address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyKey {
-    /// Of IPv4, and of both families where keys have no addresses.
+    /// A key of IPv4, and of both families where keys have no addresses.
     V4(KeyV4),
-    /// Of IPv6.
+    /// A key of IPv6.
     V6(KeyV6),
 }
 
@@ -67,7 +67,7 @@ pub trait MaskedKey: Key {
     fn ports(&self) -> [u16; 2];
     /// IP protocol number.
     fn protocol(&self) -> u8;
-    /// Its part after the addresses, which has the same form in both families.
+    /// Returns the part of the key after the addresses, which has the same form in both families.
     fn without_addresses(&self) -> KeyV4;
 }
 
@@ -229,7 +229,7 @@ impl KeyV4 {
         Self([addresses, parts.transport()])
     }
 
-    /// A 5-tuple. `addresses`: source then destination as in the header; `ports`: likewise.
+    /// A 5-tuple. `addresses`: source then destination as in the header; `ports`: source then destination as in the header.
     #[inline(always)]
     pub fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
         Self([u64::from_ne_bytes(addresses), Transport::new(ports, protocol, 0, 0).0])
@@ -241,7 +241,7 @@ impl KeyV4 {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
     }
 
-    /// All of the key, in memory's order.
+    /// Returns all bytes of the key, in memory's order.
     #[inline(always)]
     pub fn to_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
@@ -280,7 +280,7 @@ impl KeyV6 {
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
     }
 
-    /// All of the key, in memory's order.
+    /// Returns all bytes of the key, in memory's order.
     #[inline(always)]
     pub fn to_bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
@@ -313,7 +313,7 @@ impl Key for KeyV4 {
         Self([self.0[0].rotate_left(32), Transport::reversed(self.0[1])])
     }
 
-    /// As one number each, both directions are compared by two instructions.
+    /// Compares both directions as one number each, by two instructions.
     #[inline(always)]
     fn pair(&self) -> (Self, usize) {
         let number = |key: &Self| u128::from(key.0[0]) << 64 | u128::from(key.0[1]);

@@ -1,4 +1,4 @@
-//! What a flow key consists of (`--key`): fields, and prefixes of addresses.
+//! The parts of which a flow key consists (`--key`): fields, and prefixes of addresses.
 //!
 //! A key of any choice is the whole key under a mask, so that it costs one `and` per word and no branch.
 
@@ -47,7 +47,7 @@ pub struct KeySpec {
 }
 
 impl KeySpec {
-    /// No field: all keys are equal.
+    /// The specification without a field: all keys are equal.
     pub const NOTHING: Self = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
 
     /// Addresses, ports, protocol.
@@ -173,7 +173,7 @@ impl KeySpec {
         [u64::from(u32::from_ne_bytes(half)), self.v6[2 * word], self.v6[2 * word + 1]]
     }
 
-    /// Its parts as [`KeySpec::parse`] reads them: prefixes with their lengths.
+    /// Returns the parts of the key as [`KeySpec::parse`] reads them: prefixes with their lengths.
     pub fn parts(&self) -> Vec<String> {
         let part = |name: &str| match self.prefix_lengths(name) {
             None | Some([32, 128]) => name.to_owned(),
@@ -209,7 +209,7 @@ impl KeySpec {
         Some(spec)
     }
 
-    /// All that either of the two requires.
+    /// Returns the specification of all that either of the two requires.
     #[must_use]
     pub fn with(&self, more: &Self) -> Self {
         Self {
@@ -229,7 +229,7 @@ impl KeySpec {
         *self == Self::FIVE_TUPLE
     }
 
-    /// Why the two directions cannot be matched by this key; `None` if they can.
+    /// Returns the reason why the two directions cannot be matched by this key; `None` if they can.
     pub fn why_not_symmetric(&self) -> Option<&'static str> {
         let both = |a: u8, b: u8| (self.fields & a == 0) == (self.fields & b == 0);
         let same_prefix = self.v4[0] == self.v4[0].rotate_left(32) && self.v6[..2] == self.v6[2..4];
@@ -239,7 +239,7 @@ impl KeySpec {
         (!both(SRC_PORT, DST_PORT)).then_some("the key must have both ports or none")
     }
 
-    /// Without addresses, IPv4 and IPv6 packets have the same keys.
+    /// Returns true if keys have an address. Without addresses, IPv4 and IPv6 packets have the same keys.
     #[inline(always)]
     pub fn has_addresses(&self) -> bool {
         self.fields & (SRC_ADDR | DST_ADDR) != 0

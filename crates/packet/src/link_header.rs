@@ -23,11 +23,11 @@ const ETHERTYPE_LEAST: u16 = 1536;
 pub(crate) enum Announced {
     Ipv4,
     Ipv6,
-    /// Either: the version nibble decides.
+    /// A header of either version: the version nibble decides.
     Ip,
 }
 
-/// What the link headers state of a frame.
+/// The fields that the link headers state of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// MAC addresses, destination first.
@@ -98,7 +98,7 @@ pub(crate) fn ethernet(
     ethertype(be16(h, 12), bytes, vlan, budget)
 }
 
-/// What follows an EtherType, tags and labels passed over. `vlan` gets the first tag's id if it has none yet.
+/// Returns the header that follows an EtherType, tags and labels passed over. `vlan` gets the first tag's id if it has none yet.
 pub(crate) fn ethertype(
     mut kind: u16,
     bytes: &mut Bytes<'_>,

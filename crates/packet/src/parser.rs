@@ -10,7 +10,7 @@ use crate::{
 use crate::{link_header, tunnel};
 use std::sync::Arc;
 
-/// Which IP header of a tunnelled packet is measured.
+/// The IP header of a tunnelled packet that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Tunnel {
     /// The first one.
@@ -25,16 +25,16 @@ impl Tunnel {
     pub const MAX_LEVELS: usize = 4;
 }
 
-/// What a parser extracts from packets.
+/// The choice of what a parser extracts from packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParserConfig {
-    /// Which IP header is measured.
+    /// The IP header that is measured.
     pub tunnel: Tunnel,
-    /// What keys consist of.
+    /// The parts of which keys consist.
     pub key: KeySpec,
-    /// Both directions of a key have one hash, so that a table can hold them together.
+    /// True if both directions of a key have one hash, so that a table can hold them together.
     pub paired: bool,
-    /// Bursts carry TCP segments.
+    /// True if bursts carry TCP segments.
     pub segments: bool,
 }
 
@@ -47,11 +47,11 @@ impl From<Tunnel> for ParserConfig {
 /// A measured packet: its key, what the record keeps of it, and the remarks on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its key: the 5-tuple, or as configured.
+    /// The packet's key: the 5-tuple, or as configured.
     pub key: PacketKey,
-    /// What a flow record keeps.
+    /// The fields that a flow record keeps.
     pub fields: PacketFields,
-    /// Why the ports are 0, if they are missing.
+    /// The reason why the ports are 0, if they are missing.
     pub ports: Option<Remark>,
     /// True if the snap length cut the header before the one that the protocol in the key is of.
     pub protocol_truncated: bool,
@@ -59,7 +59,7 @@ pub struct Packet {
     pub tcp_truncated: bool,
     /// The reason why the header inside a tunnel was not measured, if it was not.
     pub inner: Option<Remark>,
-    /// Its TCP segment, if it has one.
+    /// The packet's TCP segment, if it has one.
     pub segment: TcpSegment,
 }
 
@@ -84,7 +84,7 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
 pub(crate) struct Innermost<'a> {
     link: link_header::Link,
     pub(crate) packet: IpPacket<'a>,
-    /// From its IP header on.
+    /// The bytes from the IP header on.
     pub(crate) header: Bytes<'a>,
     /// The reason why a header inside it is not measured, if there is one or may be one.
     inner: Option<Remark>,
@@ -299,7 +299,7 @@ impl BurstParser {
         }
     }
 
-    /// The same where [`BurstParser::is_pinning`], for half of what looking for pins costs otherwise.
+    /// Pushes a frame as [`BurstParser::push`] does, where [`BurstParser::is_pinning`], for half of what looking for pins costs otherwise.
     #[inline(always)]
     pub fn push_pinning(&mut self, frame: &Frame<'_>, number: u64) {
         match (common_headers(frame, self.config.tunnel), &self.pins) {

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// An address and the number of its leading bits that count.
 pub type Network = (IpAddr, u8);
 
-/// What the key of a pinned flow has: all that is given must be equal. Source first.
+/// A pin: the values that the key of a pinned flow has. All that are given must be equal. Source first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pin {
     /// Networks of the addresses.
@@ -32,7 +32,7 @@ impl Pin {
         self.ports.iter().any(Option::is_some) || self.networks.iter().flatten().any(|network| network.1 != 0)
     }
 
-    /// What both pin; `None` if no flow can have both.
+    /// Returns the flows that both pin; `None` if no flow can have both.
     pub fn and(&self, other: &Self) -> Option<Self> {
         fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<Option<T>> {
             match (one, other) {
@@ -56,7 +56,7 @@ impl Pin {
         (!is_mixed).then_some(both)
     }
 
-    /// The other direction of the same flows.
+    /// Returns the pin of the other direction of the same flows.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let Self { networks: [source, destination], ports: [from, to], protocol } = *self;
@@ -96,17 +96,17 @@ fn narrower(one: Network, other: Network) -> Option<Network> {
     has.then_some(narrow)
 }
 
-/// Why flows cannot be pinned.
+/// The reason why flows cannot be pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinsError {
-    /// More pins than [`Pins::MOST`].
+    /// The pins are more than [`Pins::MOST`].
     TooMany {
-        /// How many there are.
+        /// The number of pins.
         pins: usize,
     },
-    /// More than [`Pins::MOST_SHAPES`] combinations of members and prefix lengths: each costs every packet a lookup.
+    /// The combinations of members and prefix lengths are more than [`Pins::MOST_SHAPES`]: each costs every packet a lookup.
     TooManyShapes {
-        /// How many there are.
+        /// The number of combinations.
         shapes: usize,
     },
 }
@@ -136,17 +136,17 @@ pub struct Pins {
     v4: Vec<Shape<KeyV4>>,
     v6: Vec<Shape<KeyV6>>,
     seed: Seed,
-    /// Whether a pinned key has these leading 13 bits of its hash, a byte for each, which is read in fewer instructions than a bit; all
-    /// are true where a pin has more keys than one. It lies in L1.
+    /// True for the leading 13 bits of the hash of a pinned key, a byte for each, which is read in fewer instructions than a bit; all are
+    /// true where a pin has more keys than one. It lies in L1.
     coarse: [bool; COARSE],
     /// A bit for the leading 16 bits of the hash of each pinned key; all bits where a pin has more keys than one. It lies in L1.
     sieve: [u64; SIEVE_WORDS],
-    /// Whether a pinned key has these last 13 bits of its ports, source and destination exclusive-or-ed, which both directions have
-    /// alike; all are true where a pin leaves a port open.
+    /// True for the last 13 bits of the ports of a pinned key, source and destination exclusive-or-ed, which both directions have alike;
+    /// all are true where a pin leaves a port open.
     ports: [bool; COARSE],
 }
 
-/// All numbers of 13 bits.
+/// The number of all numbers of 13 bits.
 const COARSE: usize = 1 << 13;
 /// Bits for all numbers of 16 bits.
 const SIEVE_WORDS: usize = 1 << 10;
@@ -163,7 +163,7 @@ impl Pins {
     /// The most combinations of members and prefix lengths, each direction by itself.
     pub const MOST_SHAPES: usize = 64;
 
-    /// No pins.
+    /// Creates a set of no pins.
     pub fn none(seed: Seed) -> Self {
         Self {
             pins: Vec::new(),

@@ -9,7 +9,7 @@ macro_rules! named {
         pub enum $enum { $($(#[$doc])* $variant,)* }
 
         impl $enum {
-            /// All of them, in the order of their numbers.
+            /// The variants, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// The name that reports carry.
@@ -21,7 +21,7 @@ macro_rules! named {
 }
 
 named! {
-    /// Why a received frame is in no flow record. Each frame has exactly one.
+    /// The reason why a received frame is in no flow record. Each frame has exactly one.
     NotMeasured {
         /// ARP or RARP.
         Arp = "arp",
@@ -37,7 +37,7 @@ named! {
         MalformedLink = "malformed_link",
         /// The version is not the one that was announced, or the header length is below the least.
         MalformedIp = "malformed_ip",
-        /// More nested tags, labels or extension headers than `MAX_HEADERS`.
+        /// The nested tags, labels or extension headers are more than `MAX_HEADERS`.
         MalformedNesting = "malformed_nesting",
         /// The time is one that no field can hold: before 1970, or after the year 2262 ([`Frame::LATEST_NS`](crate::Frame::LATEST_NS)).
         BadTime = "bad_time",
@@ -64,7 +64,7 @@ named! {
         InnerUnparsed = "inner_unparsed",
         /// The snap length cut the header inside a tunnel, or what tells whether there is one: the outer one was measured.
         InnerTruncated = "inner_truncated",
-        /// With `--loss`: the TCP header was cut short or states an impossible length: the segment is not tracked.
+        /// The TCP header was cut short or states an impossible length, with `--loss`: the segment is not tracked.
         SegmentUnparsed = "segment_unparsed",
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bytes::{Bytes, be32};
 
-/// What a TCP header provides beyond [`crate::PacketFields`]. 16 bytes.
+/// The fields that a TCP header provides beyond [`crate::PacketFields`]. 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpSegment {
     /// Bytes of payload, by the IP header's length.
@@ -10,7 +10,7 @@ pub struct TcpSegment {
     timestamps: [u32; 2],
     /// Shift count + 1, 0 without the option.
     window_scale: u8,
-    /// Whether the other members are valid.
+    /// Flags that tell whether the other members are valid.
     kind: u8,
 }
 
@@ -30,7 +30,7 @@ mod option {
 const USUAL_OPTIONS: u32 = 0x0101_080a;
 
 impl TcpSegment {
-    /// No TCP segment.
+    /// The value that stands for no TCP segment.
     pub const NONE: Self = Self { payload: 0, timestamps: [0; 2], window_scale: 0, kind: 0 };
 
     /// TCP, but its header was cut short or states an impossible length.

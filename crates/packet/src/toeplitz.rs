@@ -8,7 +8,7 @@
 /// A key's tables: 36 KiB, of which IPv4 with ports uses the first 12 KiB.
 #[derive(Clone)]
 pub struct Toeplitz {
-    /// What a byte at each position of the input adds.
+    /// The share of the hash that a byte at each position of the input adds.
     shares: Box<[[u32; 256]; Toeplitz::INPUT_BYTES]>,
 }
 
@@ -54,8 +54,7 @@ impl Toeplitz {
         Self { shares }
     }
 
-    /// What the bytes at `position` of an input add to its hash. The parts of an input are added by exclusive
-    /// or.
+    /// Returns the share of the hash that the bytes at `position` of an input add. The parts of an input are added by exclusive or.
     #[inline(always)]
     fn part<const N: usize>(&self, position: usize, bytes: &[u8; N]) -> u32 {
         let shares = self.shares[position..position + N].iter();

@@ -36,7 +36,7 @@ impl Transport {
         (self.0 >> 48) as u16
     }
 
-    /// With the ports exchanged.
+    /// Returns the word with the ports exchanged.
     #[inline(always)]
     pub(crate) fn reversed(word: u64) -> u64 {
         word & !0xffff_ffff | u64::from((word as u32).rotate_left(16))

@@ -1,5 +1,5 @@
-//! What is inside a tunnel: IP-in-IP (RFC 2003), 6in4 (RFC 4213), GRE (RFC 2784, 2890; version 1 RFC 2637) with
-//! NVGRE (RFC 7637) and ERSPAN, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281).
+//! The headers inside a tunnel: IP-in-IP (RFC 2003), 6in4 (RFC 4213), GRE (RFC 2784, 2890; version 1 RFC 2637) with NVGRE (RFC 7637) and
+//! ERSPAN, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281).
 
 use crate::bytes::{Bytes, HeaderBudget, Short, be16};
 use crate::ip::{IpPacket, protocol};
