@@ -1,4 +1,4 @@
-//! What is asked of an answer.
+//! Conditions on an answer.
 
 use crate::figure::Figure;
 use crate::interval::Interval;
@@ -26,11 +26,11 @@ pub enum Operand {
 /// A condition on a group of the sources' answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
-    /// All of them.
+    /// The condition holds if all of these do.
     And(Vec<Condition>),
-    /// Any of them.
+    /// The condition holds if any of these does.
     Or(Vec<Condition>),
-    /// The opposite.
+    /// The condition holds if this one does not.
     Not(Box<Condition>),
     /// Two values compared.
     Compare(Operand, Comparison, Operand),
@@ -40,7 +40,7 @@ pub enum Condition {
     In(Operand, Vec<Operand>),
     /// The text of this column matches a pattern of SQL.
     Like(usize, String),
-    /// There is no value.
+    /// The value is null.
     IsNull(Operand),
     /// The source of this number has no answer.
     IsMissing(usize),
@@ -48,14 +48,14 @@ pub enum Condition {
     Surely(Box<Condition>),
 }
 
-/// What is known of a group.
+/// The figures that are known of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupFigures<'a> {
-    /// One figure for each item.
+    /// The figures of the group, one for each item.
     pub figures: &'a [Figure],
-    /// The same where any packet that was lost may have been of the group; empty if no condition asks.
+    /// The figures where any packet that was lost may have been of the group; empty if no condition asks.
     pub widened: &'a [Figure],
-    /// Of each source, whether it has no answer.
+    /// True for each source that has no answer.
     pub missing: &'a [bool],
 }
 
@@ -118,7 +118,7 @@ impl Condition {
         }
     }
 
-    /// Whether a group of which this is known fulfils the condition.
+    /// Returns whether a group of which this is known fulfils the condition.
     pub fn holds(&self, known: GroupFigures<'_>) -> Truth {
         let figures = known.figures;
         match self {
@@ -151,7 +151,7 @@ impl Condition {
         }
     }
 
-    /// Whether it, or a part of it, is so.
+    /// Returns true if `is_so` of the condition or of a part of it.
     pub(crate) fn any(&self, is_so: &dyn Fn(&Self) -> bool) -> bool {
         is_so(self)
             || match self {
@@ -208,7 +208,7 @@ fn compare(left: &Figure, comparison: Comparison, right: &Figure) -> Truth {
     }
 }
 
-/// Whether an address, or all addresses of a prefix, are in a prefix.
+/// Returns true if an address, or all addresses of a prefix, are in a prefix.
 fn contains((network, length): (IpAddr, u8), (address, own): (IpAddr, u8)) -> bool {
     network.is_ipv4() == address.is_ipv4()
         && own >= length

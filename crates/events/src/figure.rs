@@ -1,24 +1,24 @@
-//! What is known of one column of one group.
+//! Figures: the columns of a group, as far as they are known.
 
 use crate::interval::Interval;
 use model::Value;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What is known of a value.
+/// A value, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// A number between bounds.
     Number(Interval),
     /// Something else, exactly.
     Other(Value),
-    /// There is none.
+    /// The value is null.
     Null,
-    /// Nothing is known.
+    /// The value is not known.
     Unknown,
 }
 
-/// What a column is, which decides what absence and incomplete windows say of it.
+/// The role of a column, which decides what absence and incomplete windows say of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// A member of the group's key: always exact.
@@ -39,12 +39,12 @@ pub enum Role {
     Other,
 }
 
-/// How much of a window the figures of a group cover.
+/// The part of a window that the figures of a group cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// All of it.
+    /// The figures cover all of the window.
     Whole,
-    /// It was watched in part, and all that was watched is counted.
+    /// The window was watched in part, and all that was watched is counted.
     Cut,
     /// Something that was watched is not counted.
     Partial,
@@ -83,7 +83,7 @@ impl Figure {
         })
     }
 
-    /// Of a group that is not in an answer that is certain to have it if it had packets.
+    /// Returns the figure of a group that is not in an answer that is certain to have it if it had packets.
     pub fn absent(role: Role) -> Self {
         match role {
             Role::Total | Role::Net | Role::Rate => Self::Number(Interval::exact(0.0)),
@@ -91,7 +91,7 @@ impl Figure {
         }
     }
 
-    /// Of a group that is not in the answer and may have had packets, at most `most`.
+    /// Returns the figure of a group that is not in the answer and may have had packets, at most `most`.
     pub fn unlisted(role: Role, most: f64) -> Self {
         match role {
             Role::Total | Role::Rate => Self::Number(Interval { lower: 0.0, upper: most }),

@@ -10,23 +10,23 @@ use std::net::IpAddr;
 /// The number of the node that stands for all nodes of a query together, whose answers are merged into one.
 pub const ALL_NODES: usize = usize::MAX;
 
-/// All queries of a chain, each after those that start it.
+/// The queries of a chain, each after those that start it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     /// The queries.
     pub queries: Vec<Query>,
     /// The names of all nodes.
     pub nodes: Vec<String>,
-    /// What holds for all of them.
+    /// The settings that hold for all of them.
     pub settings: Settings,
 }
 
-/// What is configured, not written in queries.
+/// The settings that are configured, not written in queries.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How long answers of a window are awaited, nanoseconds.
+    /// The longest time that answers of a window are awaited, nanoseconds.
     pub grace_ns: u64,
-    /// How late windows may come and still be judged, nanoseconds.
+    /// The longest delay with which windows may come and still be judged, nanoseconds.
     pub lateness_ns: u64,
     /// A key that had no packets in this many windows is dropped.
     pub expire_windows: u64,
@@ -65,9 +65,9 @@ impl Default for Settings {
 /// A query as events see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
-    /// Its name.
+    /// The name of the query.
     pub name: String,
-    /// Its text, which tells versions of a query of one name apart.
+    /// The text of the query, which tells versions of a query of one name apart.
     pub text: String,
     /// The columns of its answers.
     pub columns: Vec<Column>,
@@ -81,13 +81,13 @@ pub struct Query {
     pub nodes: Vec<usize>,
     /// Keys that its constants pin: they are known before they have packets.
     pub pinned: BTreeSet<Key>,
-    /// Where the members of its key are in what a firing pins, if it pins each of them: an instance's key is known too.
+    /// The places of the members of its key in what a firing pins, if it pins each of them: an instance's key is known too.
     pub bound_key: Option<Vec<usize>>,
     /// The column by which rows are ordered, the largest first, if they are.
     pub largest_first: Option<usize>,
-    /// By column, the most that a group has that `having` leaves out of the answer; `None` if there is no `having`.
+    /// The most that a group has that `having` leaves out of the answer, by column; `None` if there is no `having`.
     pub left_out: Option<Vec<f64>>,
-    /// What starts it; `None` if it always runs.
+    /// The trigger that starts it; `None` if it always runs.
     pub trigger: Option<Trigger>,
 }
 
@@ -96,61 +96,61 @@ pub struct Query {
 pub struct Column {
     /// Name, kind and unit.
     pub column: model::Column,
-    /// What it is.
+    /// The role of the column.
     pub role: Role,
 }
 
-/// How a condition starts a query.
+/// The way in which a condition starts a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TriggerKind {
-    /// Once, when it becomes true.
+    /// The query starts once, when the condition becomes true.
     #[default]
     When,
-    /// In each window in which it is true.
+    /// The query starts in each window in which the condition is true.
     Each,
-    /// For as long as it is true: the query answers in the same windows.
+    /// The query runs for as long as the condition is true: it answers in the same windows.
     While,
 }
 
-/// What starts a query.
+/// The trigger that starts a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// How.
+    /// The way in which the condition starts the query.
     pub kind: TriggerKind,
     /// The queries whose answers are judged: earlier ones. Items of conditions are numbered through the columns of all of them.
     pub sources: Vec<TriggerSource>,
-    /// Where they are judged.
+    /// The places where they are judged.
     pub places: Vec<Place>,
-    /// When it fires.
+    /// The condition on which it fires.
     pub condition: Condition,
-    /// The same as text.
+    /// The condition as text.
     pub text: String,
-    /// How long the condition must have held, nanoseconds.
+    /// The time for which the condition must have held, nanoseconds.
     pub hold_ns: u64,
-    /// What re-arms it; `None` if that is the condition's end.
+    /// The condition that re-arms it; `None` if that is the condition's end.
     pub until: Option<Condition>,
-    /// How long it stays quiet after it fired, nanoseconds.
+    /// The time for which it stays quiet after it fired, nanoseconds.
     pub cooldown_ns: u64,
-    /// How long the query runs; 0 for one window.
+    /// The time for which the query runs, nanoseconds; 0 for one window.
     pub run_ns: u64,
-    /// The query answers in the window that fired.
+    /// True if the query answers in the window that fired.
     pub in_same_window: bool,
     /// The time from the first event of a chain in which this query must have started, nanoseconds.
     pub within_ns: Option<u64>,
-    /// What a firing pins: each set of values is an instance of the query, with a run of its own.
+    /// The values that a firing pins: each set of values is an instance of the query, with a run of its own.
     pub bindings: Vec<Binding>,
 }
 
 /// A query whose answers are judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriggerSource {
-    /// Its number.
+    /// The number of the query.
     pub query: usize,
     /// The columns of the key that is judged, in one order for all sources; `None` if it is one group that counts for all keys.
     pub key: Option<Vec<usize>>,
 }
 
-/// Where a condition is judged.
+/// A place where a condition is judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The node that events name, by number; [`ALL_NODES`] where the sources are of several.
@@ -232,17 +232,17 @@ impl Trigger {
         }
     }
 
-    /// Whether each set of pinned values, or each node, has a run of its own.
+    /// Returns true if each set of pinned values, or each node, has a run of its own.
     pub fn has_instances(&self) -> bool {
         !self.bindings.is_empty()
     }
 
-    /// Whether a firing pins fields of flows.
+    /// Returns true if a firing pins fields of flows.
     pub fn has_fields(&self) -> bool {
         self.bindings.iter().any(|binding| matches!(binding, Binding::Field { .. }))
     }
 
-    /// Whether the query answers in the window that fired, from what nodes have kept of it.
+    /// Returns true if the query answers in the window that fired, from what nodes have kept of it.
     pub fn looks_back(&self) -> bool {
         self.in_same_window || self.kind == TriggerKind::While
     }
@@ -258,7 +258,7 @@ impl Trigger {
 }
 
 impl Query {
-    /// What an instance of the query pins, as named values.
+    /// Returns the values that an instance of the query pins, by name.
     pub fn pinned_by(&self, instance: &Key) -> Vec<model::Item> {
         self.trigger.as_ref().map(|trigger| trigger.pinned(instance)).unwrap_or_default()
     }

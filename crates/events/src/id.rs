@@ -4,7 +4,7 @@ use crate::key::Member;
 use model::{EventKind, Span};
 use sha2::{Digest, Sha256};
 
-/// What an event is about.
+/// The subject of an event, which identifies it.
 #[derive(Clone, Copy)]
 pub(crate) struct About<'a> {
     pub(crate) kind: EventKind,

@@ -13,7 +13,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Nothing is known.
+    /// The interval of which nothing is known.
     pub const ANY: Self = Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
 
     /// A number that is known; one that is none is not.
@@ -31,17 +31,17 @@ impl Interval {
         }
     }
 
-    /// At least as much.
+    /// Returns the interval without its upper bound: at least as much.
     pub fn or_more(self) -> Self {
         Self { upper: f64::INFINITY, ..self }
     }
 
-    /// At most as much.
+    /// Returns the interval without its lower bound: at most as much.
     pub fn or_less(self) -> Self {
         Self { lower: f64::NEG_INFINITY, ..self }
     }
 
-    /// Whether the comparison holds for all, for some or for no numbers between the bounds.
+    /// Returns whether the comparison holds for all, for some or for no numbers between the bounds.
     pub fn compare(self, comparison: Comparison, other: Self) -> Truth {
         let decided = |always: bool, never: bool| match (always, never) {
             (true, _) => Truth::True,

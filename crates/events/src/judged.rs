@@ -1,4 +1,4 @@
-//! What a window does to the phase of a key.
+//! Changes of the phase of a key by a window.
 
 use crate::graph::{Trigger, TriggerKind};
 use crate::state::Phase;
@@ -7,24 +7,24 @@ use crate::truth::Truth;
 /// The time of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Time {
-    /// Its end.
+    /// The end of the window, nanoseconds since the epoch.
     pub(crate) end_ns: u64,
-    /// From the end of the window before it.
+    /// The time from the end of the window before it, nanoseconds.
     pub(crate) length_ns: u64,
-    /// Windows before it in which all was as in the last one that was taken, nanoseconds.
+    /// The time of windows before it in which all was as in the last one that was taken, nanoseconds.
     pub(crate) skipped_ns: u64,
 }
 
-/// What became known of a key in a window.
+/// The truths that became known of a key in a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     /// The condition.
     pub(crate) truth: Truth,
-    /// What re-arms the key.
+    /// The truth of what re-arms the key.
     pub(crate) rearms: Truth,
 }
 
-/// What happened.
+/// A change of a key's phase that is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Fired,

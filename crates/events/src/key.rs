@@ -7,7 +7,7 @@ use std::net::IpAddr;
 /// A member of a key: a value that can be ordered and compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Member {
-    /// There is none.
+    /// The value is null.
     Null,
     /// An integer.
     Unsigned(u64),

@@ -21,29 +21,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use watch::Watch;
 
-/// What happened in the windows that end at one time.
+/// The outcome of the windows that end at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Events, in order.
     pub events: Vec<Event>,
-    /// What they started.
+    /// The queries that the events started.
     pub started: Vec<Started>,
-    /// What runs of triggered queries found, in order.
+    /// Reports of what runs of triggered queries found, in order.
     pub reports: Vec<Report>,
-    /// Another window of the same kind changes nothing before [`Machine::next_change`].
+    /// True if another window of the same kind changes nothing before [`Machine::next_change`].
     pub is_quiet: bool,
 }
 
 /// A query that is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
-    /// Its run, which may have begun earlier and now ends later.
+    /// The run of the query, which may have begun earlier and now ends later.
     pub run: Run,
     /// The events that started it, the first of which names the run if that is new.
     pub events: Vec<String>,
 }
 
-/// What a run of a triggered query found on one node in one window.
+/// A report of what a run of a triggered query found on one node in one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The event that started it.
@@ -52,15 +52,15 @@ pub struct Report {
     pub query: usize,
     /// The node, by number.
     pub node: usize,
-    /// What the run's firing pinned.
+    /// The values that the run's firing pinned.
     pub instance: Key,
     /// The window.
     pub window: Span,
-    /// It is the first one of the run.
+    /// True if the window is the first one of the run.
     pub is_first: bool,
-    /// There is no answer.
+    /// True if there is no answer.
     pub is_missing: bool,
-    /// In words.
+    /// The report in words.
     pub text: String,
 }
 
@@ -71,10 +71,10 @@ const MISSING: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct Machine {
     graph: Arc<Graph>,
-    /// By query, what its trigger watches.
+    /// The watches of the queries' triggers, by query.
     watches: Arc<[Option<Watch>]>,
     state: State,
-    /// By query that is started: windows that did not decide its condition. Another machine that continues begins anew.
+    /// Windows that did not decide the condition of a query that is started, by query. Another machine that continues begins anew.
     undecided: BTreeMap<usize, Undecided>,
 }
 
@@ -96,7 +96,7 @@ impl Machine {
         Self { watches, state, graph: Arc::new(graph), undecided: BTreeMap::new() }
     }
 
-    /// What it remembers, to be continued by another machine.
+    /// Returns what the machine remembers, to be continued by another machine.
     pub fn save(&self) -> Saved {
         Saved::new(&self.graph, &self.state)
     }
@@ -106,7 +106,7 @@ impl Machine {
         &self.graph
     }
 
-    /// All that it remembers.
+    /// Returns all that the machine remembers.
     pub fn state(&self) -> &State {
         &self.state
     }

@@ -1,4 +1,4 @@
-//! What queries answered in earlier windows, as far as others read it.
+//! Answers of queries in earlier windows, as far as others read them.
 
 mod cell;
 mod keys;
@@ -16,31 +16,31 @@ use model::Span;
 use std::collections::BTreeMap;
 use track::{Record, Track};
 
-/// How long windows are kept beyond those that the last one reads: a window that comes late reads those before it.
+/// The time for which windows are kept beyond those that the last one reads, nanoseconds: a window that comes late reads those before it.
 const LATE_NS: u64 = 600_000_000_000;
 
-/// What is known of a value of an earlier window.
+/// A value of an earlier window, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Earlier {
     /// The value.
     Known(Known),
-    /// Nothing: there was no answer, it was incomplete, or it is from before the time that is kept.
+    /// The value is not known: there was no answer, it was incomplete, or it is from before the time that is kept.
     Unknown,
-    /// There was no room for it.
+    /// The value was not kept, as there was no room for it.
     NotKept,
 }
 
 /// The answers of earlier windows, within a bound of memory.
 #[derive(Clone, Debug)]
 pub struct Past {
-    /// By query and node.
+    /// The windows that are kept, by query and node.
     tracks: BTreeMap<(usize, usize), Track>,
     most_bytes: u64,
     not_kept: u64,
 }
 
 impl Past {
-    /// Nothing, of the queries whose earlier windows these derivations (by query) read.
+    /// Creates an empty past of the queries whose earlier windows these derivations (by query) read.
     pub fn new(graph: &Graph, derivations: &[Option<Derivation>]) -> Self {
         let mut past = Self { tracks: BTreeMap::new(), most_bytes: graph.settings.past_bytes, not_kept: 0 };
         for (query, derivation) in derivations.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Past {
         past
     }
 
-    /// Whether any answers are kept.
+    /// Returns true if any answers are kept.
     pub fn is_kept(&self) -> bool {
         !self.tracks.is_empty()
     }
@@ -97,7 +97,7 @@ impl Past {
         }
     }
 
-    /// When another window like the last ones changes what is read of them, if it does.
+    /// Returns the time at which another window like the last ones changes what is read of them, if it does.
     pub fn next_change(&self, now_ns: u64) -> Option<u64> {
         self.tracks.values().filter_map(|track| track.next_change(now_ns)).min()
     }

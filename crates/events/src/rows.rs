@@ -12,7 +12,7 @@ pub(crate) struct Rows<'a> {
     query: &'a Query,
     answer: Option<&'a Answer>,
     certainty: Certainty,
-    /// By column, the most that a group has that is not in the answer; `None` if such a group has no packets.
+    /// The most that a group has that is not in the answer, by column; `None` if such a group has no packets.
     most: Option<Vec<f64>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Rows<'a> {
         Some(Self { query, answer: Some(answer), certainty, most })
     }
 
-    /// Whether the loss leaves every value without bounds.
+    /// Returns true if the loss leaves every value without bounds.
     pub(crate) fn is_uncovered(&self, settings: &Settings) -> bool {
         self.answer.and_then(|answer| answer.coverage).is_some_and(|coverage| coverage < settings.coverage)
     }
@@ -56,7 +56,7 @@ impl<'a> Rows<'a> {
         self.answer.and_then(|answer| answer.coverage)
     }
 
-    /// What keeps values from being known, if anything does.
+    /// Returns what keeps values from being known, if anything does.
     pub(crate) fn lacks(&self) -> Option<Why> {
         match self.certainty {
             Certainty::Whole => None,
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
         columns.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
     }
 
-    /// What is known of a row, by column. `widened`: any packet that was lost may have been of it.
+    /// Returns what is known of a row, by column. `widened`: any packet that was lost may have been of it.
     pub(crate) fn figures(&self, row: &[Value], widened: bool) -> Vec<Figure> {
         let certainty = if widened && self.may_have_lost() { Certainty::Partial } else { self.certainty };
         let columns = self.query.columns.iter().zip(row);
@@ -92,12 +92,12 @@ impl<'a> Rows<'a> {
         self.query.columns.len()
     }
 
-    /// Whether the window was watched from begin to end, with all that was in it.
+    /// Returns true if the window was watched from begin to end, with all that was in it.
     pub(crate) fn is_whole(&self) -> bool {
         self.certainty == Certainty::Whole
     }
 
-    /// What is known of these columns of a row, integers exactly.
+    /// Returns what is known of these columns of a row, integers exactly.
     pub(crate) fn known(&self, row: &[Value], columns: impl Iterator<Item = usize>) -> Vec<Known> {
         let of = |column: usize| {
             let value = row.get(column).unwrap_or(&Value::Null);
@@ -106,7 +106,7 @@ impl<'a> Rows<'a> {
         columns.map(of).collect()
     }
 
-    /// The same of a group that has no row.
+    /// Returns what is known of these columns of a group that has no row, integers exactly.
     pub(crate) fn known_absent(&self, key: &[Member], columns: impl Iterator<Item = usize>) -> Vec<Known> {
         let mut figures = self.absent(key, false);
         let mut of = |column: usize| {
@@ -116,7 +116,7 @@ impl<'a> Rows<'a> {
         columns.map(&mut of).collect()
     }
 
-    /// What is known of a group that has no row; `widened` as above.
+    /// Returns what is known of a group that has no row. `widened`: any packet that was lost may have been of it.
     pub(crate) fn absent(&self, key: &[Member], widened: bool) -> Vec<Figure> {
         let widened = widened && self.may_have_lost();
         absent(self.query, key, |column, role| match &self.most {
@@ -126,7 +126,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Whether packets of the window may have been lost.
+    /// Returns true if packets of the window may have been lost.
     fn may_have_lost(&self) -> bool {
         self.answer.is_some_and(|answer| answer.coverage != Some(1.0))
     }
@@ -144,12 +144,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What is known of a group without packets in a window of which everything is known.
+/// Returns what is known of a group without packets in a window of which everything is known.
 pub(crate) fn without_packets(query: &Query, key: &[Member]) -> Vec<Figure> {
     absent(query, key, |_, role| Figure::absent(role))
 }
 
-/// What is known of a group in a window of which nothing is known.
+/// Returns what is known of a group in a window of which nothing is known.
 pub(crate) fn unknown(query: &Query, key: &[Member]) -> Vec<Figure> {
     absent(query, key, |_, _| Figure::Unknown)
 }

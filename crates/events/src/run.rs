@@ -22,16 +22,16 @@ pub struct Run {
     pub node: Option<usize>,
     /// The first event of the chain.
     pub root: String,
-    /// When that was, nanoseconds since the epoch.
+    /// The time of that event, nanoseconds since the epoch.
     pub begun_ns: u64,
-    /// It answers the window that ends at `end_ns` from what nodes have kept, and goes on for as long as a condition holds.
+    /// True if it answers the window that ends at `end_ns` from what nodes have kept, and goes on for as long as a condition holds.
     pub looks_back: bool,
     /// Nodes whose answers are missing.
     pub missing: Vec<usize>,
 }
 
 impl Run {
-    /// Whether the query runs on this node.
+    /// Returns true if the query runs on this node.
     pub fn is_on(&self, node: usize) -> bool {
         self.node.is_none_or(|own| own == node)
     }

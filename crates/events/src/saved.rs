@@ -1,4 +1,4 @@
-//! What a machine remembers, in a form that outlives its graph.
+//! The memory of a machine, in a form that outlives its graph.
 
 use crate::graph::{ALL_NODES, Graph, Place};
 use crate::state::{Chain, Edge, State};
@@ -60,7 +60,7 @@ impl Saved {
     }
 }
 
-/// What tells the queries of a graph from others: parents come before their children.
+/// Returns the identities that tell the queries of a graph from others: parents come before their children.
 fn identities(graph: &Graph) -> Vec<String> {
     let mut identities: Vec<String> = Vec::new();
     for query in &graph.queries {

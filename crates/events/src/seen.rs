@@ -1,12 +1,12 @@
-//! What is known of a window.
+//! Windows, as far as they are known.
 
 use crate::key::Member;
 use model::{Answer, Span};
 
-/// What is known of a query's window on one node.
+/// A query's window on one node, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// Nothing: the node was not there, or its answer did not come.
+    /// The answer is missing: the node was not there, or its answer did not come.
     Missing,
     /// The window was watched, and had no packets.
     Empty,
@@ -21,11 +21,11 @@ pub struct Asked<'a> {
     pub query: usize,
     /// The node, by number.
     pub node: usize,
-    /// What is pinned, where the query has instances.
+    /// The values that are pinned, where the query has instances.
     pub instance: &'a [Member],
     /// The window.
     pub window: Span,
 }
 
-/// Where answers are found.
+/// The function by which answers are found.
 pub type Find<'a> = dyn Fn(Asked<'_>) -> Seen<'a> + 'a;

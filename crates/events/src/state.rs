@@ -1,4 +1,4 @@
-//! What a machine remembers.
+//! The memory of a machine.
 
 use crate::graph::Place;
 use crate::key::Key;
@@ -6,7 +6,7 @@ use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
-/// All that a machine remembers, as data.
+/// The state of a machine: all that it remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// End of the last window that was judged: every window that ends at or before it has been.
@@ -46,13 +46,13 @@ pub struct Chain {
     pub query: usize,
     /// The first event of the chain.
     pub root: String,
-    /// When that time is over, nanoseconds since the epoch.
+    /// The time by which the chain must have reached the query, nanoseconds since the epoch.
     pub deadline_ns: u64,
     /// The last query that was started.
     pub reached: usize,
     /// The event that started it.
     pub cause: String,
-    /// The query has been reached: this is remembered for as long as the chain has runs.
+    /// True if the query has been reached: this is remembered for as long as the chain has runs.
     pub has_started: bool,
 }
 
@@ -67,11 +67,11 @@ pub struct Edge {
     pub runs: Vec<String>,
     /// The end of the last window.
     pub last_end_ns: Option<u64>,
-    /// Of each source, windows in a row that were missing up to then.
+    /// The number of windows in a row that were missing up to then, by source.
     pub missing: Vec<u64>,
-    /// How long was watched altogether, nanoseconds.
+    /// The time that was watched altogether, nanoseconds.
     pub watched_ns: u64,
-    /// Another window like the last one changes nothing but what time brings about.
+    /// True if another window like the last one changes nothing but what time brings about.
     pub is_settled: bool,
     /// Keys that could not be remembered, as there are too many.
     pub forgotten: u64,
@@ -80,7 +80,7 @@ pub struct Edge {
     pub keys: BTreeMap<Key, Progress>,
 }
 
-/// What is known of a key.
+/// The state of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The phase.
@@ -96,26 +96,26 @@ pub struct Progress {
 pub enum Phase {
     /// The condition has not been true.
     Idle,
-    /// It is true, but not for long enough.
+    /// The condition is true, but not for long enough.
     Pending {
-        /// For how long it was true, nanoseconds.
+        /// The time for which the condition was true, nanoseconds.
         held_ns: u64,
         /// The last window decided it.
         is_true: bool,
     },
-    /// It fired at this time, and has not been re-armed.
+    /// The key fired at this time, and has not been re-armed.
     Active {
-        /// When.
+        /// The time at which the key fired, nanoseconds since the epoch.
         fired_ns: u64,
     },
-    /// It was re-armed, but fires again only from this time on.
+    /// The key was re-armed, but fires again only from this time on.
     Recovering {
-        /// When.
+        /// The time from which the key fires again, nanoseconds since the epoch.
         until_ns: u64,
-        /// For how long the condition has been true again, nanoseconds.
+        /// The time for which the condition has been true again, nanoseconds.
         #[serde(default)]
         held_ns: u64,
-        /// It was true in the last window.
+        /// True if the condition was true in the last window.
         #[serde(default)]
         is_true: bool,
     },

@@ -1,4 +1,4 @@
-//! What happened, in sentences.
+//! Stories: what happened, in sentences.
 
 use crate::graph::Graph;
 use crate::machine::{Report, Started, Step};
@@ -11,7 +11,7 @@ const MOST_STORIES: usize = 1_000;
 /// Sentences of one story, and events.
 const MOST_SENTENCES: usize = 200;
 
-/// All stories.
+/// The stories that are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Stories {
     kept: VecDeque<Story>,

@@ -7,14 +7,15 @@
 use crate::machine::{Report, Step};
 use std::collections::{HashSet, VecDeque};
 
-/// What has been told and what is kept. `S` is a state that windows change, `I` what is known of the windows that end at one time.
+/// A timeline: what has been told and what is kept. `S` is a state that windows change, `I` what is known of the windows that end at one
+/// time.
 #[derive(Clone, Debug)]
 pub struct Timeline<S, I> {
     now: S,
     /// The state before the first of `kept`; `None` without any.
     base: Option<S>,
     kept: VecDeque<Kept<I>>,
-    /// Of all that is kept.
+    /// The events and reports that were told of all that is kept.
     told: HashSet<Told>,
 }
 
@@ -22,12 +23,12 @@ pub struct Timeline<S, I> {
 struct Kept<I> {
     end_ns: u64,
     input: I,
-    /// Windows that end then may still come.
+    /// True if windows that end then may still come.
     is_open: bool,
     told: Vec<Told>,
 }
 
-/// What is told once.
+/// An event or a report, which is told once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Told {
     Event(String),
@@ -51,12 +52,12 @@ impl<S: Clone, I> Timeline<S, I> {
         &self.now
     }
 
-    /// Whether all windows that were taken are final.
+    /// Returns true if all windows that were taken are final.
     pub fn is_final(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// What is kept, the oldest first: the ends of windows, and what is known of them.
+    /// Returns what is kept, the oldest first: the ends of windows, and what is known of them.
     pub fn kept(&self) -> impl DoubleEndedIterator<Item = (u64, &I)> {
         self.kept.iter().map(|kept| (kept.end_ns, &kept.input))
     }
@@ -81,7 +82,7 @@ impl<S: Clone, I> Timeline<S, I> {
         step
     }
 
-    /// No windows follow, and all that were taken are final.
+    /// Ends the timeline: no windows follow, and all that were taken are final.
     pub fn end(&mut self, end: impl FnOnce(&mut S) -> Step) -> Step {
         self.kept.clear();
         self.base = None;
@@ -135,7 +136,7 @@ impl<S: Clone, I> Timeline<S, I> {
         }
     }
 
-    /// Of the windows that end then, no others come.
+    /// Closes the windows that end then: no others come.
     pub fn close(&mut self, end_ns: u64) {
         self.kept.iter_mut().filter(|kept| kept.end_ns == end_ns).for_each(|kept| kept.is_open = false);
     }

@@ -1,18 +1,18 @@
 //! Logic of three values.
 
-/// Whether a condition holds (S. C. Kleene's strong logic, as SQL has it).
+/// The truth of a condition (S. C. Kleene's strong logic, as SQL has it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// What is known does not decide it.
+    /// The condition is not decided by what is known.
     Unknown,
 }
 
 impl Truth {
-    /// Both hold.
+    /// Returns whether both hold.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::False, _) | (_, Self::False) => Self::False,
@@ -21,7 +21,7 @@ impl Truth {
         }
     }
 
-    /// One of them holds.
+    /// Returns whether one of them holds.
     pub fn or(self, other: Self) -> Self {
         self.negated().and(other.negated()).negated()
     }

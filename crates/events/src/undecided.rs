@@ -1,22 +1,22 @@
 //! Conditions that windows did not decide.
 
-/// Why a window does not decide a condition.
+/// The reason why a window does not decide a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// It is missing.
+    /// The window is missing.
     Missing,
     /// Too much was lost.
     Uncovered,
-    /// It was watched only in part.
+    /// The window was watched only in part.
     Cut,
-    /// Its answer is not whole.
+    /// The window's answer is not whole.
     Partial,
-    /// Its values are bounds between which the condition lies.
+    /// The window's values are bounds between which the condition lies.
     Bounds,
 }
 
 impl Why {
-    /// All of them.
+    /// The list of all reasons.
     pub const ALL: [Self; 5] = [Self::Missing, Self::Uncovered, Self::Cut, Self::Partial, Self::Bounds];
 
     /// The name that reports have.
@@ -31,12 +31,12 @@ impl Why {
     }
 }
 
-/// How often windows left a condition undecided for a key that it might have fired for.
+/// Counts of the windows that left a condition undecided for a key that it might have fired for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Undecided {
     /// Windows, each counted once on each node.
     pub windows: u64,
-    /// The same by reason, in the order of [`Why::ALL`].
+    /// The windows by reason, in the order of [`Why::ALL`].
     pub by_reason: [u64; 5],
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn key(key: &[Item]) -> String {
     format!(" for {}", members.collect::<Vec<_>>().join(", "))
 }
 
-/// What fired, as a reason: `count(src_addr) = 40,000 > 1,000`. `names`: those of the sources.
+/// Returns what fired, as a reason: `count(src_addr) = 40,000 > 1,000`. `names`: those of the sources.
 pub(crate) fn reason(trigger: &Trigger, names: &[&str], values: &[Item]) -> String {
     let items = trigger.condition.items();
     let of = |condition: &Condition| part(condition, &items, names, values);
@@ -107,7 +107,7 @@ fn part(condition: &Condition, items: &[usize], names: &[&str], values: &[Item])
     }
 }
 
-/// What a run found in a window.
+/// Returns what a run found in a window.
 pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
     let answer = match seen {
         Seen::Missing => return "there is no answer".to_owned(),

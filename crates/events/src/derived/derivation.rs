@@ -3,16 +3,16 @@
 use crate::condition::Condition;
 use crate::derived::formula::{Formula, Reads};
 
-/// How the answers of a query follow from those of others, window by window.
+/// The way in which the answers of a query follow from those of others, window by window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivation {
     /// The queries that it reads: earlier ones, with windows like its own, which nothing starts.
     pub sources: Vec<Source>,
-    /// Its columns, then whatever else `having` and the order read.
+    /// The formulas of its columns, then of whatever else `having` and the order read.
     pub values: Vec<Formula>,
     /// Groups that are in the answer, by the numbers of values; `None` for all.
     pub having: Option<Condition>,
-    /// What groups are ordered by, the first before the second. Equal ones are in the order of their keys.
+    /// The values that groups are ordered by, the first before the second. Equal ones are in the order of their keys.
     pub order: Vec<Order>,
     /// The most groups in an answer.
     pub limit: usize,
@@ -21,13 +21,13 @@ pub struct Derivation {
 /// A query that another one reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Its number.
+    /// The number of the query.
     pub query: usize,
-    /// Its name, unless it is a part of the query that reads it.
+    /// The name of the query, unless it is a part of the query that reads it.
     pub name: Option<String>,
     /// The node whose answers are read, or all together; `None` for the node that the answer is of.
     pub node: Option<usize>,
-    /// By member of the derived query's key, the number of the same member of its own.
+    /// The number of the same member of the source's own key, by member of the derived query's key.
     pub key: Vec<usize>,
 }
 

@@ -30,22 +30,22 @@ struct Window<'a> {
     past: &'a Past,
     end_ns: u64,
     every_ns: u64,
-    /// A value of an earlier window was read for which there was no room.
+    /// True if a value of an earlier window was read for which there was no room.
     lacks_room: Cell<bool>,
 }
 
 /// A group while its values are computed.
 struct Member<'a> {
     key: &'a Key,
-    /// By source: what is known of its columns in the window itself.
+    /// The values that are known of the columns in the window itself, by source.
     known: Vec<Vec<Known>>,
-    /// By source: the number of the key in earlier windows.
+    /// The number of the key in earlier windows, by source.
     numbers: Vec<Option<u32>>,
 }
 
 impl Derivation {
-    /// What is known of the window of a query (the one with this derivation) that ends then, on a node. It follows from what its sources
-    /// answered in the same window, and in those before as far as it reads them.
+    /// Computes what is known of the window of a query (the one with this derivation) that ends then, on a node. It follows from what its
+    /// sources answered in the same window, and in those before as far as it reads them.
     pub fn evaluate(
         &self,
         graph: &Graph,

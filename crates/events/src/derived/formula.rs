@@ -1,4 +1,4 @@
-//! How a value follows from those of other queries.
+//! Formulas by which a value follows from those of other queries.
 
 use crate::figure::Role;
 use crate::graph::Query;
@@ -12,9 +12,9 @@ pub enum Formula {
     Key(usize),
     /// A column of a source, both by number.
     Item {
-        /// The source.
+        /// The number of the source.
         source: usize,
-        /// Its column.
+        /// The number of the source's column.
         column: usize,
     },
     /// An integer.
@@ -23,13 +23,13 @@ pub enum Formula {
     Number(f64),
     /// Arithmetic.
     Arithmetic(Box<Formula>, Operator, Box<Formula>),
-    /// The same of the window that ended this long before, nanoseconds.
+    /// The value of a formula in the window that ended this long before, nanoseconds.
     Before(Box<Formula>, u64),
     /// The mean over this many windows, the last of which ended `first_ns` before. It has no other mean in it.
     Mean {
-        /// Of what.
+        /// The formula of whose values it is the mean.
         of: Box<Formula>,
-        /// From the end of the last of these windows to that of this one, nanoseconds.
+        /// The time from the end of the last of these windows to that of this one, nanoseconds.
         first_ns: u64,
         /// The number of windows.
         number: u64,
@@ -41,7 +41,7 @@ pub enum Formula {
 pub(crate) struct Reads {
     pub(crate) source: usize,
     pub(crate) column: usize,
-    /// From the end of the last of them to that of the window that is computed, nanoseconds. 0 is that window itself.
+    /// The time from the end of the last of them to that of the window that is computed, nanoseconds. 0 is that window itself.
     pub(crate) first_ns: u64,
     pub(crate) number: u64,
 }
@@ -74,7 +74,7 @@ impl Formula {
         }
     }
 
-    /// What its values are: of a group that none of the sources has, sums and differences of totals are 0.
+    /// Returns the role of its values: of a group that none of the sources has, sums and differences of totals are 0.
     pub fn role(&self, sources: &[&Query]) -> Role {
         let is = |of: &Self, allowed: &[Role]| match of {
             Self::Integer(number) => *number >= 0 || allowed.contains(&Role::Net),
@@ -107,7 +107,7 @@ impl Formula {
         }
     }
 
-    /// Whether it computes with what different nodes counted. `nodes`: by source, the node whose answers are read.
+    /// Returns true if it computes with what different nodes counted. `nodes`: by source, the node whose answers are read.
     pub(crate) fn mixes(&self, nodes: &[Option<usize>]) -> bool {
         let mut reads = Vec::new();
         match self {

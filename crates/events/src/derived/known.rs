@@ -1,4 +1,4 @@
-//! What is known of a value that is computed: numbers with bounds, integers exactly.
+//! Computed values as far as they are known: numbers with bounds, integers exactly.
 
 use crate::figure::{Certainty, Figure, Role};
 use crate::interval::Interval;
@@ -14,7 +14,7 @@ pub(crate) struct Number {
     exact: Option<i128>,
     value: f64,
     bounds: Interval,
-    /// The same of an integer with bounds: a double does not tell nanoseconds of times apart.
+    /// The integer and its bounds: a double does not tell nanoseconds of times apart.
     whole: Option<Whole>,
 }
 
@@ -59,17 +59,17 @@ impl Whole {
     }
 }
 
-/// What is known of a value.
+/// A value, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Known {
     Number(Number),
     /// Something else, exactly.
     Other(Value),
-    /// There is none.
+    /// The value is null.
     Null,
-    /// It may be anything.
+    /// The value may be anything.
     Unknown,
-    /// Nothing is known of the window that it is of.
+    /// The value is of a window of which nothing is known.
     NoWindow,
 }
 
@@ -97,7 +97,7 @@ impl Number {
         Self { whole: Some(whole), ..Self::between(number as f64, bounds) }
     }
 
-    /// The same number where no more than these bounds is known of it.
+    /// Returns the number where no more than these bounds is known of it.
     fn within(self, bounds: Interval) -> Self {
         self.exact.map_or_else(|| Self::between(self.value, bounds), |exact| Self::bounded(exact, bounds))
     }
@@ -112,12 +112,12 @@ impl Number {
         self.value
     }
 
-    /// What it is not less and not more than.
+    /// Returns the bounds: the number is not less and not more.
     pub(crate) fn bounds(&self) -> Interval {
         self.bounds
     }
 
-    /// Whether it is known.
+    /// Returns true if the number is known.
     pub(crate) fn is_plain(&self) -> bool {
         self.exact.is_some() || self.bounds.lower == self.bounds.upper
     }
@@ -173,7 +173,7 @@ impl Number {
         Some(Self::between(value, bounds))
     }
 
-    /// As a column of this kind holds it: an integer that the kind does not hold is null, as in rows.
+    /// Returns the number as a column of this kind holds it: an integer that the kind does not hold is null, as in rows.
     fn value(self, kind: ColumnKind) -> Value {
         if !self.is_plain() {
             let Interval { lower, upper } = self.bounds;
@@ -225,7 +225,7 @@ impl Known {
         })
     }
 
-    /// Of a group that has no row: what is known of it, in a column of this kind.
+    /// Returns what is known of a group that has no row, in a column of this kind.
     pub(crate) fn absent(figure: Figure, kind: ColumnKind) -> Self {
         match figure {
             Figure::Number(bounds) if bounds == Interval::exact(0.0) => {
@@ -260,7 +260,7 @@ impl Known {
         if descending { by_value.reverse() } else { by_value }
     }
 
-    /// What follows from two values.
+    /// Calculates what follows from two values.
     pub(crate) fn calculate(self, operator: Operator, other: Self) -> Self {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.calculate(operator, other),
@@ -270,7 +270,7 @@ impl Known {
         }
     }
 
-    /// As a condition sees it.
+    /// Returns the value as a condition sees it.
     pub(crate) fn figure(&self) -> Figure {
         match self {
             Self::Number(number) => Figure::Number(number.bounds),
@@ -280,7 +280,7 @@ impl Known {
         }
     }
 
-    /// As an answer has it.
+    /// Returns the value as an answer has it.
     pub(crate) fn value(&self, kind: ColumnKind) -> Value {
         match self {
             Self::Number(number) => number.value(kind),
@@ -289,7 +289,7 @@ impl Known {
         }
     }
 
-    /// Whether it may be another one.
+    /// Returns true if the value may be another one.
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Self::Number(number) => !number.is_plain(),

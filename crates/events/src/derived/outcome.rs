@@ -1,13 +1,13 @@
-//! What is known of a derived query's window.
+//! Results of a derived query's window.
 
 use model::Answer;
 
-/// What the sources of a derived query make known of a window of it.
+/// The result of a window of a derived query, as its sources make it known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Nothing: a source is missing.
+    /// The result is not known: a source is missing.
     Missing,
-    /// No source had packets, and no earlier window that is read.
+    /// The sources had no packets, nor had any earlier window that is read.
     Empty,
     /// The answer.
     Answer(Box<Answer>),

@@ -20,9 +20,9 @@ pub(super) struct Group {
 /// The groups of a window, and where they come from.
 pub(super) struct Table<'a> {
     pub(super) groups: Vec<Group>,
-    /// What keeps the answer from being complete.
+    /// The reasons why the answer is not complete.
     pub(super) reasons: Vec<String>,
-    /// By source: its name, its answer, and how many of the groups it does not list.
+    /// The name of each source, its answer, and how many of the groups it does not list.
     pub(super) sources: Vec<(Option<&'a str>, Option<&'a Answer>, u64)>,
 }
 
@@ -121,7 +121,7 @@ impl Table<'_> {
         self.sources.iter().map(of).max().unwrap_or(0)
     }
 
-    /// What holds of the answer because it holds of the sources'.
+    /// Takes over what holds of the answer because it holds of the sources'.
     fn take_sources(&mut self, answer: &mut Answer) {
         for (name, source, _) in &self.sources {
             let Some(source) = source else { continue };
@@ -160,7 +160,7 @@ impl Table<'_> {
     }
 }
 
-/// Which of two groups is first.
+/// Compares two groups by the order of the answer.
 fn compare(derivation: &Derivation, one: &Group, other: &Group) -> Ordering {
     let by_values = derivation.order.iter().map(|order| {
         let of = |group: &Group| group.values.get(order.value).cloned().unwrap_or(Known::Null);

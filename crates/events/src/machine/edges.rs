@@ -1,4 +1,4 @@
-//! Where what is known of an edge is kept.
+//! Edges of a machine's state, each for a place and for the runs of the sources.
 
 use super::watch::Watch;
 use super::{Machine, window};
@@ -16,7 +16,7 @@ const MOST_SETS: usize = 64;
 /// The runs of the sources that do not always run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
-    /// By source; `None` of one that always runs.
+    /// The run of each source; `None` of one that always runs.
     pub(super) of: Vec<Option<Run>>,
 }
 
@@ -26,7 +26,7 @@ impl Runs {
         self.of.iter().flatten().map(|run| run.cause.clone()).collect()
     }
 
-    /// What tells the events of one instance from those of another.
+    /// Returns what tells the events of one instance from those of another.
     pub(super) fn instances(&self) -> Key {
         let instances = self.of.iter().flatten().filter(|run| !run.instance.is_empty() || run.node.is_some());
         instances.map(|run| Member::Text(run.cause.clone())).collect()
@@ -105,7 +105,7 @@ impl Machine {
     }
 }
 
-/// Whether two runs pin no field to different values.
+/// Returns true if two runs pin no field to different values.
 fn agree(graph: &Graph, one: &Run, other: &Run) -> bool {
     let pinned = |run: &Run| graph.queries[run.query].pinned_by(&run.instance);
     let others = pinned(other);

@@ -92,7 +92,7 @@ impl Machine {
     }
 }
 
-/// What an edge is judged by.
+/// The data by which an edge is judged.
 struct JudgedEdge<'a> {
     graph: &'a Graph,
     trigger: &'a Trigger,
@@ -254,7 +254,7 @@ impl Judging<'_> {
         }
     }
 
-    /// Whether the condition holds, and whether the key is re-armed.
+    /// Returns whether the condition holds, and whether the key is re-armed.
     fn judged(&self, group: &Group<'_>) -> (Truth, Truth) {
         let figures = self.sides.figures(group, false);
         let widened = if self.watch.widens { self.sides.figures(group, true) } else { Vec::new() };
@@ -283,7 +283,7 @@ impl Judging<'_> {
     }
 }
 
-/// How large a group is, by the first value of the condition.
+/// Returns the size of a group, by the first value of the condition.
 fn size(values: &[Value]) -> f64 {
     match values.first().map(|value| Figure::of(value, Role::Total, Certainty::Whole)) {
         Some(Figure::Number(interval)) => interval.lower,
@@ -291,7 +291,7 @@ fn size(values: &[Value]) -> f64 {
     }
 }
 
-/// Whether two phases differ in more than the time that passes.
+/// Returns true if two phases differ in more than the time that passes.
 fn is_other(before: Phase, after: Phase) -> bool {
     match (before, after) {
         (Phase::Pending { is_true: before, .. }, Phase::Pending { is_true: after, .. })

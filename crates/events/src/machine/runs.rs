@@ -15,20 +15,20 @@ use std::rc::Rc;
 pub(super) struct Firing {
     /// The event; of a query that goes on while a condition holds, that with which it began.
     pub(super) event: String,
-    /// It is told in this step.
+    /// True if the event is told in this step.
     pub(super) is_new: bool,
-    /// What it pins.
+    /// The values that it pins.
     pub(super) instance: Key,
     /// The node that it pins.
     pub(super) node: Option<usize>,
-    /// By what the largest is first.
+    /// The size by which the largest is first.
     pub(super) size: f64,
     /// The runs of the sources.
     pub(super) runs: Rc<Runs>,
 }
 
 impl Machine {
-    /// What the runs of triggered queries found.
+    /// Reports what the runs of triggered queries found.
     pub(super) fn report(&mut self, end_ns: u64, find: &Find<'_>, step: &mut Step) {
         let Self { graph, state, .. } = self;
         for run in &mut state.runs {
@@ -135,7 +135,7 @@ impl Machine {
         }
     }
 
-    /// No windows follow: what is to run later does not.
+    /// Ends the machine: no windows follow, and what is to run later does not.
     pub fn end(&mut self) -> Step {
         let Self { graph, state, .. } = self;
         let mut step = Step::default();
@@ -154,7 +154,7 @@ impl Machine {
     }
 }
 
-/// What a run found in the window that ends then.
+/// Reports what a run found in the window that ends then.
 fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: &mut Step) {
     let query = &graph.queries[run.query];
     let Some(window) = run_window(query, run, end_ns) else { return };

@@ -1,4 +1,4 @@
-//! What is known of the sources of a condition in one window, group by group.
+//! The sources of a condition in one window, as far as they are known, group by group.
 
 use super::watch::{Watch, own_key};
 use crate::figure::Figure;
@@ -10,18 +10,18 @@ use crate::undecided::Why;
 use model::Value;
 use std::collections::HashMap;
 
-/// What a source has in a window.
+/// The answer of one source in a window.
 struct Side<'a> {
     query: &'a Query,
     /// The columns of the key; `None` if its one group counts for all keys.
     key: Option<&'a [usize]>,
-    /// `None` if it is missing.
+    /// The rows of the source; `None` if it is missing.
     rows: Option<Rows<'a>>,
-    /// So much was lost that no value is known.
+    /// True if so much was lost that no value is known.
     is_uncovered: bool,
 }
 
-/// All sources.
+/// The answers of all sources in a window.
 pub(super) struct Sides<'a> {
     sides: Vec<Side<'a>>,
     missing: Vec<bool>,
@@ -51,12 +51,12 @@ impl<'a> Sides<'a> {
         Self { sides, missing }
     }
 
-    /// Of each source, whether it is missing.
+    /// Returns, for each source, true if it is missing.
     pub(super) fn missing(&self) -> &[bool] {
         &self.missing
     }
 
-    /// Why a condition may be undecided.
+    /// Returns the reason why a condition may be undecided.
     pub(super) fn why(&self) -> Why {
         let of = |side: &Side<'_>| match &side.rows {
             None => Some(Why::Missing),
@@ -99,7 +99,7 @@ impl<'a> Sides<'a> {
         Group { key, rows: vec![None; self.sides.len()] }
     }
 
-    /// What is known of a group, item by item. `widened`: packets that were lost may have been of it.
+    /// Returns what is known of a group, item by item. `widened`: packets that were lost may have been of it.
     pub(super) fn figures(&self, group: &Group<'_>, widened: bool) -> Vec<Figure> {
         let mut figures = Vec::new();
         for (side, row) in self.sides.iter().zip(&group.rows) {

@@ -1,4 +1,4 @@
-//! What happened to the keys of an edge, as events.
+//! Events of what happened to the keys of an edge.
 
 use super::edges::Runs;
 use super::plain_event;
@@ -11,14 +11,14 @@ use crate::state::Edge;
 use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
-/// What happened to a key.
+/// A change of a key that becomes an event.
 pub(super) struct Happened {
     pub(super) kind: EventKind,
     pub(super) key: Key,
     pub(super) values: Vec<Value>,
-    /// Of what fired, the value by which the largest is first.
+    /// The value by which the largest is first, of what fired.
     pub(super) size: f64,
-    /// What a firing pins.
+    /// The values that a firing pins.
     pub(super) instance: Key,
     /// The event that fired before.
     pub(super) fired: Option<String>,
@@ -30,7 +30,7 @@ impl Happened {
     }
 }
 
-/// What is said of all events of an edge in a window.
+/// The facts that all events of an edge in a window share.
 pub(super) struct Told<'a> {
     pub(super) graph: &'a Graph,
     /// The query that is started, by number.

@@ -1,4 +1,4 @@
-//! What a trigger asks of its sources, worked out once.
+//! The questions of a trigger to its sources, worked out once.
 
 use crate::condition::{Condition, GroupFigures};
 use crate::figure::Figure;
@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 pub(super) struct Watch {
     /// The number of the first item of each source.
     offsets: Vec<usize>,
-    /// Of each source, whether its items are read: if not, it is at most asked whether it is missing.
+    /// True for each source whose items are read: if not, it is at most asked whether it is missing.
     pub(super) reads: Vec<bool>,
-    /// Some condition asks whether a source is missing.
+    /// True if some condition asks whether a source is missing.
     pub(super) asks_missing: bool,
-    /// Some condition asks what holds for sure.
+    /// True if some condition asks what holds for sure.
     pub(super) widens: bool,
     /// The items that the condition reads.
     pub(super) items: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Watch {
     pub(super) key: Vec<Column>,
     /// Time from one answer of the sources to the next, nanoseconds.
     pub(super) every_ns: u64,
-    /// Whether a key without packets fulfils the condition, if that is the same for all keys.
+    /// The truth of the condition for a key without packets, if that is the same for all keys.
     without_packets: Option<Truth>,
 }
 
@@ -95,12 +95,12 @@ impl Watch {
         (source, item - self.offsets[source])
     }
 
-    /// Whether all that is read was there in the last window of an edge.
+    /// Returns true if all that is read was there in the last window of an edge.
     pub(super) fn sees(&self, edge: &Edge) -> bool {
         self.reads.iter().zip(&edge.missing).all(|(is_read, missing)| !is_read || *missing == 0)
     }
 
-    /// Whether a key without packets fulfils the condition.
+    /// Returns whether a key without packets fulfils the condition.
     pub(super) fn without_packets(&self, graph: &Graph, trigger: &Trigger, key: &Key) -> Truth {
         self.without_packets.unwrap_or_else(|| self.judge_without_packets(graph, trigger, key))
     }

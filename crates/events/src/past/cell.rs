@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// A number, or its absence, in two words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Cell {
-    /// There is none.
+    /// The value is null.
     #[serde(rename = "n")]
     Null,
-    /// It may be anything.
+    /// The value may be anything.
     #[serde(rename = "u")]
     Unknown,
     /// An integer.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keys {
     numbers: HashMap<Key, u32>,
-    /// By number: the key and how many windows have it; `None` where the number is free.
+    /// The key of each number, and how many windows have it; `None` where the number is free.
     places: Vec<Option<(Key, u32)>>,
     free: Vec<u32>,
     bytes: u64,

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 /// Windows in a row of a query on a node of which the same is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedWindows {
-    /// What tells the query from others: a digest of its text and those of the queries that it reads.
+    /// The identity of the query: a digest of its text and those of the queries that it reads.
     query: String,
-    /// `None` for all nodes together.
+    /// The node's name; `None` for all nodes together.
     node: Option<String>,
     every_ns: u64,
     first_ns: u64,
@@ -61,7 +61,7 @@ impl PastPart<'_> {
         format!("{query}/{}/{first_ns}/{}/{kind}/{columns}/{node}", track.every_ns, stretch.last_ns)
     }
 
-    /// The same as data.
+    /// Returns the part as data.
     pub fn windows(&self) -> SavedWindows {
         SavedWindows {
             query: self.query.clone(),
@@ -182,7 +182,7 @@ impl Track {
     }
 }
 
-/// What tells queries from others, by number.
+/// Returns the identities that tell queries from others, by number.
 fn identities(graph: &Graph, derivations: &[Option<Derivation>]) -> Vec<String> {
     let mut identities: Vec<String> = Vec::new();
     for (query, derivation) in graph.queries.iter().zip(derivations) {

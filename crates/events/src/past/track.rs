@@ -12,13 +12,13 @@ use model::ColumnKind;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// What is known of a window.
+/// A window, as far as it is known.
 pub(super) enum Record<'a> {
-    /// Nothing.
+    /// The window is not known.
     Unknown,
-    /// It had no packets.
+    /// The window had no packets.
     Empty,
-    /// Its groups.
+    /// The groups of the window.
     Rows(Rows<'a>),
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Content {
     Unknown,
     NotKept,
     Empty,
-    /// Of one window.
+    /// The groups of one window.
     Rows(Groups),
 }
 
@@ -44,24 +44,24 @@ pub(super) enum Content {
 pub(super) struct Groups {
     /// The numbers of their keys, in order.
     pub(super) keys: Vec<u32>,
-    /// By key, a cell for each column that is kept.
+    /// The cells of the columns that are kept, by key.
     pub(super) cells: Vec<Cell>,
-    /// What is known of any other group, by column.
+    /// The values that are known of any other group, by column.
     pub(super) unlisted: Vec<Cell>,
 }
 
-/// What is kept of a query on a node.
+/// The windows that are kept of a query on a node.
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     pub(super) every_ns: u64,
-    /// How long before the end of a window others that it reads ended, at the most.
+    /// The longest time between the end of a window and that of an earlier one that it reads, nanoseconds.
     horizon_ns: u64,
     /// The numbers of the columns that are kept, in order, and their kinds.
     pub(super) columns: Vec<(usize, ColumnKind)>,
-    /// By column: of a group in a window without packets.
+    /// The value of a group in a window without packets, by column.
     absent: Vec<Cell>,
     pub(super) keys: Keys,
-    /// By the end of their first window.
+    /// The stretches, by the end of their first window.
     pub(super) stretches: BTreeMap<u64, Stretch>,
     bytes: u64,
 }
@@ -213,7 +213,7 @@ impl Track {
         }
     }
 
-    /// What is known of a window. Those after the last one were passed: they are as the last one, unless that has groups.
+    /// Returns what is known of a window. Those after the last one were passed: they are as the last one, unless that has groups.
     fn content(&self, end_ns: u64) -> Option<&Content> {
         let (first_ns, stretch) = self.stretches.range(..=end_ns).next_back()?;
         let is_last = self.stretches.last_key_value().is_some_and(|(last_ns, _)| last_ns == first_ns);
