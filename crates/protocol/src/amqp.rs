@@ -54,16 +54,16 @@ pub use topology::{Argument, Exchange, Queue, Rights, Topology};
 
 use std::time::Duration;
 
-/// How long the broker has to confirm a message, and to answer whatever it is asked.
+/// The longest time that the broker has to confirm a message, and to answer whatever it is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a connection that carries nothing is looked at.
+/// The time between two looks at a connection that carries nothing.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The longest name of a node, bytes: with a prefix it is the name of a queue, which AMQP limits to 255.
 const LONGEST_NODE: usize = 200;
 
-/// Whether queues and messages can have the name of a node.
+/// Checks that queues and messages can have the name of a node.
 ///
 /// # Errors
 /// If not.

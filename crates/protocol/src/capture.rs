@@ -10,14 +10,14 @@ use task::query::Condition;
 /// that is no longer in a list ends early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaptureTask {
-    /// Its name: that of the event. Letters, digits, `-`, `_` and `.` are possible.
+    /// The task's name: that of the event. Letters, digits, `-`, `_` and `.` are possible.
     pub id: String,
-    /// The query that asks for it.
+    /// The query that asks for the capture.
     pub query: String,
-    /// Whose packets: a condition on members of the flow key. Without one those of all flows.
+    /// The condition on members of the flow key of the packets to keep. Without one the packets of all flows are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Condition>,
-    /// How many.
+    /// The number of packets to keep.
     pub packets: u64,
     /// The stream time in which packets count; `None` from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,25 +31,25 @@ pub struct Captured {
     pub id: String,
     /// The query.
     pub query: String,
-    /// Why there is none.
+    /// The reason why there is no capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// The file at the probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Packets in it.
+    /// The number of packets in the file.
     #[serde(default)]
     pub packets: u64,
-    /// Its length.
+    /// The length of the file, bytes.
     #[serde(default)]
     pub bytes: u64,
-    /// Why it has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end`, `fault`.
+    /// The reason why the capture has ended: `packets`, `time`, `bytes`, `cancelled`, `run_end`, `fault`.
     #[serde(default)]
     pub ended_by: String,
-    /// Packets that are not in it, by cause.
+    /// The number of packets that are not in the file, by cause.
     #[serde(default)]
     pub dropped: Counters,
-    /// At least one packet is not there as a whole.
+    /// True if at least one packet is not there as a whole.
     #[serde(default)]
     pub is_cut: bool,
     /// The file, unless it is too large to be sent along; in base 64.

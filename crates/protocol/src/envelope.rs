@@ -46,14 +46,14 @@ pub const MOST_JSON_BYTES: usize = 64 << 20;
 /// columns have.
 pub const MOST_VALUES: usize = 2 << 20;
 
-/// What a zstd frame begins with (RFC 8878, section 3.1.1).
+/// The first bytes of a zstd frame (RFC 8878, section 3.1.1).
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// What is left for that in which the body lies.
+/// The most bytes, and below the most values, that a message may have besides its body.
 const MOST_HEAD_BYTES: usize = 64 << 10;
 const MOST_HEAD_VALUES: usize = 1 << 10;
 
-/// More costs the probe more than the network saves.
+/// The compression level of zstd. A higher one costs the probe more than the network saves.
 const LEVEL: i32 = 3;
 
 /// The most memory that a frame may make its reader keep: 8 MiB, the most that every zstd decoder accepts (RFC 8878).
@@ -64,7 +64,7 @@ const MOST_WINDOW_LOG: u32 = 23;
 pub struct Envelope<B> {
     /// The version of the protocol that it is of.
     pub version: u32,
-    /// Which message it is.
+    /// The identifier of the message.
     pub id: MessageId,
     /// The sequence number of the message before it, if the broker had not confirmed that one when this one was sent; else 0. A reader
     /// that has not taken that one leaves this message alone: both come again, in order.
@@ -82,7 +82,7 @@ impl<B> Envelope<B> {
     }
 }
 
-/// What a transport says of a message's bytes.
+/// The properties that a transport gives a message's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Properties<'a> {
     /// The content type.
@@ -92,7 +92,7 @@ pub struct Properties<'a> {
 }
 
 impl Properties<'static> {
-    /// Those of a message.
+    /// The properties of a message of Edison.
     pub const EXPECTED: Self =
         Self { content_type: Some(CONTENT_TYPE), content_encoding: Some(CONTENT_ENCODING) };
 }
@@ -109,7 +109,7 @@ impl<B: Serialize> Envelope<B> {
     }
 }
 
-/// What precedes the body.
+/// The part of an envelope that precedes the body.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Head<'a> {
     pub(crate) version: u32,

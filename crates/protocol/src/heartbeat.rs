@@ -1,13 +1,13 @@
-//! How a probe does.
+//! The state of a probe, as it reports it.
 
 use crate::list_id::ListId;
 use model::view::{KernelClock, Load, Spool, Store};
 use serde::{Deserialize, Serialize};
 
-/// What a probe says of itself every few seconds.
+/// The report of a probe about itself, sent every few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
-    /// The list that it carries out; `None` before the first one. A controller sends its list again while this is another one.
+    /// The list that the probe carries out; `None` before the first one. A controller sends its list again while this is another one.
     pub list: Option<ListId>,
     /// Tasks of that list, instances one by one, that have ended because their lease was over.
     #[serde(default)]
@@ -16,21 +16,21 @@ pub struct Heartbeat {
     pub refused: Option<RefusedList>,
     /// The version of the program.
     pub version: String,
-    /// What it measures, as the user named it.
+    /// The sources that the probe measures, as the user named them.
     pub sources: Vec<String>,
-    /// What it has not delivered.
+    /// The messages that the probe has not delivered.
     pub spool: Spool,
-    /// The state of its clock; `None` if the system does not tell.
+    /// The state of the probe's clock; `None` if the system does not tell.
     pub clock: Option<KernelClock>,
-    /// When it started, nanoseconds since the epoch.
+    /// The time at which the probe started, nanoseconds since the epoch.
     pub started_ns: u64,
-    /// How busy it is.
+    /// The load of the probe.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "load")]
     pub load: Option<Load>,
-    /// How its store does; `None` if it has none.
+    /// The state of the probe's store; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<Store>,
-    /// When this was said, nanoseconds since the epoch by its clock; 0 if it does not say.
+    /// The time of the heartbeat, nanoseconds since the epoch by the probe's clock; 0 if it does not say.
     #[serde(default)]
     pub now_ns: u64,
 }
@@ -38,9 +38,9 @@ pub struct Heartbeat {
 /// A list that a probe cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedList {
-    /// Which one.
+    /// The list that is refused.
     pub list: ListId,
-    /// Why.
+    /// The reason for the refusal.
     pub reason: String,
 }
 

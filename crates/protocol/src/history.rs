@@ -8,13 +8,13 @@ use task::query::Query;
 /// Questions to a probe's store. The probe answers each task once, as long as lists have it, and leaves one that they have no more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryTask {
-    /// When the controller that asks started, nanoseconds since the epoch.
+    /// The time at which the controller that asks started, nanoseconds since the epoch.
     pub epoch: u64,
-    /// Its number; no other one of this epoch has it.
+    /// The task's number; no other one of this epoch has it.
     pub id: u64,
     /// The questions, whose queries have different names.
     pub questions: Vec<HistoryQuestion>,
-    /// What the probe may use for all of them together.
+    /// The limits of what the probe may use for all of them together.
     pub limits: HistoryLimits,
 }
 
@@ -28,7 +28,7 @@ pub struct HistoryQuestion {
     pub period: Option<Span>,
 }
 
-/// What a probe may use to answer. It may have less.
+/// The limits of what a probe may use to answer. It may have less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryLimits {
     /// Memory of groups and merged rows, bytes.
@@ -39,16 +39,16 @@ pub struct HistoryLimits {
     pub answer_bytes: u64,
 }
 
-/// What a store answers.
+/// The answer of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistoryAnswer {
     /// The epoch of the task.
     pub epoch: u64,
-    /// Its number.
+    /// The task's number.
     pub id: u64,
     /// The answers: those that the questions have over the store alone.
     pub answers: Vec<Answer>,
-    /// Why answers are missing or incomplete, if any are: a name, and what there is to say: `no_store`, `refused: …`, `too_large: …`,
+    /// The reason why answers are missing or incomplete, if any are: a name, and what there is to say: `no_store`, `refused: …`, `too_large: …`,
     /// `too_late: …`, `fault: …`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

@@ -1,4 +1,4 @@
-//! What a controller and its probes say to each other, and how it gets there.
+//! Messages between a controller and its probes, and the transports that carry them.
 //!
 //! A controller sends each node the whole list of what it is to answer, and when a replay may go on; a probe sends the answers of each
 //! window. Messages ([`ToProbe`], [`FromProbe`]) are data that can be written and read; a transport ([`ProbeLink`], [`ControllerLink`])

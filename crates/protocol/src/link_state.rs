@@ -1,20 +1,21 @@
-//! Whether a connection carries messages, in words.
+//! The state of a connection, in words.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Whether a connection carries messages.
+/// The state of a connection: whether it carries messages, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// The other end is reached.
+    /// True if the other end is reached.
     pub connected: bool,
-    /// Since when it is so, nanoseconds since the epoch.
+    /// The time since which the state is so, nanoseconds since the epoch.
     pub since_ns: u64,
-    /// What is at the other end: `the broker at HOST:PORT`, or in one process `the controller`.
+    /// The other end of the connection: `the broker at HOST:PORT`, or in one process `the controller`.
     pub peer: String,
-    /// Why it carries nothing, or not all that it should. Never a password. `None` too before the first attempt has ended.
+    /// The reason why the connection carries nothing, or not all that it should. Never a password. `None` too before the first attempt has
+    /// ended.
     pub reason: Option<String>,
-    /// What is wrong with it although it carries messages now, as files that the next connection needs.
+    /// A problem of a connection that carries messages now, as with files that the next connection needs.
     pub remark: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use model::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 
-/// What a probe is to keep of windows that are over.
+/// The limits of what a probe is to keep of windows that are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookBack {
     /// The number of windows.
@@ -16,7 +16,7 @@ pub struct LookBack {
 /// Queries about windows that are over. The probe answers each number once, as long as lists have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookBackTask {
-    /// Its number; no other one of this controller's start has it.
+    /// The task's number; no other one of this controller's start has it.
     pub id: u64,
     /// The begin of the first window and the end of the last.
     pub window: Span,
@@ -24,16 +24,16 @@ pub struct LookBackTask {
     pub queries: Vec<Query>,
 }
 
-/// What queries about windows that are over gave.
+/// The answers to queries about windows that are over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookedBack {
     /// The number of the task.
     pub id: u64,
-    /// As it was asked.
+    /// The span that was asked for.
     pub window: Span,
     /// The answers: those that the queries would have had if they had been asked before.
     pub answers: Vec<Answer>,
-    /// Why answers are missing, if any are: `not_kept: …` and others, and for each query that cannot be answered here why.
+    /// The reason why answers are missing, if any are: `not_kept: …` and others, and for each query that cannot be answered here why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

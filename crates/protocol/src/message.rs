@@ -9,11 +9,11 @@ use model::{Answer, Item, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 
-/// What a controller says to a probe.
+/// A message of a controller to a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToProbe {
-    /// All that it is to answer, in the place of what it was told before.
+    /// All that the probe is to answer, in the place of what it was told before.
     Tasks(TaskList),
     /// A replay may enter windows that begin up to this time, nanoseconds since the epoch.
     Enter {
@@ -25,17 +25,17 @@ pub enum ToProbe {
 /// All that a probe is to answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskList {
-    /// When the controller that made it started, nanoseconds since the epoch.
+    /// The time at which the controller that made the list started, nanoseconds since the epoch.
     #[serde(default)]
     pub epoch: u64,
-    /// Later lists of this controller have larger numbers.
+    /// The number of the list; later lists of this controller have larger numbers.
     pub generation: u64,
     /// The fields of the flow key for which the tasks were planned, as `--key` has them. A probe whose flows are others refuses the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Vec<String>>,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// What is to be kept of windows that are over; `None`: nothing.
+    /// The limits of what is to be kept of windows that are over; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_back: Option<LookBack>,
     /// Queries about windows that are over.
@@ -50,12 +50,12 @@ pub struct TaskList {
 }
 
 impl TaskList {
-    /// Which list it is.
+    /// Returns the identifier of the list.
     pub fn id(&self) -> ListId {
         ListId { epoch: self.epoch, generation: self.generation }
     }
 
-    /// Whether it replaces the other one. Transports may deliver an old list after a newer one.
+    /// Returns true if this list replaces the other one. Transports may deliver an old list after a newer one.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.id() > other.id()
     }
@@ -68,12 +68,13 @@ pub struct Task {
     pub query: Query,
     /// The stream time in which it is answered, the begins and ends of windows; `None` for ever.
     pub time: Option<Span>,
-    /// What is pinned, and when: the query is answered for each of them by itself, and not otherwise. None: it is answered as it is.
+    /// The instances of the query, each with what is pinned and when: the query is answered for each of them by itself, and not otherwise. If
+    /// there is none, it is answered as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<Instance>,
 }
 
-/// What a firing pinned.
+/// The values that a firing pinned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
     /// The fields and their values.
@@ -83,7 +84,7 @@ pub struct Instance {
 }
 
 impl Task {
-    /// What is answered, and when: the query, or that of each instance.
+    /// Returns each query that is answered, and when: the query itself, or that of each instance.
     pub fn queries(&self) -> impl Iterator<Item = (Query, Option<Span>)> + '_ {
         let whole = self.instances.is_empty().then(|| (self.query.clone(), self.time));
         let of = |instance: &Instance| (self.query.with_bound(instance.bound.clone()), Some(instance.time));
@@ -91,7 +92,7 @@ impl Task {
     }
 }
 
-/// What a probe says to its controller.
+/// A message of a probe to its controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromProbe {
@@ -102,36 +103,36 @@ pub enum FromProbe {
     },
     /// A window is answered.
     Window(Box<WindowResult>),
-    /// What was looked back at.
+    /// The answers to queries about windows that are over.
     LookedBack(Box<LookedBack>),
     /// A capture has ended, or is refused.
     Captured(Box<Captured>),
-    /// What its store answers.
+    /// An answer of the probe's store.
     History(Box<HistoryAnswer>),
-    /// A list cannot be carried out: what it had before it still answers.
+    /// The probe cannot carry out a list: what it had before it still answers.
     Refused {
         /// The list.
         list: ListId,
-        /// Why.
+        /// The reason for the refusal.
         reason: String,
     },
-    /// How it does. It is worth nothing once the next one is there, so it is neither kept nor sent again.
+    /// The state of the probe. It is worth nothing once the next one is there, so it is neither kept nor sent again.
     Heartbeat(Box<Heartbeat>),
-    /// Nothing follows.
+    /// The probe has ended, and nothing follows.
     Ended {
         /// Answers of windows that the end cut.
         answers: Vec<Answer>,
     },
 }
 
-/// All answers of one window.
+/// The answers of one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowResult {
     /// The window.
     pub window: Span,
     /// The answers; those of other windows are of longer ones that end with it.
     pub answers: Vec<Answer>,
-    /// Where it is of a run of windows without packets: their number. `window` spans them.
+    /// The number of windows, where the result is of a run of windows without packets. `window` spans them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<u64>,
     /// Results that the probe has dropped unsent since it started, all of them of windows before this one.

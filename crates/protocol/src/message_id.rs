@@ -1,16 +1,16 @@
-//! Which message it is.
+//! The identifier of a message.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
 
-/// One start of a program: a number that no other start has. Its text is 16 hexadecimal digits.
+/// A start of a program: a number that no other start has. Its text is 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Boot(pub u64);
 
 impl Boot {
-    /// That of a start now.
+    /// Returns the number of a start now.
     pub fn random() -> Self {
         // The keys of a hash map are random in each process; the time and the process tell two of them apart even where they are not.
         Self(RandomState::new().hash_one((crate::link_state::now_ns(), std::process::id())))
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Boot {
     }
 }
 
-/// Which message it is. A message that is sent again has the same. Its text is `NODE/BOOT/SEQUENCE`.
+/// The identifier of a message. A message that is sent again has the same. Its text is `NODE/BOOT/SEQUENCE`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MessageId {
     /// The node that sends it, or that it is for.

@@ -1,32 +1,32 @@
-//! Why a message is not taken.
+//! The reasons why a message is not taken.
 
 use std::fmt;
 
-/// Why a message is not taken. Its name is that of a counter.
+/// The reason why a message is not taken. Its name is that of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
-    /// It is not said to be a message of Edison.
+    /// The message is not said to be one of Edison.
     Foreign,
-    /// Its end is missing.
+    /// The end of the message is missing.
     Truncated,
-    /// Its bytes are not those that were sent.
+    /// The bytes of the message are not those that were sent.
     Damaged,
-    /// It is of a protocol before the oldest that is understood.
+    /// The message is of a protocol before the oldest that is understood.
     TooOld,
-    /// It is of a protocol after this one.
+    /// The message is of a protocol after this one.
     TooNew,
-    /// Its node is not one of the controller's.
+    /// The message's node is not one of the controller's.
     UnknownNode,
-    /// The broker does not vouch for its sender, or vouches for another one.
+    /// The broker does not vouch for the message's sender, or vouches for another one.
     WrongUser,
-    /// It is, or would become, larger than any message.
+    /// The message is, or would become, larger than any message.
     TooLarge,
-    /// It is not what a message of its version is.
+    /// The message is not what one of its version is.
     Malformed,
 }
 
 impl Refusal {
-    /// All of them.
+    /// The list of all reasons.
     pub const ALL: [Self; 9] = [
         Self::Foreign,
         Self::Truncated,
@@ -39,7 +39,7 @@ impl Refusal {
         Self::Malformed,
     ];
 
-    /// Its name, which stays.
+    /// Returns the reason's name, which stays.
     pub fn name(self) -> &'static str {
         match self {
             Self::Foreign => "foreign",

@@ -17,25 +17,25 @@ pub use replay::{Kept, Replay};
 use crate::{Boot, envelope};
 use std::fmt;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"EdSpool\n";
 /// The version of the format.
 const VERSION: u32 = 1;
-/// Length and checksum.
+/// The bytes of a record's length and checksum.
 const FRAME: usize = 8;
 /// The largest rest of a record: a message, and what says which one it is.
 const MOST_REST: usize = envelope::MOST_BYTES + 64;
 
-/// Which message of the node.
+/// The identifier of a message among those of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Which {
     /// The start of the probe that made it.
     pub boot: Boot,
-    /// Its number among the messages of that start.
+    /// The message's number among those of that start.
     pub sequence: u64,
 }
 
-/// What became of results that found no room, since the file was made.
+/// The counts of results that found no room, since the file was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Results that were dropped.
@@ -44,21 +44,21 @@ pub struct Totals {
     pub shortened: u64,
 }
 
-/// What a file says.
+/// A record of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// A message is to be delivered; one that is there already gets another body.
     Message {
-        /// Which one.
+        /// The message.
         which: Which,
-        /// It is the result of a window.
+        /// True if the message is the result of a window.
         is_result: bool,
         /// The compressed body.
         body: Vec<u8>,
     },
     /// A message is about to be sent, with this in its envelope.
     Said {
-        /// Which one.
+        /// The message.
         which: Which,
         /// [`crate::Envelope::after`].
         after: u64,
@@ -67,7 +67,7 @@ pub enum Record {
     },
     /// A message is delivered, or dropped.
     Gone {
-        /// Which one.
+        /// The message.
         which: Which,
         /// The totals from then on.
         totals: Totals,
@@ -184,14 +184,14 @@ fn take_totals(from: &mut &[u8]) -> Option<Totals> {
     Some(Totals { dropped: take(from)?, shortened: take(from)? })
 }
 
-/// Why a file is not the spool of this node.
+/// The reason why a file is not the spool of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// It is no spool, or its first bytes are damaged.
+    /// The file is no spool, or its first bytes are damaged.
     NoSpool,
-    /// It is of another version of the format.
+    /// The file is of another version of the format.
     Version(u32),
-    /// It is another node's.
+    /// The file is another node's.
     Node(String),
 }
 

@@ -1,4 +1,4 @@
-//! What carries messages.
+//! The transports that carry messages.
 
 use crate::link_state::LinkState;
 use crate::message::{FromProbe, ToProbe};
@@ -37,10 +37,10 @@ pub trait ProbeLink: fmt::Debug + Send + Sync {
     /// Waits until all that was sent has been delivered, for so long at most. Returns whether it has.
     fn flush(&self, wait: Duration) -> bool;
 
-    /// Whether it carries messages now.
+    /// Returns the state of the connection: whether it carries messages now.
     fn state(&self) -> LinkState;
 
-    /// What has not been delivered.
+    /// Returns what has not been delivered.
     fn spool(&self) -> Spool;
 }
 
@@ -49,7 +49,7 @@ pub trait ProbeLink: fmt::Debug + Send + Sync {
 pub struct Received {
     /// The probe's number.
     pub node: usize,
-    /// Which message it is; `None` where none comes twice or a second one does no harm.
+    /// The identifier of the message; `None` where none comes twice or a second one does no harm.
     pub id: Option<MessageId>,
     /// The message.
     pub message: FromProbe,
@@ -70,17 +70,18 @@ pub trait ControllerLink: fmt::Debug + Send {
     /// If none can come any more.
     fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected>;
 
-    /// All that was received so far is stored. Until then a transport that keeps messages delivers them again, to a controller
-    /// that takes over. To be called often, and where nothing comes: what is not acknowledged is limited, and at the limit nothing more
-    /// is received.
+    /// Acknowledges that all that was received so far is stored. Until then a transport that keeps messages delivers them again, to a controller
+    /// that takes over. To be called often, and where nothing comes: what is not acknowledged is limited, and at the limit nothing more is
+    /// received.
     fn acknowledge(&self);
 
-    /// How many messages were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and `doubled`.
+    /// Returns the number of messages that were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and
+    /// `doubled`.
     fn refused(&self) -> BTreeMap<&'static str, u64>;
 
-    /// How many of these came as a probe's own, whatever they said of their sender.
+    /// Returns the number of these messages that came as a probe's own, whatever they said of their sender.
     fn refused_of(&self, node: usize) -> BTreeMap<&'static str, u64>;
 
-    /// Whether it carries messages now.
+    /// Returns the state of the connection: whether it carries messages now.
     fn state(&self) -> LinkState;
 }

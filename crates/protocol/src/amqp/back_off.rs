@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt.
+//! The wait before the next attempt to connect.
 
 use crate::Boot;
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl BackOff {
         wait.mul_f64(0.5 + chance / 2.0)
     }
 
-    /// It went well.
+    /// Sets the next wait to the first one, after an attempt that succeeded.
     pub(super) fn reset(&mut self) {
         self.next = FIRST;
     }

@@ -1,4 +1,4 @@
-//! Where a broker is, and as whom it is spoken to.
+//! The address of a broker, and the user who connects to it.
 
 use super::tls::Tls;
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
@@ -18,7 +18,7 @@ const FRAME_BYTES: u32 = 32 << 10;
 /// A broker that has not answered for so long is away, seconds.
 const HEARTBEAT: u16 = 10;
 
-/// Where a broker is, and as whom it is spoken to. Neither its text nor its `Debug` has the password.
+/// The address of a broker, and the user who connects to it. Neither its text nor its `Debug` has the password.
 #[derive(Clone)]
 pub struct Broker {
     is_tls: bool,
@@ -30,14 +30,14 @@ pub struct Broker {
     tls: Option<Tls>,
 }
 
-/// Why a broker cannot be spoken to.
+/// The reason why a broker cannot be connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BrokerError {
     /// The address requires TLS, and no certificate authority is configured.
     NoAuthority,
     /// The address is without TLS, and there is an authority or a certificate.
     ClearText,
-    /// There is a certificate, and the address does not say whose it is.
+    /// The address has a certificate and names no user whose it is.
     NoUser,
     /// The text is not an address, for this reason.
     Address(&'static str),
@@ -74,19 +74,19 @@ impl fmt::Display for BrokerError {
 impl std::error::Error for BrokerError {}
 
 impl Broker {
-    /// The same, spoken to as this user.
+    /// Returns this broker with another user and password.
     pub fn with_user(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         Self { user: Some(user.into()), password: Some(password.into()), ..self }
     }
 
-    /// The same, spoken to as its user with this password.
+    /// Returns this broker with another password of its user.
     pub fn with_password(self, password: impl Into<String>) -> Self {
         let user = self.user().to_owned();
         self.with_user(user, password)
     }
 
-    /// The same, which is trusted by its certificate. Where it is given a certificate and no password, the certificate says who speaks
-    /// (`EXTERNAL`).
+    /// Returns this broker with settings of TLS, by whose authorities it is trusted. Where they have a certificate and there is no password, the
+    /// certificate says who speaks (`EXTERNAL`).
     ///
     /// # Errors
     /// If the address is one of clear text.
@@ -94,7 +94,7 @@ impl Broker {
         if self.is_tls { Ok(Self { tls: Some(tls), ..self }) } else { Err(BrokerError::ClearText) }
     }
 
-    /// Whether it can be spoken to: the settings of TLS are as the address says.
+    /// Checks that the broker can be connected to: the settings of TLS are as the address says.
     ///
     /// # Errors
     /// If not.
@@ -121,22 +121,22 @@ impl Broker {
         &self.host
     }
 
-    /// Whether what is sent is encrypted.
+    /// Returns true if the connection is encrypted.
     pub fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// Who is trusted, where that is said.
+    /// Returns the settings of TLS, if any: the authorities that are trusted.
     pub(super) fn tls(&self) -> Option<&Tls> {
         self.tls.as_ref()
     }
 
-    /// Whether the certificate says who speaks.
+    /// Returns true if the certificate authenticates the user, without a password.
     pub(super) fn is_external(&self) -> bool {
         self.password.is_none() && self.tls.as_ref().is_some_and(Tls::has_certificate)
     }
 
-    /// `HOST:PORT`.
+    /// Returns `HOST:PORT`.
     pub fn place(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)

@@ -56,7 +56,7 @@ fn refused(broker: &Broker) -> String {
     }
 }
 
-/// Why a connection did not come about.
+/// Returns the reason why a connection did not come about, in words.
 fn unopened(broker: &Broker, error: &Error) -> String {
     let reason = words(error);
     match error.kind() {
@@ -82,7 +82,7 @@ pub(super) async fn close(connection: &Connection) {
     let _ = timeout(PATIENCE / 10, connection.close(200, "done".into())).await;
 }
 
-/// What the broker answers, if it does so in time.
+/// Waits for the answer of the broker, for at most [`PATIENCE`].
 pub(super) async fn answer<T>(asked: impl Future<Output = lapin::Result<T>>) -> Result<T, String> {
     match timeout(PATIENCE, asked).await {
         Ok(answered) => answered.map_err(|error| words(&error)),
@@ -90,7 +90,7 @@ pub(super) async fn answer<T>(asked: impl Future<Output = lapin::Result<T>>) -> 
     }
 }
 
-/// The same of something of the broker that has a name.
+/// Waits for the answer of the broker, as [`answer`] does, and puts the name of what was asked for before an error.
 pub(super) async fn answer_of<T>(
     name: &str,
     asked: impl Future<Output = lapin::Result<T>>,
@@ -98,7 +98,7 @@ pub(super) async fn answer_of<T>(
     answer(asked).await.map_err(|reason| format!("{name}: {reason}"))
 }
 
-/// What is said of a connection that ended.
+/// The words for a connection that ended.
 const BROKEN: &str = "the connection broke";
 
 /// An error in words. None of the broker's messages has a password.
@@ -118,13 +118,13 @@ pub(super) fn words(error: &Error) -> String {
     }
 }
 
-/// Whether the broker refuses a user, or what it asks for.
+/// Returns true if the broker refuses a user, or what the user asks for.
 pub(super) fn is_refused(error: &Error) -> bool {
     let refused = AMQPErrorKind::Soft(AMQPSoftError::ACCESSREFUSED);
     matches!(error.kind(), ErrorKind::ProtocolError(error) if *error.kind() == refused)
 }
 
-/// Whether what was asked for is not there.
+/// Returns true if the broker does not have what was asked for.
 pub(super) fn is_missing(error: &Error) -> bool {
     let missing = AMQPErrorKind::Soft(AMQPSoftError::NOTFOUND);
     matches!(error.kind(), ErrorKind::ProtocolError(error) if *error.kind() == missing)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a controller's connections are made of.
+/// The settings of a controller's connections.
 #[derive(Clone, Debug)]
 pub struct ControllerSettings {
     /// The broker. Its user may send for all nodes; for each node its own user may, who has its name.
@@ -24,7 +24,7 @@ pub struct ControllerSettings {
 }
 
 impl ControllerSettings {
-    /// What a broker keeps if nothing else is said: 1 GiB.
+    /// The most bytes of results that a broker keeps by default: 1 GiB.
     pub const RESULTS_BYTES: u64 = 1 << 30;
 
     /// The settings of a controller that has stored nothing.
@@ -74,7 +74,7 @@ async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), Stri
     ended
 }
 
-/// The same for task lists, which are sent.
+/// Connects once, and sends task lists until the connection breaks or is to end.
 async fn send_lists(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
     let connection = tokio::select! {
         connection = connection::connect(&shared.broker, "edison controller, task lists", None) => connection?,

@@ -1,4 +1,4 @@
-//! What a controller's threads and that of its connections share.
+//! The state that a controller's threads share with the thread of its connections.
 
 use super::broker::Broker;
 use super::intake::{Delivered, Word};
@@ -26,10 +26,10 @@ pub(super) struct ControllerState {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     words: Mutex<Vec<Word>>,
-    /// There is something to tell the broker.
+    /// Wakes the connection if there is something to tell the broker.
     pub(super) words_wake: Notify,
     lists: Mutex<TaskLists>,
-    /// There is a list to send.
+    /// Wakes the connection if there is a task list to send.
     pub(super) lists_wake: Notify,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct ControllerState {
 #[derive(Debug, Default)]
 struct Inbox {
     connection: u64,
-    /// That of the connection.
+    /// The room of the connection.
     room: Arc<Room>,
     delivered: VecDeque<Delivered>,
 }

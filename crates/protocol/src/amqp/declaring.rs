@@ -6,7 +6,7 @@ use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptio
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ExchangeKind};
 
-/// Declares all of it.
+/// Declares the exchanges and queues of a topology.
 pub(super) async fn declare(channel: &Channel, topology: &Topology) -> Result<(), String> {
     for one in &topology.exchanges {
         told(one.name, exchange(channel, one).await)?;

@@ -1,4 +1,4 @@
-//! What a controller does with what the broker delivers.
+//! The controller's treatment of deliveries: which to hand out, which to refuse, which to acknowledge.
 
 use super::marks::{Marks, Turn};
 use crate::envelope::{self, MOST_JSON_BYTES, Opened, Properties};
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 /// A message as the broker delivers it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {
-    /// Its number on its connection.
+    /// The number of the delivery on its connection.
     pub(super) tag: Tag,
     pub(super) routing_key: String,
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,
     /// The user that the broker vouches for.
     pub(super) user: Option<String>,
-    /// Its body was left out, because no message has one of its size.
+    /// True if the body was left out, because no message has one of its size.
     pub(super) is_too_large: bool,
     pub(super) bytes: Vec<u8>,
 }
@@ -27,12 +27,12 @@ pub(super) struct Tag {
     pub(super) number: u64,
 }
 
-/// What the broker is to be told.
+/// An answer to deliveries that the broker is to be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// All up to this one are done with.
+    /// All deliveries up to this one are done with.
     Done(Tag),
-    /// This one is put away where its operator finds it.
+    /// This delivery is put away where its operator finds it.
     Refused(Tag),
 }
 
@@ -40,14 +40,14 @@ pub(super) enum Word {
 #[derive(Debug)]
 pub(super) struct Intake {
     nodes: BTreeMap<String, (usize, Marks)>,
-    /// Who may send for each node: the controller's own user, who may do anything there.
+    /// The controller's own user, who may send for each node, as it may do anything at the broker.
     own_user: String,
     refused: BTreeMap<&'static str, u64>,
-    /// The same by the number of the node whose routing key they had, with which only its user may publish.
+    /// The refused messages by reason, for the number of the node whose routing key they had, with which only its user may publish.
     refused_of: Vec<BTreeMap<&'static str, u64>>,
     /// The last delivery that was looked at and is not acknowledged.
     last: Option<Tag>,
-    /// Messages were handed out since the last acknowledgement.
+    /// True if messages were handed out since the last acknowledgement.
     is_owed: bool,
 }
 
@@ -98,7 +98,7 @@ impl Intake {
         if self.is_owed { None } else { self.last.take().map(Word::Done) }
     }
 
-    /// All that was handed out is stored.
+    /// Marks all that was handed out as stored.
     pub(super) fn acknowledge(&mut self) -> Option<Word> {
         self.is_owed = false;
         self.last.take().map(Word::Done)

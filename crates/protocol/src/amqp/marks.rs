@@ -1,4 +1,4 @@
-//! Which message of each probe was taken last.
+//! The last message that was taken of each probe.
 
 use super::outbox::MOST_IN_FLIGHT;
 use crate::{Boot, MessageId};
@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 /// as many starts may come again as messages are on their way at once, or are delivered ahead of their acknowledgement.
 const MOST_BOOTS: usize = 512;
 
-/// What is to be done with a message.
+/// The decision on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It is the next one.
+    /// The message is the next one.
     Next,
-    /// It was taken before.
+    /// The message was taken before.
     Doubled,
-    /// One before it is still to come, and it comes again after that.
+    /// A message before this one is still to come, and this one comes again after that.
     Early,
 }
 
@@ -24,7 +24,7 @@ struct Mark {
     boot: Boot,
     /// The sequence number of the last message that was taken.
     last: u64,
-    /// Messages since then that were early.
+    /// The number of messages since then that were early.
     early: usize,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// All messages up to this one were taken before.
+    /// Marks all messages up to this one as taken before.
     pub(super) fn begin_after(&mut self, id: &MessageId) {
         match self.boots.iter_mut().rev().find(|mark| mark.boot == id.boot) {
             Some(mark) => mark.last = mark.last.max(id.sequence),

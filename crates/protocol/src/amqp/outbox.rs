@@ -1,4 +1,4 @@
-//! What a probe has sent and the broker has not confirmed.
+//! The outbox of a probe: the messages that it has sent and the broker has not confirmed.
 
 mod in_file;
 
@@ -15,22 +15,22 @@ use std::time::{Duration, Instant};
 
 /// The most messages that are on their way at once.
 pub(super) const MOST_IN_FLIGHT: usize = 64;
-/// How long a message that is to be sent waits for a disk that does not answer.
+/// The longest time that a message which is to be sent waits for a disk that does not answer.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A message that has not been confirmed.
 #[derive(Debug)]
 struct Item {
-    /// Its place among all that were ever here, in order.
+    /// The place of the message among all that were ever here, in order.
     place: u64,
     which: Which,
     body: Arc<PackedBody>,
     is_result: bool,
-    /// What its envelope says, from the time on that it is to be sent: it may have arrived.
+    /// The values of the message's envelope, from the time on that it is to be sent: it may have arrived.
     said: Option<Said>,
-    /// That is in the file, or there is none.
+    /// True if `said` is in the file, or if there is no file.
     may_go: bool,
-    /// The message is in the file, or being written there.
+    /// True if the message is in the file, or being written there.
     is_in_file: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Outgoing {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What a probe has sent and the broker has not confirmed, in order, within a limit.
+/// The messages that a probe has sent and the broker has not confirmed, in order, within a limit.
 ///
 /// Messages of earlier starts, which the file kept, come first. What the file is to be told is taken by [`Outbox::take_batch`]; what the
 /// envelope of a message says is there before the message is sent.
@@ -162,7 +162,7 @@ impl Outbox {
         true
     }
 
-    /// Whether there is so little room left that results are to be shortened, and may be some that can be.
+    /// Returns true if there is so little room left that results are to be shortened, and may be some that can be.
     pub(super) fn is_to_shorten(&self) -> bool {
         self.bytes > self.most_bytes / 4 * 3 && self.short_until < self.next_place
     }
@@ -251,7 +251,7 @@ impl Outbox {
         }
     }
 
-    /// Whether the disk has been waited for so long that nothing waits for it any more.
+    /// Returns true if the disk has been waited for so long that nothing waits for it any more.
     fn is_disk_stuck(&self) -> bool {
         let waiting = self.file.as_ref().and_then(|file| file.waiting);
         waiting.is_some_and(|since| since.elapsed() > DISK_PATIENCE)
@@ -274,7 +274,7 @@ impl Outbox {
         }
     }
 
-    /// Whether those on their way have arrived is not known: they are to be sent again, in order.
+    /// Marks the messages in flight as unsent, because it is not known whether they have arrived: they are to be sent again, in order.
     pub(super) fn rewind(&mut self) {
         (self.in_flight, self.begun) = (0, None);
     }

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a probe's connection is made of.
+/// The settings of a probe's connection.
 #[derive(Clone, Debug)]
 pub struct ProbeSettings {
     /// The broker.
@@ -49,7 +49,7 @@ pub fn probe_link(settings: ProbeSettings) -> Result<AmqpProbeLink, BrokerError>
     link(settings, None)
 }
 
-/// The same with a spool in a file: what it kept of earlier starts is sent first, under the identifiers that it had.
+/// Connects a probe with a spool in a file: what it kept of earlier starts is sent first, under the identifiers that it had.
 ///
 /// # Errors
 /// If the settings can never work, or there is no thread.
@@ -118,7 +118,7 @@ impl AmqpProbeLink {
         true
     }
 
-    /// How many messages of the controller were not handed out, by the name of the reason.
+    /// Returns the number of messages of the controller that were not handed out, by the name of the reason.
     pub fn refused(&self) -> BTreeMap<&'static str, u64> {
         self.shared.refused()
     }

@@ -1,4 +1,4 @@
-//! What a probe's threads and that of its connection share.
+//! The state that a probe's threads share with the thread of its connection.
 
 use super::broker::Broker;
 use super::outbox::Outbox;
@@ -21,11 +21,11 @@ pub(super) struct ProbeState {
     pub(super) boot: Boot,
     pub(super) status: Status<2>,
     outbox: Mutex<Outbox>,
-    /// Something was delivered, or is in the file now.
+    /// Signals that a message was delivered, or is in the file now.
     pub(super) confirmed: Condvar,
-    /// There is something for the file.
+    /// Signals that there is something for the file.
     pub(super) unwritten: Condvar,
-    /// There is something to send.
+    /// Wakes the connection if there is a message to send.
     pub(super) wake: Notify,
     lists: Mutex<Lists>,
 }
@@ -87,7 +87,7 @@ impl ProbeState {
         *self.lists().refused.entry(refusal.name()).or_default() += 1;
     }
 
-    /// How many messages of the controller were not handed out, by the name of the reason.
+    /// Returns the number of messages of the controller that were not handed out, by the name of the reason.
     pub(super) fn refused(&self) -> BTreeMap<&'static str, u64> {
         self.lists().refused.clone()
     }

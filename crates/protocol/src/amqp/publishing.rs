@@ -18,12 +18,12 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long a heartbeat is worth anything, milliseconds.
+/// The time for which a heartbeat is worth anything, milliseconds.
 const HEARTBEAT_LIFE: &str = "10000";
 /// AMQP's number of messages that outlive the broker.
 const PERSISTENT: u8 = 2;
 
-/// What a message is sent with. `user`: the sender, for whom the broker vouches.
+/// Returns the AMQP properties that a message is sent with. `user`: the sender, for whom the broker vouches.
 pub(super) fn properties(outgoing: &Outgoing, user: &str) -> BasicProperties {
     BasicProperties::default()
         .with_content_type(CONTENT_TYPE.into())
@@ -233,7 +233,7 @@ impl Publisher<'_> {
     }
 }
 
-/// What the broker says of the first message on its way.
+/// Waits for what the broker says of the first message on its way.
 async fn front(in_flight: &mut VecDeque<InFlight>) -> lapin::Result<Confirmation> {
     match in_flight.front_mut() {
         Some(front) => (&mut front.confirm).await,
@@ -241,7 +241,7 @@ async fn front(in_flight: &mut VecDeque<InFlight>) -> lapin::Result<Confirmation
     }
 }
 
-/// Why a message was not taken.
+/// Returns the reason why a message was not taken, if it was not.
 pub(super) fn refusal(confirmation: Confirmation) -> Option<String> {
     match confirmation {
         Confirmation::Ack(None) => None,

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The most bytes of bodies that are held before reading stops.
 const MOST_HELD: usize = 64 << 20;
 
-/// What is read at once.
+/// The most bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 
 /// The memory of the bodies that a connection has read and that are not consumed.
@@ -26,7 +26,7 @@ pub(super) struct Room(Mutex<Held>);
 #[derive(Debug, Default)]
 struct Held {
     bytes: usize,
-    /// Who waits for room.
+    /// The task that waits for room.
     waits: Option<Waker>,
     /// The numbers of messages whose bodies were discarded.
     too_large: VecDeque<u64>,
@@ -47,7 +47,7 @@ impl Room {
         waits.iter().for_each(Waker::wake_by_ref);
     }
 
-    /// Whether the body of a message was discarded. Messages are numbered from 1 and must be asked for in order.
+    /// Returns true if the body of a message was discarded. Messages are numbered from 1 and must be asked for in order.
     pub(super) fn is_too_large(&self, message: u64) -> bool {
         let mut held = self.held();
         let is_it = held.too_large.front() == Some(&message);
@@ -57,7 +57,7 @@ impl Room {
         is_it
     }
 
-    /// Whether more may be read. If not, who asks is woken when it may.
+    /// Returns true if more may be read. If not, the task that asks is woken when it may.
     fn is_there(&self, context: &Context<'_>) -> bool {
         let mut held = self.held();
         let is_there = held.bytes < MOST_HELD;
@@ -73,13 +73,13 @@ const HEAD: usize = 7;
 const HEADER: u8 = 2;
 const BODY: u8 = 3;
 const HEARTBEAT: [u8; 8] = [8, 0, 0, 0, 0, 0, 0, 0xce];
-/// Where the size of the body is in a header's frame: after the class and the weight.
+/// The bytes of a header's frame that hold the size of the body: after the class and the weight.
 const SIZE: std::ops::Range<usize> = HEAD + 4..HEAD + 12;
 
-/// What is done with bytes to come.
+/// The treatment of the bytes to come.
 #[derive(Debug)]
 enum Part {
-    /// They are the begin of a frame.
+    /// The bytes are the begin of a frame.
     Begin,
     /// This number of bytes is passed on.
     Kept(u64),
@@ -93,7 +93,7 @@ struct Sieve {
     part: Part,
     /// The begin of a frame.
     begin: Vec<u8>,
-    /// Messages so far.
+    /// The number of messages so far.
     messages: u64,
     /// The bytes of the current body that are still to be discarded.
     left_out: u64,
@@ -176,7 +176,7 @@ pub(super) struct Metered<S> {
     room: Arc<Room>,
     sieve: Sieve,
     chunk: Box<[u8]>,
-    /// What is let through, and how much of it was handed out.
+    /// The bytes that are let through, of which `handed` were handed out.
     kept: Vec<u8>,
     handed: usize,
     has_ended: bool,

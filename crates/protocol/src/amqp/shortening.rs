@@ -5,7 +5,7 @@ use crate::envelope::PackedBody;
 
 /// The rows that are kept of an answer.
 pub(super) const MOST_ROWS: usize = 100;
-/// Why the others are not.
+/// The reason why the other rows are not kept.
 const REASON: &str = "the spool of the probe was nearly full";
 
 /// The result of a window with the first rows of each answer; `None` where that is no less. Answers of tasks, whose bounds are of all

@@ -10,21 +10,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{error, fmt};
 
-/// What is read of a file at the least, bytes of messages, whatever the size of the spool.
+/// The limit up to which a file is read at the least, bytes of messages, whatever the size of the spool.
 const LEAST_READ: u64 = 1 << 30;
 
-/// How long a lock that another process holds is waited for, and how often it is looked at.
+/// The longest wait for a lock that another process holds, and the time between two looks at it.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
 const LOCK_LOOK: Duration = Duration::from_millis(10);
 
-/// Why a file cannot be a probe's spool.
+/// The reason why a file cannot be a probe's spool.
 #[derive(Debug)]
 pub enum SpoolError {
-    /// Another process has it.
+    /// Another process has the file.
     Taken(PathBuf),
-    /// It is another node's, or of another version.
+    /// The file is another node's, or of another version.
     Foreign(PathBuf, Foreign),
-    /// Its folder is not there.
+    /// The folder of the file is not there.
     Folder(PathBuf, io::Error),
 }
 
@@ -53,12 +53,12 @@ pub struct SpoolFile {
     /// The messages, the oldest first.
     pub(super) messages: Vec<Stored>,
     pub(super) totals: Totals,
-    /// Why nothing can be written.
+    /// The reason why nothing can be written.
     pub(super) fault: Option<String>,
     remarks: Vec<String>,
 }
 
-/// What is at the place of a spool.
+/// The content found at the place of a spool.
 enum Found {
     Nothing,
     Whole { end: u64 },
@@ -162,12 +162,12 @@ impl SpoolFile {
         }
     }
 
-    /// What the user should know of it, lines.
+    /// Returns what the user should know of the spool, lines.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// How many messages were found.
+    /// Returns the number of messages that were found.
     pub fn found(&self) -> usize {
         self.messages.len()
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a file may have beyond one and a half times what it has to keep, bytes.
+/// The bytes that a file may have beyond one and a half times what it has to keep.
 const SLACK: u64 = 1 << 20;
 /// The most damaged files that are kept in the folder of the spool.
 const MOST_ASIDE: u32 = 9;
@@ -21,7 +21,7 @@ pub(super) struct Stored {
     pub(super) which: Which,
     pub(super) is_result: bool,
     pub(super) body: Arc<PackedBody>,
-    /// What its envelope says, `after` and `lost`, if it may have been sent.
+    /// The `after` and `lost` of the message's envelope, if it may have been sent.
     pub(super) said: Option<(u64, u64)>,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Stored {
 pub(super) struct Log {
     path: PathBuf,
     node: String,
-    /// Held as long as it is open. A file of its own: the spool is replaced when it is written anew.
+    /// The lock, held as long as it is open. A file of its own: the spool is replaced when it is written anew.
     lock: Option<File>,
     file: Option<File>,
     /// The end of the last record.
     length: u64,
-    /// What is at its place is not all known, and is put aside before it is replaced.
+    /// True if what is at the file's place is not all known; it is put aside before it is replaced.
     pub(super) is_damaged: bool,
 }
 

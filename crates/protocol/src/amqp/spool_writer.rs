@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is written is there for good after so long at the latest.
+/// The longest time until what is written is there for good.
 const GROUP: Duration = Duration::from_millis(100);
-/// How often a file that took nothing is tried again.
+/// The time after which a file that took nothing is tried again.
 const RETRY: Duration = Duration::from_secs(10);
-/// How long the end of a probe waits for the disk.
+/// The longest time that the end of a probe waits for the disk.
 const END: Duration = Duration::from_secs(5);
 
 /// The thread, until it is dropped. It writes then what is not written yet.
@@ -67,11 +67,11 @@ struct Work {
     shared: Arc<ProbeState>,
     is_closing: Arc<AtomicBool>,
     log: Option<Log>,
-    /// Since when something is written that may be lost with the machine.
+    /// The time since which something is written that may be lost with the machine.
     unsynced: Option<Instant>,
-    /// When a file that takes nothing is tried again.
+    /// The time at which a file that takes nothing is tried again.
     retry: Instant,
-    /// When a file that could not be written anew is tried again; it takes what it is told.
+    /// The time at which a file that could not be written anew is tried again; it takes what it is told.
     shrink: Option<Instant>,
 }
 
@@ -163,7 +163,7 @@ impl Work {
         }
     }
 
-    /// Whether the file is to be written anew because it has become large: best where it is told nothing meanwhile.
+    /// Returns true if the file is to be written anew because it has become large: best where it is told nothing meanwhile.
     fn is_to_shrink(&self, outbox: &Outbox) -> bool {
         let most = Log::usual(outbox.bytes());
         let most = if outbox.is_unwritten() { 2 * most } else { most };

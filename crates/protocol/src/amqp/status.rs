@@ -1,24 +1,24 @@
-//! How a connection is, kept for those who ask.
+//! The state of a connection, kept for those who ask.
 
 use super::broker::Broker;
 use super::tls::Tls;
 use crate::LinkState;
 use std::sync::{Mutex, PoisonError};
 
-/// How one part of a connection is.
+/// The condition of one part of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
-    /// It does what it should.
+    /// The part does what it should.
     Good,
     /// The broker is reached, and something is missing.
     Waits(String),
-    /// It is being tried for the first time.
+    /// The part is being tried for the first time.
     Tried,
     /// The broker is not reached.
     Away(String),
 }
 
-/// How a connection is: the worst of its parts.
+/// The state of a connection: the worst of its parts.
 #[derive(Debug)]
 pub(super) struct Status<const PARTS: usize> {
     parts: Mutex<([Condition; PARTS], LinkState)>,

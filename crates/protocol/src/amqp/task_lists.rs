@@ -39,12 +39,12 @@ impl TaskLists {
         true
     }
 
-    /// The broker may have lost them: all are to be sent.
+    /// Marks all lists as unsent, because the broker may have lost them.
     pub(super) fn rewind(&mut self) {
         self.nodes.iter_mut().filter_map(|(_, slot)| slot.as_mut()).for_each(|slot| slot.is_sent = false);
     }
 
-    /// Those that are to be sent.
+    /// Returns the lists that are to be sent.
     pub(super) fn unsent(&mut self) -> Vec<Unsent> {
         let Self { nodes, boot, sequence } = self;
         let unsent = nodes.iter().enumerate().filter_map(|(node, (name, slot))| {

@@ -1,4 +1,4 @@
-//! Whom a connection trusts, as whom it is made, and what goes wrong in words.
+//! The settings of TLS: whom a connection trusts, as whom it is made, and what goes wrong in words.
 
 use std::fmt;
 use std::io;
@@ -10,11 +10,11 @@ use tokio_rustls::rustls::{
     AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore,
 };
 
-/// Whom a connection trusts, and as whom it is made. Clones are the same one.
+/// The settings of TLS: whom a connection trusts, and as whom it is made. Clones are the same one.
 #[derive(Clone)]
 pub struct Tls {
     now: Arc<Mutex<Now>>,
-    /// Reads it again.
+    /// The function that reads the settings again.
     renew: Option<Arc<Renew>>,
     has_certificate: bool,
 }
@@ -23,14 +23,14 @@ type Renew = dyn Fn() -> Result<Tls, String> + Send + Sync;
 
 struct Now {
     config: Arc<ClientConfig>,
-    /// Why it could not be read again.
+    /// The reason why the files could not be read again.
     problem: Option<String>,
 }
 
 /// Names of a certificate that are told.
 const MOST_NAMES: usize = 8;
 
-/// What of the files of TLS is wrong, and how.
+/// The file of TLS that is wrong, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsError {
     /// The authority.
@@ -51,7 +51,7 @@ impl fmt::Display for TlsError {
 impl std::error::Error for TlsError {}
 
 impl Tls {
-    /// From texts in PEM: the authorities that are trusted, and the own certificate with its key.
+    /// Reads texts in PEM: the authorities that are trusted, and the own certificate with its key.
     ///
     /// # Errors
     /// If one of them is not what it should be, or they do not belong together.
@@ -91,8 +91,8 @@ impl Tls {
         Ok(Self { now: Arc::new(Mutex::new(now)), renew: None, has_certificate: own.is_some() })
     }
 
-    /// What `read` returns, which is called again for each connection: so a certificate that was renewed is used by the next one. Where it
-    /// fails then, the last that was read is used, and the link's [`LinkState`](crate::LinkState) says why.
+    /// Returns what `read` returns, which is called again for each connection: so a certificate that was renewed is used by the next one. Where
+    /// it fails then, the last that was read is used, and the link's [`LinkState`](crate::LinkState) says why.
     ///
     /// # Errors
     /// As `read`.
@@ -108,17 +108,17 @@ impl Tls {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why it could not be read again for the last connection.
+    /// Returns the reason why the files could not be read again for the last connection.
     pub(super) fn problem(&self) -> Option<String> {
         self.now().problem.clone()
     }
 
-    /// Whether a certificate says who connects.
+    /// Returns true if a certificate says who connects.
     pub fn has_certificate(&self) -> bool {
         self.has_certificate
     }
 
-    /// What the library needs for a new connection.
+    /// Returns the configuration that `rustls` needs for a new connection.
     pub(super) fn config(&self) -> Arc<ClientConfig> {
         let renewed = self.renew.as_ref().map(|renew| renew());
         let mut now = self.now();
@@ -149,7 +149,7 @@ fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// What TLS says, if it is TLS that failed.
+/// Returns what TLS says, if it is TLS that failed.
 pub(super) fn words(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {

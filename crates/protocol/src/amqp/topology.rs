@@ -1,13 +1,13 @@
 //! The exchanges and queues of a deployment, and who may do what with them.
 
-/// Where results go: an exchange, and the queue behind it.
+/// The name of the exchange that results go to, and of the queue behind it.
 pub(super) const RESULTS: &str = "edison.results";
-/// Where task lists go.
+/// The name of the exchange that task lists go to.
 pub(super) const TASKS: &str = "edison.tasks";
-/// Where messages go that were refused, or delivered too often: an exchange, and the queue behind it.
+/// The name of the exchange for messages that were refused, or delivered too often, and of the queue behind it.
 const DEAD: &str = "edison.dead";
 
-/// What is kept of refused messages.
+/// The most bytes of refused messages that are kept.
 const MOST_DEAD_BYTES: u64 = 64 << 20;
 /// A message that is delivered so often makes its controller fail. RabbitMQ 4 has a limit of 20 by itself, which a controller that is
 /// started again and again by its supervisor reaches within a minute.
@@ -21,7 +21,7 @@ pub(super) fn tasks_of(node: &str) -> String {
 /// A durable exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Its name.
+    /// The exchange's name.
     pub name: &'static str,
     /// `topic`, `direct` or `fanout`.
     pub kind: &'static str,
@@ -41,9 +41,9 @@ pub enum Argument {
 /// A durable queue, and how it is bound to an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Its name.
+    /// The queue's name.
     pub name: String,
-    /// Its arguments.
+    /// The queue's arguments.
     pub arguments: Vec<(&'static str, Argument)>,
     /// The exchange that it is bound to.
     pub exchange: &'static str,
@@ -51,7 +51,7 @@ pub struct Queue {
     pub key: String,
 }
 
-/// What a deployment has at its broker.
+/// The exchanges and queues that a deployment has at its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// The exchanges.
@@ -61,7 +61,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// What results and task lists of these nodes need.
+    /// Returns what results and task lists of these nodes need.
     pub fn new(nodes: &[String], results_bytes: u64) -> Self {
         let mut all = Self::of_results(results_bytes);
         let Self { exchanges, queues } = Self::of_tasks(nodes);
@@ -70,7 +70,7 @@ impl Topology {
         all
     }
 
-    /// What results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
+    /// Returns what results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
     pub(super) fn of_results(most_bytes: u64) -> Self {
         let dead = Queue {
             name: DEAD.to_owned(),
@@ -100,7 +100,7 @@ impl Topology {
         }
     }
 
-    /// What task lists need.
+    /// Returns what the task lists of these nodes need.
     pub(super) fn of_tasks(nodes: &[String]) -> Self {
         let queue = |node: &String| Queue {
             name: tasks_of(node),
@@ -115,20 +115,20 @@ impl Topology {
     }
 }
 
-/// What a user may do at the broker: regular expressions of names.
+/// The rights of a user at the broker: regular expressions of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// What it may declare and delete.
+    /// The names that the user may declare and delete.
     pub configure: String,
-    /// What it may write to.
+    /// The names that the user may write to.
     pub write: String,
-    /// What it may read.
+    /// The names that the user may read.
     pub read: String,
     /// The topic exchange whose keys are limited.
     pub exchange: &'static str,
-    /// The keys that it may write there.
+    /// The keys that the user may write there.
     pub write_key: String,
-    /// The keys that it may bind there.
+    /// The keys that the user may bind there.
     pub read_key: String,
 }
 
@@ -136,7 +136,7 @@ pub struct Rights {
 const NOTHING: &str = "^$";
 
 impl Rights {
-    /// Those of a node's user: it writes under its own key and reads its own queue.
+    /// Returns the rights of a node's user: it writes under its own key and reads its own queue.
     pub fn of_probe(node: &str) -> Self {
         Self {
             configure: NOTHING.to_owned(),
@@ -148,8 +148,8 @@ impl Rights {
         }
     }
 
-    /// Those of a controller's user: it declares all of the topology. To bind a queue is to write to it, so that keys, not names, keep
-    /// it from sending results.
+    /// Returns the rights of a controller's user: it declares all of the topology. To bind a queue is to write to it, so that keys, not names,
+    /// keep it from sending results.
     pub fn of_controller() -> Self {
         let names = [RESULTS, TASKS, DEAD].map(quoted).join("|");
         let ours = format!("^({names}|{}\\..+)$", quoted(TASKS));

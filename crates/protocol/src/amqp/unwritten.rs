@@ -1,19 +1,19 @@
-//! What of an outbox its file does not have yet.
+//! The part of an outbox that its file does not have yet.
 
 use super::spool_log::Stored;
 use crate::spool_format::{Record, Totals, Which};
 use std::collections::BTreeSet;
 
-/// What the file does not have yet. Messages are known by their places in the outbox.
+/// The part of an outbox that its file does not have yet. Messages are known by their places in the outbox.
 #[derive(Debug, Default)]
 pub(super) struct Unwritten {
-    /// Messages.
+    /// Messages that the file does not have.
     pub(super) messages: BTreeSet<u64>,
-    /// Messages of whose envelopes it does not have what they say.
+    /// Messages for which the file does not have what their envelopes say.
     pub(super) said: BTreeSet<u64>,
-    /// Messages that it has and that are there no more, and the totals then.
+    /// Messages that the file has and the outbox has no more, and the totals then.
     pub(super) gone: Vec<(Which, Totals)>,
-    /// It does not have the totals as they are.
+    /// True if the file does not have the totals as they are.
     pub(super) totals: bool,
 }
 
@@ -24,7 +24,7 @@ impl Unwritten {
     }
 }
 
-/// What is to be appended at once.
+/// The records that are to be appended at once.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) messages: Vec<Stored>,

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// What bytes are read from and written to.
+/// A stream that bytes are read from and written to.
 pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
 
@@ -33,7 +33,7 @@ pub(super) type Wire = Compat<Box<dyn Bytes>>;
 /// `lapin`'s executor and clock: those of tokio, with other connections.
 pub(super) type Kit = RuntimeParts<Tokio, Wires>;
 
-/// The same for the runtime that this is called in.
+/// Returns `lapin`'s runtime for the runtime that this is called in.
 pub(super) fn runtime() -> Runtime<Kit> {
     Runtime::new(RuntimeParts::new(Tokio::current(), Wires(Tokio::current())))
 }

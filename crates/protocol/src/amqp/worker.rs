@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// Whether the connection is to end.
+/// A signal that the connection is to end.
 #[derive(Clone, Debug)]
 pub(super) struct Closing(watch::Receiver<bool>);
 
@@ -18,7 +18,7 @@ impl Closing {
         *self.0.borrow()
     }
 
-    /// Waits until it is to end.
+    /// Waits until the connection is to end.
     pub(super) async fn wait(&self) {
         // A sender that is gone means the same.
         let _ = self.0.clone().wait_for(|is_closing| *is_closing).await;

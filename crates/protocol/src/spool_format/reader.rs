@@ -3,22 +3,22 @@
 use super::{FRAME, Foreign, MAGIC, MOST_REST, Record, VERSION, checksum};
 use std::io::{self, Read};
 
-/// What of a file cannot be read.
+/// The parts of a file that cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Records with a wrong checksum, or of no known kind, that others follow.
+    /// The number of records with a wrong checksum, or of no known kind, that others follow.
     pub records: u64,
-    /// Where reading ended before the end of the file.
+    /// The place where reading ended before the end of the file.
     pub from: Option<u64>,
 }
 
 impl Unread {
-    /// Whether all was read.
+    /// Returns true if all was read.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What is wrong with a file of this length, in words.
+    /// Returns what is wrong with a file of this length, in words.
     pub fn words(&self, length: u64) -> String {
         let records = (self.records > 0).then(|| format!("{} records in it are damaged", self.records));
         let end = self.from.map(|from| {
@@ -32,7 +32,7 @@ impl Unread {
     }
 }
 
-/// What is found where a record may begin.
+/// The content found where a record may begin.
 enum Frame {
     Right(Record),
     Damaged,
@@ -136,12 +136,12 @@ impl<R: Read> Reader<R> {
         Ok(record.map_or(Frame::Damaged, Frame::Right))
     }
 
-    /// What could not be read so far.
+    /// Returns what could not be read so far.
     pub fn unread(&self) -> &Unread {
         &self.unread
     }
 
-    /// The end of the last record that was looked at.
+    /// Returns the end of the last record that was looked at.
     pub fn at(&self) -> u64 {
         self.at
     }

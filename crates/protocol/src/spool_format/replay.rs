@@ -1,4 +1,4 @@
-//! What is left of a file's messages after all that it says of them.
+//! The messages of a file that are left after all that it says of them.
 
 use super::{Foreign, Reader, Record, Totals, Unread, Which};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -7,20 +7,20 @@ use std::io::{self, Read};
 /// A message that is to be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Which one.
+    /// The identifier of the message.
     pub which: Which,
-    /// It is the result of a window.
+    /// True if the message is the result of a window.
     pub is_result: bool,
     /// The compressed body.
     pub body: Vec<u8>,
-    /// What its envelope says, `after` and `lost`, if it may have been sent.
+    /// The `after` and `lost` of the message's envelope, if it may have been sent.
     pub said: Option<(u64, u64)>,
 }
 
 /// The messages of a file that are to be delivered.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// In the order of the file.
+    /// The messages in the order of the file.
     messages: BTreeMap<u64, Kept>,
     places: HashMap<Which, u64>,
     bytes: u64,
@@ -98,17 +98,17 @@ impl Replay {
         self.totals
     }
 
-    /// What could not be read.
+    /// Returns what could not be read.
     pub fn unread(&self) -> &Unread {
         &self.unread
     }
 
-    /// Where the next record goes, if all was read.
+    /// Returns the place where the next record goes, if all was read.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// The messages, the oldest first.
+    /// Returns the messages, the oldest first.
     pub fn into_kept(self) -> Vec<Kept> {
         let mut kept: Vec<Kept> = self.messages.into_values().collect();
         let all: HashSet<Which> = kept.iter().map(|one| one.which).collect();

@@ -6,41 +6,41 @@ use crate::amqp::unwritten::{Batch, Unwritten};
 use crate::spool_format::Totals;
 use std::time::Instant;
 
-/// What is written to the file at once, bytes of messages.
+/// The most that is written to the file at once, bytes of messages.
 const MOST_BATCH: usize = 4 << 20;
 
 /// The file of an outbox, as far as the outbox knows of it.
 #[derive(Debug, Default)]
 pub(super) struct InFile {
     pub(super) unwritten: Unwritten,
-    /// Since when messages wait until it has what they say.
+    /// The time since which messages wait until the file has what their envelopes say.
     pub(super) waiting: Option<Instant>,
-    /// What was written may still be lost with the machine.
+    /// True if what was written may still be lost with the machine.
     pub(super) is_unsynced: bool,
-    /// It takes what it is told.
+    /// True if the file takes what it is told.
     pub(super) is_working: bool,
-    /// Why it takes nothing, until it does again.
+    /// The reason why the file takes nothing, until it does again.
     pub(super) fault: Option<String>,
 }
 
 impl Outbox {
-    /// Whether there is a file that takes what it is told.
+    /// Returns true if there is a file that takes what it is told.
     pub(in crate::amqp) fn is_file_working(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.is_working)
     }
 
-    /// Whether the file is to be told something.
+    /// Returns true if the file is to be told something.
     pub(in crate::amqp) fn is_unwritten(&self) -> bool {
         self.file.as_ref().is_some_and(|file| !file.unwritten.is_empty())
     }
 
-    /// Whether all is in the file, for good. Never without a file.
+    /// Returns true if all is in the file, for good. Never without a file.
     pub(in crate::amqp) fn is_saved(&self) -> bool {
         let is_saved = |file: &InFile| file.is_working && file.unwritten.is_empty() && !file.is_unsynced;
         self.file.as_ref().is_some_and(is_saved)
     }
 
-    /// What the file is to be told next.
+    /// Takes the next batch of what the file is to be told.
     pub(in crate::amqp) fn take_batch(&mut self) -> Batch {
         let mut batch = Batch::default();
         let totals = self.totals;
@@ -71,7 +71,7 @@ impl Outbox {
         batch
     }
 
-    /// The file has it.
+    /// Notes that the file has this batch.
     pub(in crate::amqp) fn has_written(&mut self, batch: &Batch) {
         for (place, ..) in &batch.said {
             if let Ok(at) = self.items.binary_search_by_key(place, |item| item.place) {
@@ -83,14 +83,14 @@ impl Outbox {
         }
     }
 
-    /// What the file has is there for good.
+    /// Notes that the content of the file is there for good.
     pub(in crate::amqp) fn has_synced(&mut self) {
         if let Some(file) = &mut self.file {
             file.is_unsynced = false;
         }
     }
 
-    /// All messages, for a file that is written anew; what comes from now on it is told after that.
+    /// Takes all messages, for a file that is written anew; what comes from now on it is told after that.
     pub(in crate::amqp) fn take_all(&mut self) -> (Vec<Stored>, Totals) {
         if let Some(file) = &mut self.file {
             *file = InFile {
