@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(crate) struct Awaited {
     pub(crate) end_ns: u64,
-    /// Since when, where there is a clock.
+    /// The time since which the window waits, where there is a clock.
     pub(crate) since_ns: Option<u64>,
-    /// What nodes were asked and have not answered.
+    /// The tasks that nodes were asked and have not answered.
     pub(crate) asked: Vec<(usize, LookBackTask)>,
     /// Queries, nodes and instances that will not be answered.
     pub(crate) given_up: BTreeSet<(usize, usize, Key)>,

@@ -10,7 +10,7 @@ use protocol::{CaptureTask, Captured};
 /// Letters of a text of a probe, and causes of packets that are not captured, at the most.
 const LONGEST_TEXT: usize = 1_000;
 const MOST_CAUSES: usize = 16;
-/// How long nodes are asked for a capture after its time, nanoseconds.
+/// The time after a capture's own for which nodes are asked for it, nanoseconds.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 impl Controller {
@@ -41,7 +41,7 @@ impl Controller {
         }
     }
 
-    /// What a node is to capture.
+    /// Returns the captures that a node is to make.
     pub(crate) fn captures(&self, node: usize) -> Vec<CaptureTask> {
         let own = self.capturing.iter().filter(|capture| capture.nodes.contains(&node));
         own.map(|capture| capture.task.clone()).collect()
@@ -85,7 +85,7 @@ impl Controller {
     }
 }
 
-/// What a probe says in texts of one line and of a length that is stored.
+/// Returns what a probe says in texts of one line and of a length that is stored.
 fn cleaned(mut captured: Captured) -> Captured {
     let clean = |text: &mut String| {
         let plain = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };

@@ -1,12 +1,12 @@
-//! Up to when nodes are awaited.
+//! The time up to which nodes are awaited.
 
-/// How long the others wait for a node that sends what it kept, nanoseconds: ten minutes, however old that is.
+/// The longest time that the others wait for a node that sends what it kept, nanoseconds: ten minutes, however old that is.
 const CATCH_UP_NS: u64 = 600_000_000_000;
 
-/// How long a node may take to come back once messages can come, nanoseconds: three times the longest pause between its attempts.
+/// The longest time that a node takes to come back once messages can come, nanoseconds: three times the longest pause between its attempts.
 const RETURN_NS: u64 = 15_000_000_000;
 
-/// What each node adds to that, nanoseconds: all come back at once, and a thousand connect over TLS in 8 to 20 s.
+/// The time that each node adds to [`RETURN_NS`], nanoseconds: all come back at once, and a thousand connect over TLS in 8 to 20 s.
 const RETURN_OF_NODE_NS: u64 = 20_000_000;
 
 /// Returns how long this number of nodes may take to connect again after the broker is back, nanoseconds.
@@ -21,18 +21,18 @@ pub(crate) const MOST_AHEAD_NS: u64 = 60_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now_ns: u64,
-    /// Since when messages can come; `None` while they cannot.
+    /// The time since which messages can come; `None` while they cannot.
     pub(crate) listens_since_ns: Option<u64>,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) nodes: usize,
 }
 
-/// When a node last sent what could be taken.
+/// The times at which a node last sent what could be taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    /// When a window of it was taken last.
+    /// The time at which a window of the node was taken last.
     taken_ns: Option<u64>,
-    /// Since when its windows are old ones.
+    /// The time since which the node's windows are old ones.
     behind_since_ns: Option<u64>,
 }
 
@@ -46,8 +46,8 @@ impl Progress {
 }
 
 impl Clock {
-    /// Up to when answers of a node are not awaited any more: those of a node that was silent for the grace. One that sends what it
-    /// has kept is given time, and so is one that may not know yet that messages can come. While none can, all wait.
+    /// Returns the time up to which answers of a node are not awaited any more, if it was silent for the grace. A node that sends what it has
+    /// kept is given time, and so is one that may not know yet that messages can come. While none can, all wait.
     pub(crate) fn waits_until(&self, node: &Progress, grace_ns: u64) -> Option<u64> {
         let since = self.listens_since_ns?;
         let (silent_since, allowed_ns) = match node.taken_ns {

@@ -1,4 +1,4 @@
-//! How far a node's clock is off the controller's.
+//! The offset of a node's clock from the controller's.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ const LEAST: usize = 6;
 /// A clock that is off by more than this is named, nanoseconds.
 const MOST_OFF_NS: i64 = 1_000_000_000;
 
-/// How far a node's clock is off.
+/// The offset of a node's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClockOffset {
-    /// By how much the last heartbeats were ahead of the controller's clock when they came. Their way makes it less, never more.
+    /// The time by which the last heartbeats were ahead of the controller's clock when they came. Their way makes it less, never more.
     ahead_ns: VecDeque<i64>,
 }
 
 impl ClockOffset {
-    /// A heartbeat that was sent then, by the node's clock, comes now.
+    /// Takes a heartbeat that was sent at `sent_ns`, by the node's clock, and comes now.
     pub(crate) fn take(&mut self, sent_ns: u64, now_ns: u64) {
         let ahead = i128::from(sent_ns) - i128::from(now_ns);
         self.ahead_ns.push_back(ahead.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
@@ -33,7 +33,7 @@ impl ClockOffset {
         if self.ahead_ns.len() < LEAST { None } else { nearest() }
     }
 
-    /// What is said of it in answers, if it is too far off.
+    /// Returns what is said of the clock in answers, if it is too far off.
     pub(crate) fn remark(&self, node: &str) -> Option<String> {
         let ns = self.ns().filter(|ns| ns.unsigned_abs() > MOST_OFF_NS.unsigned_abs())?;
         let (by, direction) = (ns.unsigned_abs(), if ns > 0 { "ahead" } else { "behind" });

@@ -17,18 +17,18 @@ use model::{Answer, Event, Story, UndecidedReport};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use std::collections::BTreeMap;
 
-/// What does not depend on queries.
+/// The settings that do not depend on queries.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The length of windows of all nodes, nanoseconds.
     pub window_ns: u64,
-    /// Nodes replay captures, and wait for one another.
+    /// True if nodes replay captures, and wait for one another.
     pub is_replay: bool,
     /// The fields of the flow key, as `--key` has them, where nodes may have others.
     pub key: Option<Vec<String>>,
 }
 
-/// What is to be shown.
+/// An output that is to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// The answer of a query.
@@ -45,12 +45,12 @@ pub enum Output {
     Warning(String),
 }
 
-/// What follows from a message.
+/// The actions that follow from a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Actions {
     /// Messages to nodes, by their numbers.
     pub send: Vec<(usize, ToProbe)>,
-    /// What is to be shown, in order.
+    /// The outputs that are to be shown, in order.
     pub show: Vec<Output>,
 }
 
@@ -61,7 +61,7 @@ pub struct Controller {
     pub(crate) setting: Setting,
     /// The event machine, and the last windows, some of which may still come.
     pub(crate) timeline: Timeline<Machine, Inputs>,
-    /// Some query answers in the window that fired.
+    /// True if some query answers in the window that fired.
     pub(crate) looks_back: bool,
     /// The window that waits for what nodes have kept of it.
     pub(crate) awaited: Option<Awaited>,
@@ -71,7 +71,7 @@ pub struct Controller {
     pub(crate) capturing: Vec<Capturing>,
     /// Questions about history that are being answered.
     pub(crate) inquiries: Vec<Inquiry>,
-    /// The number of the last one.
+    /// The number of the last question about history.
     pub(crate) last_inquiry: u64,
     pub(crate) stories: Stories,
     pub(crate) nodes: Vec<Node>,
@@ -81,15 +81,15 @@ pub struct Controller {
     pub(crate) list: ListId,
     /// The inputs of all lists.
     pub(crate) listed: Listed,
-    /// `None` where nodes are awaited however long they take.
+    /// The clock; `None` where nodes are awaited however long they take.
     pub(crate) clock: Option<Clock>,
     /// Answers of the windows that are being settled.
     pub(crate) settling: Inputs,
-    /// By query across nodes, the windows without packets that are not shown.
+    /// The windows without packets that are not shown, by query across nodes.
     pub(crate) empty_runs: BTreeMap<usize, EmptyRun>,
-    /// What is known of windows that derived queries read.
+    /// The values of earlier windows that derived queries read.
     pub(crate) past: Past,
-    /// By derived query and node, such windows that are not shown.
+    /// The windows without packets that are not shown, by derived query and node.
     pub(crate) derived_runs: BTreeMap<(usize, usize), DerivedRun>,
 }
 
@@ -150,7 +150,7 @@ impl Controller {
         nodes.flat_map(|(name, node)| node.results().map(|result| (name.as_str(), result)))
     }
 
-    /// What else another controller needs to continue, besides the stories.
+    /// Returns what else another controller needs to continue, besides the stories.
     pub fn save(&self) -> Saved {
         let unsettled = self.chain.graph.nodes.iter().zip(&self.nodes);
         let unsettled = unsettled.map(|(name, node)| (name.clone(), node.unsettled()));
@@ -242,8 +242,8 @@ impl Controller {
         actions
     }
 
-    /// It is this time, nanoseconds since the epoch. `listens_since_ns`: since when messages can come, `None` while they cannot. Nodes
-    /// that are silent for the grace are not awaited. A controller that is never told waits for all nodes.
+    /// Sets the time, nanoseconds since the epoch, and goes on. `listens_since_ns`: since when messages can come, `None` while they cannot.
+    /// Nodes that are silent for the grace are not awaited. A controller that is never told waits for all nodes.
     pub fn tick(&mut self, now_ns: u64, listens_since_ns: Option<u64>) -> Actions {
         if self.list.epoch == 0 {
             self.list.epoch = now_ns;
@@ -344,7 +344,7 @@ impl Controller {
         self.chain.graph.queries.iter().position(|query| query.name == name)
     }
 
-    /// Whether the answer of a node is shown as it is: not if it is merged, or only read by another query.
+    /// Returns true if the answer of a node is shown as it is: not if it is merged, or only read by another query.
     pub(crate) fn is_shown(&self, answer: &Answer) -> bool {
         let is_hidden = |query: usize| self.chain.mergings[query].is_some() || self.chain.hidden[query];
         !self.query_number(&answer.query).is_some_and(is_hidden)
@@ -355,7 +355,7 @@ impl Controller {
         self.chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0)
     }
 
-    /// Whether an answer is of a query of the chain, with its columns.
+    /// Returns true if an answer is of a query of the chain, with its columns.
     pub(crate) fn has_columns(&self, answer: &Answer) -> bool {
         let Some(number) = self.query_number(&answer.query) else { return false };
         if self.chain.derivations[number].is_some() {
@@ -373,7 +373,7 @@ impl Controller {
         }
     }
 
-    /// Why a live node cannot have such a window.
+    /// Returns the reason why a live node cannot have such a window, if it cannot.
     fn wrong_window(&self, result: &WindowResult) -> Option<String> {
         let (window, length) = (result.window, self.setting.window_ns.max(1));
         let is_one = window.length_ns() == length.saturating_mul(result.empty.unwrap_or(1));
@@ -436,12 +436,12 @@ impl Controller {
         }
     }
 
-    /// Whether all nodes have ended, and nothing is asked of what they have kept.
+    /// Returns true if all nodes have ended, and nothing is asked of what they have kept.
     pub fn has_ended(&self) -> bool {
         self.awaited.is_none() && self.nodes.iter().all(Node::has_ended)
     }
 
-    /// What the end leaves open: to be called once, when all nodes have ended.
+    /// Returns what the end leaves open: to be called once, when all nodes have ended.
     pub fn finish(&mut self) -> Actions {
         let mut actions = Actions::default();
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
@@ -496,17 +496,17 @@ impl Controller {
         self.timeline.now().undecided().map(of_query).collect()
     }
 
-    /// How the nodes fare, by their numbers.
+    /// Returns the health of the nodes, by their numbers.
     pub fn health(&self) -> impl Iterator<Item = &Health> {
         self.nodes.iter().map(|node| &node.health)
     }
 
-    /// All stories, the oldest first.
+    /// Returns the stories, the oldest first.
     pub fn stories(&self) -> impl Iterator<Item = &Story> {
         self.stories.stories()
     }
 
-    /// Stories that have changed since the last call.
+    /// Returns the stories that have changed since the last call.
     pub fn changed_stories(&mut self) -> Vec<Story> {
         self.stories.take_changed()
     }
@@ -517,7 +517,7 @@ impl Controller {
     }
 }
 
-/// Whether any query answers in the window that fired.
+/// Returns true if any query answers in the window that fired.
 fn looks_back(chain: &Chain) -> bool {
     let triggers = chain.graph.queries.iter().filter_map(|query| query.trigger.as_ref());
     triggers.into_iter().any(events::Trigger::looks_back)

@@ -7,7 +7,7 @@ use events::{Find, Outcome, Past, PastPart, Run, SavedWindows};
 use model::{Answer, Span};
 
 impl Ended<'_> {
-    /// What a derived query gives of the windows that end then, by node.
+    /// Returns what a derived query gives of the windows that end then, by node.
     pub(crate) fn derived(
         &self,
         query: usize,
@@ -43,7 +43,7 @@ impl Controller {
         (self.past.bytes(), self.past.not_kept())
     }
 
-    /// What found no room among the earlier windows, in words.
+    /// Returns what found no room among the earlier windows, in words.
     pub(crate) fn not_kept(&self) -> Option<String> {
         let (number, most) = (self.past.not_kept(), self.chain.graph.settings.past_bytes);
         let size = notation::size_text(usize::try_from(most).unwrap_or(usize::MAX));

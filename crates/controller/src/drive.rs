@@ -4,7 +4,7 @@ use crate::controller::{Actions, Controller, Output};
 use protocol::ControllerLink;
 use std::time::Duration;
 
-/// How long a message is awaited before the connection is looked at again.
+/// The time for which a message is awaited before the connection is looked at again.
 const WAIT: Duration = Duration::from_millis(200);
 
 /// The destination of what a controller shows.

@@ -18,7 +18,7 @@ use protocol::FromProbe;
 use std::collections::BTreeMap;
 use stock::Stock;
 
-/// What is asked about.
+/// The nodes, windows and period that a dry run is about.
 #[derive(Clone, Debug)]
 pub struct DryRunSetting {
     /// The fields of the flow key of all nodes, as `--key` has them.
@@ -27,16 +27,16 @@ pub struct DryRunSetting {
     pub window_ns: u64,
     /// The time whose events are told.
     pub period: Span,
-    /// How long before it windows are replayed for the values that queries read of them, nanoseconds.
+    /// The time before it for which windows are replayed for the values that queries read of them, nanoseconds.
     pub reach_ns: u64,
 }
 
-/// What is to be done next.
+/// The next step of a dry run.
 #[derive(Debug)]
 pub enum Step {
-    /// These questions, whose answers are given to [`DryRun::take`].
+    /// The questions to ask, whose answers are given to [`DryRun::take`].
     Ask(Vec<HistoryQuery>),
-    /// Nothing more: [`DryRun::end`] says what came of it.
+    /// The end: [`DryRun::end`] says what came of it.
     End,
 }
 
@@ -44,7 +44,7 @@ pub enum Step {
 #[derive(Debug)]
 pub struct DryRun {
     controller: Controller,
-    /// What the controller wants done.
+    /// The actions that the controller wants done.
     actions: Actions,
     nodes: Vec<Played>,
     stock: Stock,
@@ -119,7 +119,7 @@ impl DryRun {
         self.stock.take(history);
     }
 
-    /// What came of it; of a dry run that was ended early, what came so far.
+    /// Returns what came of the dry run; of one that was ended early, what came so far.
     pub fn end(self) -> DryRunOutcome {
         let windows: Vec<u64> = self.nodes.iter().map(Played::windows).collect();
         let remarks: BTreeMap<usize, String> = self.stock.remarks();

@@ -1,4 +1,4 @@
-//! What is known of the windows that end at one time.
+//! The known answers of the windows that end at one time.
 
 use crate::node::Node;
 use equery::Chain;
@@ -6,16 +6,16 @@ use events::{ALL_NODES, Asked, Member, Run, Seen};
 use model::{Answer, Span};
 use std::collections::{BTreeSet, HashMap};
 
-/// All answers of the windows that end at one time.
+/// The answers of the windows that end at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inputs {
-    /// By query and node: of nodes, of all nodes together ([`ALL_NODES`]), and of derived queries.
+    /// The answers by query and node: of nodes, of all nodes together ([`ALL_NODES`]), and of derived queries.
     pub(crate) answers: HashMap<(usize, usize), Vec<Answer>>,
     /// Derived queries and nodes whose sources had no packets.
     pub(crate) derived_empty: BTreeSet<(usize, usize)>,
 }
 
-/// These windows, and where they come from.
+/// The windows that end at one time, and where they come from.
 #[derive(Clone, Copy)]
 pub(crate) struct Ended<'a> {
     pub(crate) chain: &'a Chain,
@@ -25,7 +25,7 @@ pub(crate) struct Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// What is known of a window.
+    /// Returns what is known of a window.
     pub(crate) fn seen(&self, asked: Asked<'_>) -> Seen<'a> {
         let Asked { query, node, instance, window } = asked;
         match self.answer(query, node, instance, window) {
@@ -57,20 +57,20 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// Whether a node watched the whole window and received nothing.
+    /// Returns true if a node watched the whole window and received nothing.
     pub(crate) fn was_empty(&self, node: usize, window: Span) -> bool {
         let node = &self.nodes[node];
         if self.is_replay { node.had_no_packets(window) } else { node.was_empty(window) }
     }
 }
 
-/// Whether an answer is of this instance of its query.
+/// Returns true if an answer is of this instance of its query.
 pub(crate) fn is_of(answer: &Answer, instance: &[Member]) -> bool {
     answer.bound.iter().map(|item| Member::from(&item.value)).eq(instance.iter().cloned())
 }
 
-/// What of a query is asked in the window that ends then: `None` of one that starts by itself, or the runs of one that is started. A node
-/// answers windows too that began before the run, and those up to its next packet, whenever the run ends.
+/// Returns what of a query is asked in the window that ends then: `None` of one that starts by itself, or the runs of one that is started. A
+/// node answers windows too that began before the run, and those up to its next packet, whenever the run ends.
 pub(crate) fn asked<'r>(chain: &Chain, runs: &'r [Run], query: usize, end_ns: u64) -> Vec<Option<&'r Run>> {
     let of = &chain.graph.queries[query];
     if !end_ns.is_multiple_of(of.every_ns) {

@@ -1,4 +1,4 @@
-//! How a node fares: what it was last heard to say, and what its windows add up to.
+//! The health of a node: what it was last heard to say, and what its windows add up to.
 
 use crate::clock_offset::ClockOffset;
 use model::view::WindowTotals;
@@ -40,7 +40,7 @@ const MOST_GAPS: usize = 100;
 pub struct Gap {
     /// The time.
     pub window: Span,
-    /// Why.
+    /// The reason for the gap.
     pub reason: Cow<'static, str>,
 }
 
@@ -59,7 +59,7 @@ impl Gap {
 /// Windows of a node that never came, for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Their number.
+    /// The number of windows.
     pub windows: u64,
     /// The time that they cover, nanoseconds.
     pub ns: u64,
@@ -85,41 +85,41 @@ pub(crate) struct Came {
     pub(crate) dropped: u64,
 }
 
-/// What is known of a node apart from its answers.
+/// The health of a node: what is known of it apart from its answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
-    /// When a message of it came last, nanoseconds since the epoch, by the controller's clock.
+    /// The time at which a message of the node came last, nanoseconds since the epoch, by the controller's clock.
     pub heard_ns: Option<u64>,
-    /// The last window that it answered.
+    /// The last window that the node answered.
     pub window: Option<Span>,
     /// The account of that window.
     pub last: Option<Account>,
-    /// Frames of all windows that came.
+    /// The frames of all windows that came.
     pub packets: PacketCounts,
-    /// What was lost in them; `None` where the source cannot count it.
+    /// The loss in these windows; `None` where the source cannot count it.
     pub loss: Option<Counters>,
     /// The coverage of the last window.
     pub coverage: Option<f64>,
     /// The last heartbeat.
     pub heartbeat: Option<Heartbeat>,
-    /// Why it does not carry out its newest list.
+    /// The reason why the node does not carry out its newest list.
     pub refused: Option<String>,
-    /// It said that nothing follows, and has said nothing since.
+    /// True if the node said that nothing follows, and has said nothing since.
     pub has_ended: bool,
-    /// The last list that was sent to it.
+    /// The last list that was sent to the node.
     pub wanted: Option<ListId>,
-    /// Windows that it answered.
+    /// The windows that the node answered.
     pub windows: WindowTotals,
-    /// What came of it and is not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
+    /// The messages of the node that came and are not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
     /// (`unasked`).
     pub not_taken: Counters,
     /// The gaps and missing windows of the node.
     pub lacks: Lacks,
     /// The number of changes of `lacks`.
     pub lacks_version: u64,
-    /// How far its clock is off.
+    /// The offset of the node's clock.
     pub(crate) clock: ClockOffset,
-    /// The time that its windows cover; `None` before the first window.
+    /// The time that the node's windows cover; `None` before the first window.
     pub(crate) came: Option<Came>,
 }
 
@@ -236,7 +236,7 @@ impl Health {
     }
 }
 
-/// What a probe says of a list, as much of it as is kept.
+/// Returns what a probe says of a list, as much of it as is kept.
 pub(crate) fn short(reason: &str) -> String {
     reason.chars().take(LONGEST_REASON).collect()
 }

@@ -21,13 +21,13 @@ pub(crate) fn is_missing(answer: &Answer) -> bool {
 }
 
 impl HistoryQuery {
-    /// What a node is asked.
+    /// Returns the question that a node is asked.
     pub(crate) fn question(&self) -> HistoryQuestion {
         let query = self.merging.as_ref().map_or(&self.query, |merging| merging.parts());
         HistoryQuestion { query: query.clone(), period: self.period }
     }
 
-    /// Whether this can be an answer of a node.
+    /// Returns true if this can be an answer of a node.
     fn fits(&self, answer: &Answer) -> bool {
         let columns = || self.columns.iter().map(|column| (&column.name, column.kind));
         let has_columns = match &self.merging {
@@ -38,7 +38,7 @@ impl HistoryQuery {
         answer.query == self.query.name && self.is_of_time(answer) && has_columns && has_rows
     }
 
-    /// Whether its window can be one of the query's.
+    /// Returns true if the answer's window can be one of the query's.
     fn is_of_time(&self, answer: &Answer) -> bool {
         let Over::Windows { every_ns, over_ns } = self.query.over else { return answer.empty.is_none() };
         let Some(window) = answer.window else { return false };
@@ -54,7 +54,7 @@ impl HistoryQuery {
 }
 
 impl Asked {
-    /// What stores in this process answer. `names`: those of all nodes. `answer` is given what each node is asked, with its number.
+    /// Returns what stores in this process answer. `names`: those of all nodes. `answer` is given what each node is asked, with its number.
     pub fn of_stores(
         self,
         names: &[String],
@@ -133,7 +133,7 @@ impl Controller {
         actions
     }
 
-    /// Why a node is not asked, if it is not.
+    /// Returns the reason why a node is not asked, if it is not.
     fn absence(&self, node: usize) -> Option<Said> {
         let Health { has_ended, heard_ns, .. } = self.nodes[node].health;
         let missing = match (self.clock, heard_ns) {
@@ -156,7 +156,7 @@ impl Controller {
         inquiry.said.keys().for_each(|node| self.nodes[*node].listed = None);
     }
 
-    /// What a node's store is asked and has not answered.
+    /// Returns what a node's store is asked and has not answered.
     pub(crate) fn history(&self, node: usize) -> Vec<HistoryTask> {
         let asked = self.inquiries.iter().filter(|inquiry| inquiry.awaits(node));
         asked.map(|inquiry| inquiry.task(node)).collect()
@@ -198,7 +198,7 @@ impl Controller {
     }
 }
 
-/// What a node has said, as its own; and how many of its answers are none to what it was asked.
+/// Returns what a node has said, as its own; and how many of its answers are none to what it was asked.
 fn checked(
     inquiry: &Inquiry,
     node: usize,
@@ -243,7 +243,7 @@ fn checked(
     (Said { answers: taken.collect(), missing }, refused)
 }
 
-/// What a probe says, as one line of a length that is shown.
+/// Returns what a probe says, as one line of a length that is shown.
 fn line(text: &str) -> String {
     let plain = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
     short(text).chars().map(plain).collect()

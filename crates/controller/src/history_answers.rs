@@ -1,4 +1,4 @@
-//! What the stores of nodes have answered, as the answers to a question.
+//! The answers to a question, from what the stores of nodes have answered.
 
 use crate::history::is_missing;
 use crate::inquiry::{History, HistoryQuery, Inquiry};
@@ -38,18 +38,18 @@ impl<'a> Runs<'a> {
         self.runs.push((node, [first_ns, window.end_ns], answer));
     }
 
-    /// Where the first of all windows ends.
+    /// Returns the end of the first of all windows.
     fn first_ns(&self) -> Option<u64> {
         self.runs.iter().map(|(_, [first_ns, _], _)| *first_ns).min()
     }
 
-    /// Where the one behind the last would end.
+    /// Returns the end that the window behind the last would have.
     fn until_ns(&self) -> u64 {
         let last = self.runs.iter().map(|(_, [_, last_ns], _)| *last_ns).max();
         last.map_or(0, |last_ns| last_ns.saturating_add(self.every_ns))
     }
 
-    /// Where the first window of each ends, and the one behind it.
+    /// Returns the end of the first window of each run, and that of the window behind its last.
     fn ends(&self) -> impl Iterator<Item = u64> {
         let ends = self.runs.iter();
         ends.flat_map(|(_, [first_ns, last_ns], _)| [*first_ns, last_ns.saturating_add(self.every_ns)])
@@ -72,7 +72,7 @@ impl<'a> Runs<'a> {
 /// The answers of nodes to a query across nodes.
 struct Parts<'a> {
     merging: &'a Merging,
-    /// Each with its node.
+    /// The answers, each with its node.
     answers: Vec<OfNode<'a>>,
     /// The nodes whose answers are missing or incomplete, and why.
     missing: BTreeMap<usize, (&'a str, &'a str)>,
@@ -100,7 +100,7 @@ impl Inquiry {
         History { id: self.key.1, answers, nodes: nodes.collect() }
     }
 
-    /// What nodes said of a query, and why it is not all.
+    /// Returns what nodes said of a query, and why it is not all.
     fn said_of<'a>(
         &'a self,
         query: &'a HistoryQuery,

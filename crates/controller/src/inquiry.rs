@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use task::query::{Across, Query};
 use task::rows::Merging;
 
-/// What is asked of the stores of nodes.
+/// A question to the stores of nodes.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The queries, whose names differ.
@@ -26,9 +26,9 @@ pub struct HistoryQuery {
     pub period: Option<Span>,
     /// The numbers of the nodes that it runs on.
     pub nodes: Vec<usize>,
-    /// The columns of its answers.
+    /// The columns of the query's answers.
     pub columns: Vec<Column>,
-    /// Of one across nodes: how their answers become one.
+    /// The merging of the nodes' answers into one, of a query across nodes.
     pub merging: Option<Merging>,
 }
 
@@ -50,7 +50,7 @@ impl HistoryQuery {
     }
 }
 
-/// What all nodes have answered.
+/// The answers of all nodes to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// The number of the question.
@@ -61,27 +61,27 @@ pub struct History {
     pub nodes: Vec<HistoryNode>,
 }
 
-/// Why nothing is asked, in one line.
+/// The reason why nothing is asked, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotAsked {
-    /// As many questions as are possible at once are being answered.
+    /// The controller is answering as many questions as are possible at once.
     Busy(String),
-    /// There is no node that could answer.
+    /// The question runs on no node of the controller.
     NoNode(String),
 }
 
 /// A question that is being answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Inquiry {
-    /// Epoch and number of its tasks.
+    /// The epoch and the number of the question's tasks.
     pub(crate) key: (u64, u64),
     pub(crate) queries: Vec<HistoryQuery>,
     pub(crate) limits: HistoryLimits,
-    /// By node what it has said; `None` while it is awaited.
+    /// The answers of each node, by its number; `None` while it is awaited.
     pub(crate) said: BTreeMap<usize, Option<Said>>,
 }
 
-/// What a node has said.
+/// The answers of a node, and why some are missing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     pub(crate) answers: Vec<Answer>,

@@ -30,7 +30,7 @@ impl Controller {
         self.change(node, window, first_ns, answers, actions);
     }
 
-    /// What comes beyond the time for late windows is a gap: shown, and judged by no condition.
+    /// Takes what comes beyond the time for late windows as a gap: shown, and judged by no condition.
     fn take_too_late(&mut self, node: usize, window: Span, answers: Vec<Answer>, actions: &mut Actions) {
         self.nodes[node].health.not_take(TOO_LATE, 1);
         self.nodes[node].health.add_gap(Gap { window, reason: TOO_LATE.into() });
@@ -96,7 +96,7 @@ impl Controller {
         }
     }
 
-    /// Whether a window that ends then may still come of a node.
+    /// Returns true if a window that ends then may still come of a node.
     pub(crate) fn is_open(&self, end_ns: u64) -> bool {
         let window = Span { start_ns: end_ns.saturating_sub(self.setting.window_ns), end_ns };
         let is_there = |node: &crate::node::Node| {

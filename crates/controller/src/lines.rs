@@ -1,8 +1,8 @@
-//! How often a node is complained of.
+//! The limit of how often a node is complained of.
 
-/// Lines that are said of a node at once.
+/// The most lines that are said of a node at once.
 const MOST: u64 = 20;
-/// After so long there may be one more.
+/// The time after which there may be one more line, nanoseconds.
 const AFTER_NS: u64 = 10_000_000_000;
 
 /// The lines that were said of a node: one that sends what is wrong in turns fills no log.
@@ -13,7 +13,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Whether one more may be said now.
+    /// Returns true if one more line may be said now.
     pub(crate) fn may(&mut self, now_ns: u64) -> bool {
         let more = now_ns.saturating_sub(self.since_ns) / AFTER_NS;
         if more > 0 {

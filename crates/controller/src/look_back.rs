@@ -40,7 +40,7 @@ impl Controller {
         false
     }
 
-    /// What runs that begin in these windows lack: the run, a node and a window.
+    /// Returns what runs that begin in these windows lack: the run, a node and a window.
     fn wanted(&self, end_ns: u64, given_up: &BTreeSet<(usize, usize, Key)>) -> Vec<(Run, usize, Span)> {
         let ended = self.ended();
         let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
@@ -65,7 +65,7 @@ impl Controller {
         wanted
     }
 
-    /// Whether a node can be asked: a live one that has ended cannot.
+    /// Returns true if a node can be asked: a live one that has ended cannot.
     fn is_there(&self, node: usize) -> bool {
         self.setting.is_replay || !self.nodes[node].has_ended()
     }
@@ -147,19 +147,19 @@ impl Controller {
         }
     }
 
-    /// What nodes compute for a run.
+    /// Returns the query that nodes compute for a run.
     pub(crate) fn query_of(&self, run: &Run) -> Query {
         let bound = self.chain.graph.queries[run.query].pinned_by(&run.instance);
         self.chain.tasks[run.query].with_bound(bound)
     }
 
-    /// What a node is asked and has not answered.
+    /// Returns what a node is asked and has not answered.
     pub(crate) fn look_backs(&self, node: usize) -> Vec<LookBackTask> {
         let asked = self.awaited.iter().flat_map(|awaited| &awaited.asked);
         asked.filter(|(of, _)| *of == node).map(|(_, task)| task.clone()).collect()
     }
 
-    /// What nodes are to keep: the windows of the longest query that looks back, and those that pass until it is asked.
+    /// Returns what nodes are to keep: the windows of the longest query that looks back, and those that pass until it is asked.
     pub(crate) fn to_keep(&self, node: usize) -> Option<LookBack> {
         let settings = &self.chain.graph.settings;
         let looks_back = |query: &usize| {

@@ -11,23 +11,23 @@ use task::rows::Merging;
 pub(crate) struct Merged {
     pub(crate) answer: Answer,
     window: Span,
-    /// Some node had packets.
+    /// True if some node had packets.
     pub(crate) had_packets: bool,
     /// The nodes of which nothing is known.
     pub(crate) missing: Vec<usize>,
 }
 
-/// What the nodes of a query have of a window.
+/// The parts of a window that the nodes of a query have.
 struct Parts<'a> {
-    /// The answers of those that had packets.
+    /// The answers of nodes that had packets.
     answers: Vec<&'a Answer>,
-    /// Those that were watched.
+    /// The nodes that were watched.
     present: Vec<usize>,
     missing: Vec<usize>,
 }
 
 impl Merged {
-    /// Whether the event machine and other queries need the answer: not of a window that is complete and empty.
+    /// Returns true if the event machine and other queries need the answer: not of a window that is complete and empty.
     pub(crate) fn is_kept(&self, nodes: usize) -> bool {
         self.missing.len() != nodes && (self.had_packets || !self.missing.is_empty())
     }
@@ -49,7 +49,7 @@ impl Ended<'_> {
         asked(self.chain, runs, query, end_ns).into_iter().map(merge).collect()
     }
 
-    /// What the nodes have of a window.
+    /// Returns what the nodes have of a window.
     fn parts(&self, query: usize, merging: &Merging, instance: &[Member], window: Span) -> Parts<'_> {
         let mut parts = Parts { answers: Vec::new(), present: Vec::new(), missing: Vec::new() };
         for &node in &self.chain.nodes[query] {

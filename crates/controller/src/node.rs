@@ -1,4 +1,4 @@
-//! What is known of a node.
+//! The known state of a node.
 
 use crate::clock::Progress;
 use crate::health::{Health, REPEATED, UNASKED};
@@ -26,54 +26,54 @@ pub(crate) struct Node {
     open: BTreeSet<u64>,
     /// Results that are not settled, by the begin of their windows.
     results: BTreeMap<u64, WindowResult>,
-    /// How many were added to these, where any were.
+    /// The number of results that were added to each of `results`, where any were.
     further: BTreeMap<u64, usize>,
     /// Windows that a live node watched and in which nothing was received, where it did not answer each.
     empty: VecDeque<Span>,
-    /// The begin of the window that it waits to enter.
+    /// The begin of the window that the node waits to enter.
     pub(crate) waits_ns: Option<u64>,
-    /// The begin of its first window.
+    /// The begin of the node's first window.
     begun_ns: Option<u64>,
-    /// The end of its last window that is settled.
+    /// The end of the node's last window that is settled.
     pub(crate) settled_ns: Option<u64>,
-    /// Up to when a live node is known to have answered.
+    /// The time up to which a live node is known to have answered.
     answered_ns: Option<u64>,
     /// Answers that came with a window that ends before theirs, until they are settled: those of longer windows before a time
     /// without packets, and of windows that the end cut.
     later: Vec<Answer>,
-    /// When it last sent what could be taken.
+    /// The times at which the node last sent what could be taken.
     pub(crate) progress: Progress,
-    /// What was last said to be wrong with its windows.
+    /// The last complaint about the node's windows.
     pub(crate) wrong: Option<String>,
-    /// What was said of it.
+    /// The limit of lines that are said of the node.
     pub(crate) lines: Lines,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
     /// The version of the inputs (`Listed`) for which that list was built.
     pub(crate) listed: Option<u64>,
-    /// The packets of its last windows that are settled.
+    /// The packets of the node's last windows that are settled.
     pub(crate) received: Received,
-    /// The ends of its windows that came late and are judged.
+    /// The ends of the node's windows that came late and are judged.
     pub(crate) late: BTreeSet<u64>,
-    /// What it says of itself.
+    /// The health of the node, as it says it and as its windows add up to it.
     pub(crate) health: Health,
 }
 
 impl Node {
-    /// It is about to enter the window that begins then.
+    /// Notes that the node is about to enter the window that begins then.
     pub(crate) fn reach(&mut self, at_ns: u64) {
         self.open.insert(at_ns);
         self.waits_ns = Some(at_ns);
         self.begun_ns.get_or_insert(at_ns);
     }
 
-    /// It says something again, although it had ended.
+    /// Notes that the node says something again, although it had ended.
     pub(crate) fn go_on(&mut self) {
         self.health.has_ended = false;
     }
 
-    /// It has answered a window, of a time that is not settled. A second result of a window, of another start of the node, is added
-    /// to the first. Returns whether it is one.
+    /// Takes the answer of a window, of a time that is not settled. A second result of a window, of another start of the node, is added to the
+    /// first. Returns whether it is one.
     pub(crate) fn answer(&mut self, mut result: WindowResult) -> bool {
         let Span { start_ns, end_ns } = result.window;
         self.go_on();
@@ -126,17 +126,17 @@ impl Node {
         self.later.extend(answers);
     }
 
-    /// Its results that are not settled.
+    /// Returns the node's results that are not settled.
     pub(crate) fn results(&self) -> impl Iterator<Item = &WindowResult> {
         self.results.values()
     }
 
-    /// What else it has answered and is not settled.
+    /// Returns what else the node has answered and is not settled.
     pub(crate) fn unsettled(&self) -> Unsettled {
         Unsettled { empty: self.empty.iter().copied().collect(), later: self.later.clone() }
     }
 
-    /// Takes what it had answered before the controller was started again.
+    /// Takes what the node had answered before the controller was started again.
     pub(crate) fn restore(&mut self, unsettled: Unsettled) {
         let Unsettled { empty, later } = unsettled;
         for window in empty {
@@ -147,7 +147,7 @@ impl Node {
         self.keep_for_later(later);
     }
 
-    /// Nothing more comes of it, unless it begins anew.
+    /// Notes that nothing more comes of the node, unless it begins anew.
     pub(crate) fn end(&mut self, cut: Vec<Answer>) {
         self.health.has_ended = true;
         self.keep_for_later(cut);
@@ -159,17 +159,17 @@ impl Node {
         self.health.has_ended
     }
 
-    /// Up to when all is known of a node that replays: it says which windows it enters. `None` if nothing is.
+    /// Returns the time up to which all is known of a node that replays: it says which windows it enters. `None` if nothing is.
     pub(crate) fn replayed_until(&self) -> Option<u64> {
         if self.has_ended() { Some(u64::MAX) } else { self.open.first().copied() }
     }
 
-    /// Up to when a live node has answered, or has nothing more to answer.
+    /// Returns the time up to which a live node has answered, or has nothing more to answer.
     pub(crate) fn answered_until(&self) -> Option<u64> {
         if self.has_ended() { Some(u64::MAX) } else { self.answered_ns }
     }
 
-    /// The begin of its first window.
+    /// Returns the begin of the node's first window.
     pub(crate) fn begun_ns(&self) -> Option<u64> {
         self.begun_ns
     }
@@ -208,7 +208,7 @@ impl Node {
         self.later.extract_if(.., ends).collect()
     }
 
-    /// Whether a node that replays was watched for the whole span and had no packet. Its windows that end by the end of the span must be
+    /// Returns true if a node that replays was watched for the whole span and had no packet. Its windows that end by the end of the span must be
     /// settled.
     pub(crate) fn had_no_packets(&self, window: Span) -> bool {
         let has_begun = self.begun_ns.is_some_and(|begun| begun <= window.start_ns);
@@ -217,19 +217,19 @@ impl Node {
         has_begun && !is_over && answered_none
     }
 
-    /// The same of a live node, which says so: what it does not answer is missing.
+    /// Returns true if a live node said that it received nothing in the whole span: what it does not answer is missing.
     pub(crate) fn was_empty(&self, window: Span) -> bool {
         let covers = |empty: &Span| empty.start_ns <= window.start_ns && window.end_ns <= empty.end_ns;
         self.empty.iter().any(covers)
     }
 
-    /// Windows of a settled time in which it received nothing.
+    /// Adds a window of a settled time in which the node received nothing.
     pub(crate) fn add_empty(&mut self, window: Span) {
         let at = self.empty.partition_point(|empty| empty.end_ns < window.end_ns);
         self.empty.insert(at, window);
     }
 
-    /// Whether it may have kept something of a window: it answered the last part of it.
+    /// Returns true if the node may have kept something of a window: it answered the last part of it.
     pub(crate) fn may_have(&self, window: Span) -> bool {
         self.settled_ns == Some(window.end_ns)
     }

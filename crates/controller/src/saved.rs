@@ -1,16 +1,16 @@
-//! What outlives a controller.
+//! The state that outlives a controller.
 
 use crate::health::Came;
 use model::{Answer, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a controller needs to continue after a restart, besides its queries, stories, and the results that are not settled.
+/// The state that a controller needs to continue after a restart, besides its queries, stories, and the results that are not settled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
     pub(crate) machine: events::Saved,
     pub(crate) settled_ns: Option<u64>,
-    /// By node: what is not settled. Its probe will not send it again.
+    /// The answers of each node, by its name, that are not settled. Its probe will not send them again.
     #[serde(default)]
     pub(crate) unsettled: BTreeMap<String, Unsettled>,
     /// The time that the windows of each node cover. The next window tells by it which windows are missing in between.
@@ -18,10 +18,10 @@ pub struct Saved {
     pub(crate) came: BTreeMap<String, Came>,
 }
 
-/// What a node has answered and is not settled, besides results.
+/// The answers of a node that are not settled, besides results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Unsettled {
-    /// Windows that it watched and in which nothing was received.
+    /// Windows that the node watched and in which nothing was received.
     pub(crate) empty: Vec<Span>,
     /// Answers that wait for their windows.
     pub(crate) later: Vec<Answer>,

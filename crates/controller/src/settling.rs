@@ -65,7 +65,7 @@ impl Controller {
         }
     }
 
-    /// Up to when all is known of a node, or is not awaited; `None` if nothing is.
+    /// Returns the time up to which all is known of a node, or is not awaited; `None` if nothing is.
     fn known_until(&self, node: &Node) -> Option<u64> {
         if self.setting.is_replay {
             return node.replayed_until();
@@ -111,7 +111,7 @@ impl Controller {
         true
     }
 
-    /// When anything happens next although all goes on like this.
+    /// Returns the time of the next change if all goes on like this.
     fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
         let ends = ends.chain(self.nodes.iter().flat_map(Node::later_ends)).filter(|end| *end > now_ns);
@@ -163,7 +163,7 @@ impl Controller {
         }
     }
 
-    /// Whether a window that a node answers was asked. A query that is started was not in windows without packets before.
+    /// Returns true if a window that a node answers was asked. A query that is started was not in windows without packets before.
     fn is_wanted(&self, query: usize, answer: &Answer) -> bool {
         let is_empty_before = answer.empty.is_some() && self.chain.graph.queries[query].trigger.is_some();
         let is_asked = |window: Span| {

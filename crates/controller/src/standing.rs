@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
-/// What queries are checked for.
+/// The nodes and settings that queries are checked for.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The names of all nodes.
@@ -20,7 +20,7 @@ pub struct Site {
     pub window_ns: u64,
     /// Variables: name and value. They replace those of `let`.
     pub set: Vec<(String, String)>,
-    /// What is configured for events.
+    /// The settings of events.
     pub settings: Settings,
 }
 
@@ -31,10 +31,10 @@ pub struct InstalledText {
     pub file: String,
     /// The text.
     pub text: String,
-    /// It comes from the controller's settings, not from a client.
+    /// True if the text comes from the controller's settings, not from a client.
     #[serde(default)]
     pub is_configured: bool,
-    /// Queries of it that were removed since.
+    /// The queries of the text that were removed since.
     pub removed: BTreeSet<String>,
 }
 
@@ -45,29 +45,29 @@ pub struct StandingQuery {
     pub file: String,
     /// The query.
     pub query: CheckedQuery,
-    /// It comes from the controller's settings, not from a client.
+    /// True if the query comes from the controller's settings, not from a client.
     pub is_configured: bool,
     /// The number of its text.
     text: u64,
 }
 
-/// What was installed.
+/// The result of an installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installed {
     /// The names of the queries.
     pub queries: Vec<String>,
-    /// What their author may not expect, a line each.
+    /// The warnings of what their author may not expect, a line each.
     pub warnings: Vec<String>,
 }
 
-/// Why a text is not installed. Nothing has changed then.
+/// The reasons why a text is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotInstalled {
-    /// All reasons in one line.
+    /// The reasons in one line.
     pub reason: String,
-    /// The same, a line each.
+    /// The reasons, a line each.
     pub reasons: Vec<String>,
-    /// What is wrong with the text itself.
+    /// The errors in the text itself.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -90,9 +90,9 @@ impl NotInstalled {
 pub struct Rehearsal {
     /// The queries.
     pub chain: Chain,
-    /// How far before their own windows they read values of earlier ones, nanoseconds.
+    /// The time before their own windows of which they read values of earlier ones, nanoseconds.
     pub reach_ns: u64,
-    /// What their author may not expect, a line each.
+    /// The warnings of what their author may not expect, a line each.
     pub warnings: Vec<String>,
 }
 
@@ -102,20 +102,20 @@ struct Checked {
     warnings: Vec<String>,
 }
 
-/// Why a query is not removed.
+/// The reason why a query is not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotRemoved {
-    /// There is none of this name. The nearest one, if any is near.
+    /// No query has this name. The nearest one, if any is near.
     Unknown(Option<String>),
-    /// It starts these, or they read it.
+    /// The query starts these, or they read it.
     Starts(Vec<String>),
 }
 
-/// All queries.
+/// The standing queries of a controller.
 #[derive(Clone, Debug)]
 pub struct StandingQueries {
     site: Site,
-    /// By number, which no later one has again.
+    /// The texts by number, which no later one has again.
     texts: BTreeMap<u64, InstalledText>,
     next_text: u64,
     queries: Vec<StandingQuery>,
@@ -123,14 +123,14 @@ pub struct StandingQueries {
 }
 
 impl StandingQueries {
-    /// None so far.
+    /// Creates a set without queries.
     pub fn new(site: Site) -> Self {
         let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
         let chain = Chain::of_no_query(graph);
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
     }
 
-    /// These queries, which are those of a run.
+    /// Creates a set of these queries, which are those of a run.
     ///
     /// # Errors
     /// A line for each that cannot stand with the others.
@@ -145,7 +145,7 @@ impl StandingQueries {
         Ok(own)
     }
 
-    /// What they are checked for.
+    /// Returns the site that the queries are checked for.
     pub fn site(&self) -> &Site {
         &self.site
     }
@@ -155,7 +155,7 @@ impl StandingQueries {
         &self.queries
     }
 
-    /// The same as a chain, parents first.
+    /// Returns the queries as a chain, parents first.
     pub fn chain(&self) -> &Chain {
         &self.chain
     }
@@ -246,7 +246,7 @@ impl StandingQueries {
         }
     }
 
-    /// Why a text without errors cannot be installed, or not in the places of queries of its names; empty if it can.
+    /// Returns the reasons why a text without errors cannot be installed, or not in the places of queries of its names; empty if it can.
     pub fn refusals(&self, text: InstalledText, replaces: bool) -> Vec<String> {
         let mut copy = self.clone();
         let result = if replaces { copy.replace(text) } else { copy.install(text) };
@@ -305,7 +305,7 @@ impl StandingQueries {
         Ok(removed)
     }
 
-    /// These queries and those of a text, or all reasons why they cannot stand together.
+    /// Returns these queries and those of a text, or all reasons why they cannot stand together.
     fn with(
         &self,
         new: Vec<CheckedQuery>,
@@ -367,7 +367,7 @@ impl StandingQueries {
         Ok(Rehearsal { chain, reach_ns, warnings })
     }
 
-    /// What a text is checked for.
+    /// Returns the options that a text is checked with.
     pub fn options(&self) -> equery::Options {
         equery::Options {
             set: self.site.set.clone(),
@@ -379,7 +379,7 @@ impl StandingQueries {
         }
     }
 
-    /// Why a query cannot stand.
+    /// Returns the reasons why a query cannot stand.
     fn refused(&self, source: &Source<'_>, query: &CheckedQuery) -> Vec<String> {
         let label = &query.label;
         let mut reasons = not_possible(query);
@@ -390,7 +390,7 @@ impl StandingQueries {
         reasons
     }
 
-    /// Where a standing query was written, as `file:line:column`.
+    /// Returns the place where a standing query was written, as `file:line:column`.
     fn place(&self, known: &StandingQuery) -> String {
         let text = self.texts.get(&known.text).map_or("", |text| text.text.as_str());
         Source { name: &known.file, text }.place(known.query.text_span.start)
@@ -436,7 +436,7 @@ fn no_query(file: &str) -> String {
     format!("{file}: there is no query in it")
 }
 
-/// Why a query cannot be run under a controller.
+/// Returns the reasons why a query cannot be run under a controller.
 fn not_possible(query: &CheckedQuery) -> Vec<String> {
     let label = &query.label;
     let not_run = query.not_run.iter();

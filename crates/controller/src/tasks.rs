@@ -1,4 +1,4 @@
-//! What nodes are told.
+//! The task lists that nodes are sent, and the windows that replays may enter.
 
 use crate::controller::{Actions, Controller};
 use model::Span;

@@ -107,7 +107,7 @@ fn phase<'a>(edge: &Edge, progress: &'a Progress) -> Option<Told<'a>> {
     })
 }
 
-/// How many keys of an edge are in which phase: all that are not idle, or that it is idle or without data.
+/// Returns how many keys of an edge are in which phase: all that are not idle, or that it is idle or without data.
 fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
     let mut found: Vec<view::Edge> = Vec::new();
     for progress in edge.keys.values() {
@@ -174,17 +174,18 @@ fn keys(graph: &Graph, edges: &[&Edge], columns: &[&model::Column]) -> Vec<view:
     told.collect()
 }
 
-/// When a controller could not hear its nodes.
+/// The time in which a controller could not hear its nodes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deaf {
-    /// Since when.
+    /// The time since when it could not.
     since_ns: u64,
-    /// Until when; `None` while it cannot.
+    /// The time until when it could not; `None` while it cannot.
     until_ns: Option<u64>,
 }
 
 impl Deaf {
-    /// It hears nodes, or it does not, now. `nodes`: how many there are, which take their time to come back.
+    /// Returns the time of deafness, given the last one and whether the controller hears nodes now. `nodes`: how many there are, which take
+    /// their time to come back.
     pub fn hears(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
         let is_back =
             |last: &Self| last.until_ns.is_some_and(|until| now_ns >= until.saturating_add(return_ns(nodes)));
@@ -198,13 +199,13 @@ impl Deaf {
         }
     }
 
-    /// Whether a node that was heard then may be well although it is not heard: it was when this began.
+    /// Returns true if a node that was heard then may be well although it is not heard: it was when this began.
     fn explains(&self, heard_ns: u64, silent_ns: u64) -> bool {
         heard_ns < self.until_ns.unwrap_or(u64::MAX) && self.since_ns.saturating_sub(heard_ns) <= silent_ns
     }
 }
 
-/// What the state of a node is judged by.
+/// The time and the settings that the state of a node is judged by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     /// The time, nanoseconds since the epoch.
@@ -213,7 +214,7 @@ pub struct Moment {
     pub window_ns: u64,
     /// The time for which the answers of a window are awaited, nanoseconds.
     pub grace_ns: u64,
-    /// When the controller could last not hear nodes, if they may not have come back since.
+    /// The time in which the controller could last not hear nodes, if they may not have come back since.
     pub deaf: Option<Deaf>,
 }
 
@@ -279,7 +280,7 @@ fn missing((reason, missing): (&String, &Missing)) -> view::MissingWindows {
     view::MissingWindows { reason: reason.clone(), windows: missing.windows, seconds }
 }
 
-/// What is known of a clock: what the kernel says, and how far it is ahead of the controller's.
+/// Returns what is known of a clock: what the kernel says, and how far it is ahead of the controller's.
 fn clock(kernel: Option<KernelClock>, ahead_ns: Option<i64>) -> Option<view::Clock> {
     let is_known = kernel.is_some() || ahead_ns.is_some();
     let ahead_s = ahead_ns.map(|ns| ns as f64 / 1e9);

@@ -1,4 +1,4 @@
-//! What came of a dry run.
+//! The outcome of a dry run.
 
 use crate::controller::{Controller, Output};
 use model::{DryRunNode, DryRunOutcome, EventKind, Span, Story};
@@ -9,14 +9,14 @@ const MOST_EVENTS: usize = 10_000;
 /// Lines for the user.
 const MOST_WARNINGS: usize = 100;
 
-/// What a controller has shown.
+/// The outputs that a controller has shown.
 #[derive(Debug)]
 pub(super) struct Collected {
-    /// What ends up to then is played for its values alone.
+    /// The time up to which windows are played for their values alone, by their ends.
     from_ns: u64,
-    /// Conditions that held then: query, node and key.
+    /// The conditions that held at `from_ns`: query, node and key.
     held: BTreeSet<(String, Option<String>, String)>,
-    /// Warnings that are not told.
+    /// The number of warnings that are not told.
     more_warnings: u64,
     outcome: DryRunOutcome,
 }

@@ -11,27 +11,27 @@ use task::query::Over;
 pub(super) struct Played {
     window_ns: u64,
     at: At,
-    /// It may enter windows that begin up to then.
+    /// The time up to which the node may enter windows, by their begins.
     until_ns: u64,
-    /// What it answers: the place of a query in the stock, and the time, as of its list.
+    /// The tasks that the node answers: the place of a query in the stock, and the time, as of its list.
     tasks: Vec<(usize, Option<Span>)>,
-    /// What is asked of windows that are over: the places of its queries.
+    /// The tasks about windows that are over: the places of their queries.
     look_backs: Vec<(LookBackTask, Vec<usize>)>,
-    /// The numbers of those that are answered.
+    /// The numbers of the tasks about windows that are over that are answered.
     looked: BTreeSet<u64>,
     windows: u64,
 }
 
-/// Where it is.
+/// The place of the node among its windows.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// Before its first window, which begins then or later.
+    /// The node is before its first window, which begins then or later.
     Before(u64),
-    /// It is about to enter the window that begins then.
+    /// The node is about to enter the window that begins then.
     Waits(u64),
-    /// It is in the window that begins then.
+    /// The node is in the window that begins then.
     In(u64),
-    /// No window follows.
+    /// The node has ended: no window follows.
     End,
 }
 
@@ -42,7 +42,7 @@ impl Played {
         Self { window_ns, at: At::Before(start_ns), until_ns: 0, tasks, look_backs, looked, windows: 0 }
     }
 
-    /// Windows in which it had packets.
+    /// Returns the number of windows in which the node had packets.
     pub(super) fn windows(&self) -> u64 {
         self.windows
     }
@@ -81,7 +81,7 @@ impl Played {
         Ok(())
     }
 
-    /// What it says next, as far as that is known.
+    /// Returns what the node says next, as far as that is known.
     pub(super) fn go_on(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
         let mut said = self.look_back(number, stock);
         match self.at {
@@ -96,7 +96,7 @@ impl Played {
         said
     }
 
-    /// It is about to enter its next window, or has ended; nothing where that is not known.
+    /// Returns that the node is about to enter its next window, or has ended; nothing where that is not known.
     fn come(&mut self, next: Next) -> Option<FromProbe> {
         match next {
             Next::Unknown => None,

@@ -1,4 +1,4 @@
-//! What is known of the stores of nodes: the answers of each query that nodes are asked, up to a time, and what is to be asked next.
+//! The stock of a dry run: the answers that are known of each query that nodes are asked, up to a time, and what is to be asked next.
 
 use crate::inquiry::{History, HistoryQuery};
 use model::{Answer, Span};
@@ -11,7 +11,7 @@ const MOST_IN_VAIN: u32 = 64;
 /// The place of the query that tells in which windows a node has packets.
 const WINDOWS: usize = 0;
 
-/// What is known, and what is to be asked.
+/// The answers that are known, and the questions that are to be asked.
 #[derive(Debug)]
 pub(super) struct Stock {
     key: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Stock {
     period: Span,
     window_ns: u64,
     wanted: Vec<Wanted>,
-    /// By query as JSON, and whether it is asked of windows that are over.
+    /// The places by query as JSON, and whether it is asked of windows that are over.
     places: HashMap<(String, bool), usize>,
     /// The time that is asked at once, nanoseconds.
     at_once_ns: u64,
@@ -27,7 +27,7 @@ pub(super) struct Stock {
     singly: BTreeSet<usize>,
     /// Nodes that are not asked any more.
     gone: BTreeSet<usize>,
-    /// What keeps a node from going on: a query and a node.
+    /// The queries and nodes that keep a node from going on.
     lacking: BTreeSet<(usize, usize)>,
     /// The questions that are being answered.
     asked: Vec<Question>,
@@ -37,31 +37,31 @@ pub(super) struct Stock {
 /// A query that nodes are asked.
 #[derive(Debug)]
 struct Wanted {
-    /// Its windows are its own.
+    /// The query; its windows are its own.
     query: Query,
     every_ns: u64,
     over_ns: u64,
     known: BTreeMap<usize, Known>,
 }
 
-/// What is known of the answers of a node.
+/// The known answers of a node.
 #[derive(Debug)]
 struct Known {
-    /// All windows that end up to then are known.
+    /// The end up to which all windows are known.
     until_ns: u64,
-    /// No window that ends later is needed so far.
+    /// The end after which no window is needed so far.
     needed_ns: u64,
-    /// How much of the time after what is known is asked next at the least: what is needed may become longer window by window.
+    /// The least time after what is known that is asked next: what is needed may become longer window by window.
     ahead_ns: u64,
     /// The end of the last window that was answered.
     last_ns: Option<u64>,
-    /// Questions in a row that told nothing new.
+    /// The number of questions in a row that told nothing new.
     in_vain: u32,
-    /// The last question told nothing: a longer time may be asked at once.
+    /// True if the last question told nothing: a longer time may be asked at once.
     is_quiet: bool,
-    /// By the ends of their windows. A window without an answer had no packets.
+    /// The answers by the ends of their windows. A window without an answer had no packets.
     answers: BTreeMap<u64, Answer>,
-    /// The node does not answer it.
+    /// True if the node does not answer the query.
     is_refused: bool,
 }
 
@@ -79,16 +79,16 @@ struct Question {
 /// The next window in which a node has packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// That is not known yet.
+    /// The next window is not known yet.
     Unknown,
-    /// Its begin.
+    /// The begin of the next window.
     Window(u64),
-    /// None follows.
+    /// The node has no further window.
     End,
 }
 
 impl Stock {
-    /// Of nodes of these names, of whole windows of this time.
+    /// Creates the stock of nodes of these names, of whole windows of this time.
     pub(super) fn new(key: Vec<String>, names: Vec<String>, period: Span, window_ns: u64) -> Self {
         let nodes = names.len();
         let mut stock = Self {
@@ -179,7 +179,7 @@ impl Stock {
         }
     }
 
-    /// Whether all windows of a query are known that end up to this time. What is not is asked next.
+    /// Returns true if all windows of a query are known that end up to this time. What is not is asked next.
     pub(super) fn knows(&mut self, node: usize, place: usize, until_ns: u64) -> bool {
         let Wanted { every_ns, known, .. } = &self.wanted[place];
         let is_known = known.get(&node).is_none_or(|known| {
@@ -211,7 +211,7 @@ impl Stock {
         known.answers.get(&window.end_ns).cloned()
     }
 
-    /// What is to be asked, so that all can go on.
+    /// Returns what is to be asked, so that all can go on.
     ///
     /// # Errors
     /// A line, if a query cannot be asked.
@@ -366,7 +366,7 @@ impl Stock {
         }
     }
 
-    /// By node, what keeps its answers from being there or complete.
+    /// Returns, by node, what keeps its answers from being there or complete.
     pub(super) fn remarks(&self) -> BTreeMap<usize, String> {
         let line = |lines: &BTreeSet<String>| lines.iter().cloned().collect::<Vec<_>>().join("; ");
         let said = self.remarks.iter().filter(|(_, lines)| !lines.is_empty());
@@ -375,7 +375,7 @@ impl Stock {
 }
 
 impl Known {
-    /// Nothing is known yet, and windows are needed that end in this time.
+    /// Creates an entry of which nothing is known yet, and windows are needed that end in this time.
     fn new(since_ns: u64, needed_ns: u64) -> Self {
         let (ahead_ns, last_ns, in_vain, is_quiet) = Default::default();
         let answers = BTreeMap::new();
@@ -404,16 +404,16 @@ fn first_end(after_ns: u64, every_ns: u64) -> u64 {
     (after_ns / every_ns).saturating_add(1).saturating_mul(every_ns)
 }
 
-/// What a node's reason means for the next question.
+/// The meaning of a node's reason for the next question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Its answers are there: what is damaged, or was not asked, is not in them.
+    /// The node's answers are there: what is damaged, or was not asked, is not in them.
     Whole,
     /// A shorter time may be answered.
     TooMuch,
     /// One of the queries cannot be answered there.
     Refused,
-    /// It does not answer.
+    /// The node does not answer.
     Gone,
 }
 
