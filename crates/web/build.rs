@@ -24,7 +24,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&variable("OUT_DIR")).join("page.rs"), list)
 }
 
-/// All files in a folder, by their names from the page's folder on.
+/// Finds all files in a folder, by their names from the page's folder on.
 fn find(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Who may ask for what.
+//! Access to the API: who may ask for what.
 //!
 //! A program shows its token with each request (`Authorization: Bearer`). A page shows it once, for a session: its cookie has a random
 //! identifier, never the token, and no script can read it.
@@ -30,10 +30,10 @@ use tokio::sync::Semaphore;
 
 /// Clients that wait while the token of another is checked. It takes tens of milliseconds and 19 MiB: one is checked at a time.
 const MOST_WAITING: usize = 16;
-/// Where to get a token.
+/// The hint where to get a token.
 const HOW: &str = "make one: edison controller token NAME --role view --file TOKENS";
 
-/// Who asks.
+/// The identity of who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// The name of the token; `None` where the API asks for no token.
@@ -51,16 +51,16 @@ enum Proof {
 }
 
 impl Identity {
-    /// Whether it is known by a cookie, which a browser sends unasked.
+    /// Returns true if the identity is known by a cookie, which a browser sends unasked.
     pub(crate) fn is_by_cookie(&self) -> bool {
         matches!(self.proof, Proof::Session(_))
     }
 }
 
-/// Who may ask for what.
+/// The rules of access: who may ask for what.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// `None` where the API asks for no token.
+    /// The tokens; `None` where the API asks for no token.
     tokens: Option<Arc<Tokens>>,
     attempts: Attempts,
     sessions: Sessions,
@@ -91,7 +91,7 @@ impl Access {
         self.tokens.as_ref()?.refresh(Instant::now())
     }
 
-    /// Who sent these headers.
+    /// Returns the identity of who sent these headers.
     pub(crate) async fn identify(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Identity, Failure> {
         let Some(tokens) = &self.tokens else {
             return Ok(Identity { name: None, role: Role::Admin, proof: Proof::NotAsked });
@@ -152,7 +152,7 @@ impl Access {
         Ok(Identity { name: Some(name), role, proof: Proof::Token(hash) })
     }
 
-    /// Whether who was let in still is: his token is in the file, with his role, and his session goes on.
+    /// Returns true if who was let in still is: his token is in the file, with his role, and his session goes on.
     pub(crate) fn still_knows(&self, identity: &Identity) -> bool {
         let (Some(tokens), Some(name)) = (&self.tokens, &identity.name) else { return true };
         let role = match &identity.proof {

@@ -1,4 +1,4 @@
 //! Addresses of the API.
 
-/// They begin with this.
+/// The prefix of all addresses of the API.
 pub(crate) const PREFIX: &str = "/api/v1";

@@ -1,4 +1,4 @@
-//! What is at which address.
+//! The addresses of the API, and what is at each.
 
 mod acknowledgement;
 mod answers;
@@ -37,33 +37,33 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// What requests need.
+/// The state that requests need.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) hub: Hub,
-    /// Where requests that change something go; `None` where nothing can be changed.
+    /// The destination of requests that change something; `None` where nothing can be changed.
     pub(crate) requests: Option<Sender<Request>>,
     /// True once the server stops.
     pub(crate) stops: watch::Receiver<bool>,
-    /// Who may ask for what.
+    /// The rules of access: who may ask for what.
     pub(crate) access: Arc<Access>,
-    /// How long the body of a request may take.
+    /// The longest time that the body of a request may take.
     pub(crate) body_time: Duration,
     pub(crate) turns: Turns,
 }
 
-/// Who may come in.
+/// The condition on who may come in.
 enum Door {
-    /// Who has at least this role.
+    /// The door is open to who has at least this role.
     Needs(Role),
-    /// Everybody: to leave, and to hear whether it is well.
+    /// The door is open to everybody: to leave, and to hear whether it is well.
     Open,
 }
 
 /// An address, what it does, and for whom.
 struct Route(&'static str, Door, MethodRouter<Arc<App>>);
 
-/// All addresses. What `openapi.json` says is held against it.
+/// Returns the routes of all addresses. What `openapi.json` says is held against it.
 fn routes() -> Vec<Route> {
     let view = |path, methods| Route(path, Door::Needs(Role::View), methods);
     let run = |path, methods| Route(path, Door::Needs(Role::Run), methods);

@@ -17,10 +17,10 @@ const INDEX: &str = "index.html";
 
 /// The paths of the page's views, without slashes at their ends. What a view is about follows them after a question mark.
 const VIEWS: [&str; 6] = ["", "/chain", "/events", "/queries", "/explore", "/flow"];
-/// What the path of the page of a story begins with. The name of the story follows it.
+/// The begin of the path of the page of a story. The name of the story follows it.
 const STORIES: &str = "/stories/";
 
-/// What is shown where the page was not built.
+/// The page that is shown where the page was not built.
 const NO_PAGE: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Edison</title>\n<p>This program was built without its page. \
                        <a href=\"/api/v1/status\">/api/v1/status</a> and <a href=\"/api/v1/openapi.json\">its description</a> are here.\n";
 
@@ -65,14 +65,14 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     }
 }
 
-/// Whether the page shows something at a path, and not only that there is nothing. Its `App.svelte` has the same paths.
+/// Returns true if the page shows something at a path, and not only that there is nothing. Its `App.svelte` has the same paths.
 fn is_view(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let is_story = path.strip_prefix(STORIES).is_some_and(|story| !story.is_empty() && !story.contains('/'));
     VIEWS.contains(&path) || is_story
 }
 
-/// What is not there. Who looks for files of the system is counted apart.
+/// Returns the failure of a path that is not there. Who looks for files of the system is counted apart.
 fn not_found(path: &str, error: String) -> Failure {
     let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace(['\\'], "/");
     let name = if path.split('/').any(|part| part == "..") { "path_traversal" } else { "unknown_path" };
@@ -160,12 +160,12 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// Whether compressing makes it smaller.
+/// Returns true if compressing makes the file smaller.
 fn is_text(name: &str) -> bool {
     matches!(suffix(name), "html" | "css" | "js" | "mjs" | "json" | "map" | "webmanifest" | "txt" | "svg")
 }
 
-/// Whether the client takes gzip (RFC 9110, section 12.5.3).
+/// Returns true if the client takes gzip (RFC 9110, section 12.5.3).
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(header::ACCEPT_ENCODING);
     let codings = lists.iter().filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));

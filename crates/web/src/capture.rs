@@ -1,4 +1,4 @@
-//! What is said of a capture.
+//! The view of a capture.
 
 use crate::address::PREFIX;
 use archive::{Content, StoredCapture};
@@ -30,7 +30,7 @@ pub(crate) fn capture_view(stored: StoredCapture) -> CaptureView {
     }
 }
 
-/// Why the file of a capture is not here.
+/// Returns the reason why the file of a capture is not here, if it is not.
 pub(crate) fn why_not(stored: &StoredCapture) -> Option<String> {
     let Capture { node, file, refused, .. } = &stored.capture;
     let at_node = || match file {

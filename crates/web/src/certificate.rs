@@ -26,12 +26,12 @@ struct Shared {
 struct State {
     watch: Watch,
     certified: Arc<CertifiedKey>,
-    /// What is wrong with the files that came since.
+    /// The problem of the files that came since.
     problem: Option<String>,
 }
 
 impl fmt::Debug for Certificate {
-    /// Without the key.
+    /// Writes the path of the certificate, without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Certificate({})", self.0.chain.display())
     }
@@ -71,12 +71,12 @@ impl Certificate {
         }
     }
 
-    /// What is wrong with files that came since, once.
+    /// Returns what is wrong with files that came since, once.
     pub(crate) fn problem(&self) -> Option<String> {
         self.state().problem.take()
     }
 
-    /// Whether it is valid for a name or an address.
+    /// Returns true if the certificate is valid for a name or an address.
     pub(crate) fn is_for(&self, name: &str) -> bool {
         let certified = Arc::clone(&self.state().certified);
         let parsed = certified.cert.first().and_then(|first| ParsedCertificate::try_from(first).ok());
@@ -85,7 +85,7 @@ impl Certificate {
         verify_server_name(&parsed, &name).is_ok()
     }
 
-    /// How a server speaks TLS with it.
+    /// Returns the configuration with which a server speaks TLS.
     pub(crate) fn config(&self) -> Result<ServerConfig, rustls::Error> {
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_protocol_versions(VERSIONS)?;

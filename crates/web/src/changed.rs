@@ -1,20 +1,20 @@
-//! Whether files have changed since they were read.
+//! The watch for changes of files since they were read.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often files are looked at.
+/// The time between two looks at files.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What tells two versions of a file apart: device, inode, size, and the times of its last changes.
+/// The attributes that tell two versions of a file apart: device, inode, size, and the times of its last changes.
 type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
 
 /// Files that are looked at.
 #[derive(Debug)]
 pub(crate) struct Watch {
     paths: Vec<PathBuf>,
-    /// `None` where a file is not there.
+    /// The stamps of the files; `None` where a file is not there.
     stamps: Vec<Option<Stamp>>,
     looked: Instant,
 }
@@ -26,7 +26,7 @@ impl Watch {
         Self { stamps: paths.iter().map(stamp).collect(), paths, looked: now }
     }
 
-    /// Whether one has changed since it was last said so. It is looked at once a second.
+    /// Returns true if one of the files has changed since it was last said so. It is looked at once a second.
     pub(crate) fn has_changed(&mut self, now: Instant) -> bool {
         if now.saturating_duration_since(self.looked) < EVERY {
             return false;

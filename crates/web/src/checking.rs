@@ -1,13 +1,14 @@
-//! What texts of clients are checked for.
+//! The settings that texts of clients are checked for.
 
 use equery::{ExplainOptions, Options};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why the queries of a file, a name and a text without errors, cannot stand here, or not in the places of those of their names.
+/// A function that tells why the queries of a file, a name and a text without errors, cannot stand here, or not in the places of those of their
+/// names.
 type Refuse = dyn Fn(&str, &str, bool) -> Vec<String> + Send + Sync;
 
-/// What texts of clients are checked and explained for. The default knows nothing.
+/// The settings that texts of clients are checked and explained for. The default knows nothing.
 #[derive(Clone, Default)]
 pub struct Checking {
     pub(crate) options: Options,
@@ -21,14 +22,14 @@ impl Checking {
         Self { explain: ExplainOptions::of(&options), options, refuse: None }
     }
 
-    /// How long a window waits for what is late, nanoseconds.
+    /// Sets how long a window waits for what is late, nanoseconds.
     pub fn with_grace(mut self, grace_ns: u64) -> Self {
         self.explain.grace_ns = grace_ns;
         self
     }
 
-    /// What says why the queries of a file, a name and a text without errors, are not installed; if so, in the places of those of their
-    /// names. It runs on a thread of the server.
+    /// Sets the function that says why the queries of a file, a name and a text without errors, are not installed; if so, in the places of those
+    /// of their names. It runs on a thread of the server.
     pub fn with_refusals(
         self,
         refuse: impl Fn(&str, &str, bool) -> Vec<String> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! How many events there were.
+//! The counts of events.
 
 use model::EventKind;
 use std::collections::BTreeMap;

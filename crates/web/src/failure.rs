@@ -1,4 +1,4 @@
-//! What a client is told instead of what it asked for.
+//! The response to a client that does not get what it asked for.
 
 use crate::Refusal;
 use crate::responses::{Error, Invalid};
@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Json;
 
-/// After how many seconds to ask again what was too much at once.
+/// The seconds after which to ask again for what was too much at once.
 const BUSY_S: u64 = 2;
 
 /// A status code, and one line that says what to do.
@@ -16,18 +16,18 @@ const BUSY_S: u64 = 2;
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     pub(crate) error: String,
-    /// What is wrong in a text.
+    /// The errors in a text.
     diagnostics: Option<Vec<Json>>,
-    /// The name under which it is counted.
+    /// The name under which the failure is counted.
     refused: Option<&'static str>,
-    /// After how many seconds to try again.
+    /// The seconds after which to try again.
     again_after: Option<u64>,
 }
 
-/// What a response says of a request that was refused.
+/// The part of a response that tells of a refused request.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
-    /// The name under which it is counted.
+    /// The name under which the refusal is counted.
     pub(crate) name: &'static str,
     pub(crate) error: String,
 }
@@ -37,12 +37,12 @@ impl Failure {
         Self { status, error: error.into(), diagnostics: None, refused: None, again_after: None }
     }
 
-    /// What is refused to who asks, whatever he asks for: it is counted under this name.
+    /// Creates a refusal of who asks, whatever he asks for: it is counted under this name.
     pub(crate) fn refused(name: &'static str, status: StatusCode, error: impl Into<String>) -> Self {
         Self { refused: Some(name), ..Self::new(status, error) }
     }
 
-    /// To be tried again after `seconds` seconds.
+    /// Returns the failure with a hint to try again after `seconds` seconds.
     pub(crate) fn again_after(self, seconds: u64) -> Self {
         Self { again_after: Some(seconds), ..self }
     }
@@ -51,7 +51,7 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, error)
     }
 
-    /// What depends on the server alone.
+    /// Creates a failure that depends on the server alone.
     pub(crate) fn internal(error: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }

@@ -1,4 +1,4 @@
-//! What is told to all streams.
+//! The feed of all streams.
 //!
 //! The last messages are kept once, for all streams, and bounded by their size: `tokio`'s broadcast bounds their number alone, and an
 //! answer may be of any size. A stream that is slower than they come finds out how many it missed.
@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// How much a feed keeps.
+/// The limits of what a feed keeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) messages: usize,
-    /// Of all messages but the newest.
+    /// The bytes of all messages but the newest.
     pub(crate) bytes: usize,
     pub(crate) streams: usize,
 }
@@ -56,7 +56,7 @@ impl Feed {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is a stream to tell anything.
+    /// Returns true if there is a stream to tell anything.
     pub(crate) fn has_streams(&self) -> bool {
         self.kept().streams != 0
     }
@@ -101,14 +101,14 @@ impl Kept {
     }
 }
 
-/// What a stream finds.
+/// The next thing that a stream finds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next message.
     Message(Bytes),
-    /// So many are kept no more.
+    /// The number of messages that are kept no more.
     Missed(u64),
-    /// It has all.
+    /// The stream has all messages.
     Nothing,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// What comes next, without waiting.
+    /// Takes the next message, without waiting.
     pub(crate) fn take(&mut self) -> Next {
         // Before the messages are looked at: one that comes after them wakes.
         self.changed.mark_unchanged();
@@ -141,7 +141,7 @@ impl Subscription {
         }
     }
 
-    /// Waits until there may be something.
+    /// Waits until there may be another message.
     pub(crate) async fn wait(&mut self) {
         // The sender is in the feed, which this holds.
         let _ = self.changed.changed().await;

@@ -1,4 +1,4 @@
-//! Whose pages may ask, and what a browser may do with what is served.
+//! The guard of the server: whose pages may ask, and what a browser may do with what is served.
 //!
 //! A page of another site can have a browser send requests here. A name that it made resolve to this server's address stands in `Host`;
 //! what it posts without one comes with its `Origin`.
@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// What the policy of one response has more.
+/// The part of the policy to which that of one response adds.
 const OWN_STYLES: &str = "style-src 'self'";
 /// Letters of a path, or of an error, that are logged.
 const MOST_LOGGED: usize = 150;
 
-/// What the guard needs.
+/// The state that the guard needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) hub: Hub,
@@ -51,7 +51,7 @@ pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     response
 }
 
-/// What a browser may do: beside files of this server, styles with the nonce of the response may be there.
+/// Returns what a browser may do: beside files of this server, styles with the nonce of the response may be there.
 fn policy(nonce: Option<Nonce>) -> HeaderValue {
     let usual = HeaderValue::from_static(POLICY);
     let Some(Nonce(nonce)) = nonce else { return usual };
@@ -59,14 +59,14 @@ fn policy(nonce: Option<Nonce>) -> HeaderValue {
     HeaderValue::try_from(policy).unwrap_or(usual)
 }
 
-/// Who asked for what, for the log: without what only he should know.
+/// Returns who asked for what, for the log: without what only he should know.
 fn asked(request: &Request) -> String {
     let peer = request.extensions().get::<Peer>();
     let peer = peer.map_or_else(|| "a client".to_owned(), |Peer(address)| address.ip().to_string());
     format!("{peer}: {} {}", request.method(), begin_of(request.uri().path()))
 }
 
-/// As much of a text as is logged.
+/// Returns as much of a text as is logged.
 fn begin_of(text: &str) -> String {
     text.chars().take(MOST_LOGGED).collect()
 }
@@ -89,7 +89,7 @@ fn check(names: &Names, method: &Method, headers: &HeaderMap) -> Result<(), Fail
     }
 }
 
-/// What another site may not do.
+/// Returns the refusal of what another site may not do.
 pub(crate) fn foreign(site: &str) -> Failure {
     let error = format!("{site} may not change anything here: use the page of this server");
     Failure::refused("origin", StatusCode::FORBIDDEN, error)

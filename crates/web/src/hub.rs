@@ -38,7 +38,7 @@ struct Shown {
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     checking: Mutex<Arc<Checking>>,
-    /// Of queries that are there.
+    /// The counts of events of queries that are there.
     event_counts: Mutex<EventCounts>,
     feed: Arc<Feed>,
     refusals: Refusals,

@@ -9,7 +9,7 @@ use crate::event_counts::EventCounts;
 pub(crate) use text::CONTENT_TYPE;
 use text::{Kind, Text};
 
-/// All metrics of a hub.
+/// Returns the metrics of a hub.
 pub(crate) fn of(hub: &Hub) -> String {
     let mut text = Text::default();
     state::write(&mut text, &hub.status());

@@ -17,7 +17,7 @@ impl Names {
         Self { set, certificate }
     }
 
-    /// Whether a `Host` has one of them.
+    /// Returns true if a `Host` has one of the names.
     pub(crate) fn has(&self, host: &str) -> bool {
         let Some(name) = name_of(host) else { return false };
         is_loopback(name)
@@ -25,7 +25,7 @@ impl Names {
             || self.certificate.as_ref().is_some_and(|certificate| certificate.is_for(name))
     }
 
-    /// What to use instead of another name.
+    /// Returns the hint what to use instead of another name.
     pub(crate) fn hint(&self) -> &'static str {
         match (&self.certificate, self.set.is_empty()) {
             (None, true) => "use localhost or 127.0.0.1",
@@ -53,7 +53,7 @@ fn is_loopback(name: &str) -> bool {
         || name.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Nothing, or a colon and digits.
+/// Returns true if a text is nothing, or a colon and the digits of a port.
 fn is_port(port: &str) -> bool {
     port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
 }

@@ -1,4 +1,4 @@
-//! What styles of scripts must carry, so that a browser takes them: of one response, and no other.
+//! The nonce that styles of scripts must carry, so that a browser takes them: of one response, and no other.
 
 use crate::access::random_hex;
 

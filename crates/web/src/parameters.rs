@@ -65,7 +65,7 @@ impl<'a> Parameters<'a> {
         self.read_as(name, notation::duration)
     }
 
-    /// What `read` makes of a text.
+    /// Returns what `read` makes of a text.
     pub(crate) fn read_as<T, E: std::fmt::Display>(
         &self,
         name: &str,
@@ -75,7 +75,7 @@ impl<'a> Parameters<'a> {
         self.text(name).map(|text| read(text).map_err(wrong)).transpose()
     }
 
-    /// Whether it is `true`; what is not there is not.
+    /// Returns true if a parameter is `true`; what is not there is not.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Failure> {
         match self.text(name) {
             None | Some("false") => Ok(false),
@@ -84,7 +84,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// How many; never more than the most.
+    /// Returns how many to return at the most; never more than [`MOST`].
     pub(crate) fn limit(&self) -> Result<u64, Failure> {
         let Some(text) = self.text("limit") else { return Ok(DEFAULT_LIMIT) };
         if !text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Where a client is.
+//! The address of a client.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// What one client has: an address, of IPv6 a network of 64 bits.
+/// Returns the addresses that one client has: an address, of IPv6 a network of 64 bits.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {

@@ -1,4 +1,4 @@
-//! What was refused to clients, by name: counted always, logged now and then.
+//! The refusals of requests of clients, by name: counted always, logged now and then.
 
 use model::Counters;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// A reason has a line in each of these at most: strangers must not fill a disk.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What was refused.
+/// The refusals by reason.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
 
@@ -29,7 +29,7 @@ impl Refusals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one. Where it is time for a line: what it begins with.
+    /// Counts one refusal. Returns what a line begins with, where it is time for one.
     pub(crate) fn count(&self, name: &'static str, now: Instant) -> Option<String> {
         let mut reasons = self.reasons();
         let reason = reasons.entry(name).or_default();

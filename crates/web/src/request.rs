@@ -1,4 +1,4 @@
-//! What a client asks of the owner of the hub, and what becomes of it.
+//! The requests of clients to the owner of the hub, and what becomes of them.
 
 use model::{DryRunOutcome, HistoryAnswers, Span};
 use serde::Serialize;
@@ -7,39 +7,39 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What a client asks for that the owner of the hub carries out.
+/// A request of a client that the owner of the hub carries out.
 #[derive(Debug)]
 pub enum Request {
     /// Install the queries of a file.
     Install {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// Its text.
+        /// The file's text.
         text: String,
-        /// Its queries take the places of those of their names.
+        /// True if its queries take the places of those of their names.
         replaces: bool,
-        /// Where to say what became of it.
+        /// The reply that tells what became of the request.
         reply: Reply<Installed>,
     },
     /// Remove a query.
     Remove {
-        /// Its name.
+        /// The query's name.
         name: String,
-        /// Where to say what became of it.
+        /// The reply that tells what became of the request.
         reply: Reply<Removed>,
     },
     /// Ask the stores of nodes.
     History {
-        /// What is asked.
+        /// The question.
         asked: HistoryAsked,
-        /// Where to say what they answer.
+        /// The reply that tells what they answer.
         reply: Reply<HistoryAnswers>,
     },
     /// Play queries over what the stores of nodes remember.
     DryRun {
-        /// What is asked.
+        /// The queries to play.
         asked: DryRunAsked,
-        /// Where to say what came of it.
+        /// The reply that tells what came of it.
         reply: Reply<DryRunOutcome>,
     },
 }
@@ -53,7 +53,7 @@ pub struct HistoryAsked {
     pub nodes: Vec<String>,
     /// The time whose rows are read where a query says nothing, nanoseconds since the epoch: its begin.
     pub from_ns: Option<u64>,
-    /// Its end.
+    /// The end of that time, nanoseconds since the epoch.
     pub to_ns: Option<u64>,
     /// The length of the windows of queries that do not say it, nanoseconds; `None`: they are about all of the time.
     pub every_ns: Option<u64>,
@@ -61,7 +61,7 @@ pub struct HistoryAsked {
     pub top: usize,
     /// The memory that each node may take, bytes.
     pub memory_bytes: Option<u64>,
-    /// How long nodes may take.
+    /// The longest time that nodes may take.
     pub time: Duration,
 }
 
@@ -70,17 +70,17 @@ pub struct HistoryAsked {
 pub struct DryRunAsked {
     /// The name of their file.
     pub file: String,
-    /// Their text.
+    /// The text of the queries.
     pub text: String,
     /// The time whose events are told.
     pub period: Span,
     /// The memory that each node may take, bytes.
     pub memory_bytes: Option<u64>,
-    /// How long all of it may take.
+    /// The longest time that all of it may take.
     pub time: Duration,
 }
 
-/// Where to say what became of a request. A client whose reply is dropped is told that nobody answered.
+/// The reply to a request. A client whose reply is dropped is told that nobody answered.
 #[derive(Debug)]
 pub struct Reply<T>(oneshot::Sender<Result<T, Refusal>>);
 
@@ -90,7 +90,7 @@ impl<T> Reply<T> {
         let _ = self.0.send(result);
     }
 
-    /// Whether the client has left.
+    /// Returns true if the client has left.
     pub fn has_left(&self) -> bool {
         self.0.is_closed()
     }
@@ -114,23 +114,23 @@ pub struct Removed {
     pub removed: Vec<String>,
 }
 
-/// Why a request is not carried out. The text is one line that says what to do.
+/// The reason why a request is not carried out. The text is one line that says what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// There is no such query (404).
+    /// The query does not exist (404).
     Unknown(String),
-    /// It does not go with what is there (409).
+    /// The request does not go with what is there (409).
     Conflict(String),
-    /// As much as is possible is being done: it may be asked again in a moment (429).
+    /// The owner is doing as much as is possible: the request may be sent again in a moment (429).
     Busy(String),
     /// The text has errors (422).
     Invalid {
-        /// The first of them, or their number.
+        /// The first of the errors, or their number.
         error: String,
-        /// Each with `severity`, `message`, `line`, `column`, as `edison check --json` has them.
+        /// The errors, each with `severity`, `message`, `line`, `column`, as `edison check --json` has them.
         diagnostics: Vec<Json>,
     },
-    /// Who owns the hub does not carry out requests of this kind (409).
+    /// The owner of the hub does not carry out requests of this kind (409).
     NotHere,
     /// Something failed (500).
     Failed(String),

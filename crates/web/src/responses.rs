@@ -163,7 +163,7 @@ pub(crate) struct WholeStory<'a> {
 }
 
 impl<'a> WholeStory<'a> {
-    /// With those of its events that are still kept (the others are not listed), and their captures.
+    /// Creates the response for a story, with those of its events that are still kept (the others are not listed), and their captures.
     pub(crate) fn new(
         story: &'a Story,
         events: &'a [Event],

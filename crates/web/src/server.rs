@@ -24,23 +24,23 @@ use tokio_rustls::TlsAcceptor;
 
 /// Threads that ask the archive, which answers one at a time, and check tokens.
 const BLOCKING_THREADS: usize = 4;
-/// How long answers that are being sent may take when the server stops.
+/// The time that answers which are being sent may take when the server stops.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long to wait where a connection cannot be accepted, as without a free file descriptor.
+/// The time to wait where a connection cannot be accepted, as without a free file descriptor.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Where a server listens, and who may ask it for what.
+/// The address at which a server listens, and who may ask it for what.
 #[derive(Debug)]
 pub struct Settings {
     /// The address.
     pub listen: SocketAddr,
-    /// Names by which it may be asked besides those of loopback and of its certificate.
+    /// The names by which the server may be asked besides those of loopback and of its certificate.
     pub names: Vec<String>,
-    /// With it the server speaks TLS, and nothing else.
+    /// The certificate, with which the server speaks TLS, and nothing else.
     pub certificate: Option<Certificate>,
-    /// Without it nobody is asked who he is.
+    /// The tokens, without which nobody is asked who he is.
     pub tokens: Option<Tokens>,
-    /// What clients may take.
+    /// The limits of what clients may take.
     pub limits: Limits,
 }
 
@@ -51,20 +51,20 @@ impl Settings {
     }
 }
 
-/// What clients may take. Each limit has a counter of those that went beyond it, `Status::refused_requests`.
+/// The limits of what clients may take. Each limit has a counter of those that went beyond it, `Status::refused_requests`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once.
+    /// The most connections at once.
     pub connections: usize,
-    /// The same of one address; of loopback all.
+    /// The most connections at once of one address; of loopback all.
     pub connections_of_address: usize,
-    /// How long a TLS handshake may take.
+    /// The longest time that a TLS handshake may take.
     pub handshake: Duration,
-    /// How long the head of a request may take, and how long a connection may wait for the next one.
+    /// The longest time that the head of a request may take, and that a connection may wait for the next one.
     pub head: Duration,
-    /// How long the body of a request may take.
+    /// The longest time that the body of a request may take.
     pub body: Duration,
-    /// How long a client may take nothing of what is sent to it.
+    /// The longest time for which a client may take nothing of what is sent to it.
     pub reading: Duration,
 }
 
@@ -96,7 +96,7 @@ impl Server {
         self.address
     }
 
-    /// The same as a browser takes it.
+    /// Returns the URL of the server as a browser takes it.
     pub fn url(&self) -> String {
         format!("{}://{}/", if self.is_tls { "https" } else { "http" }, self.address)
     }

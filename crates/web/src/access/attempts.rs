@@ -1,4 +1,4 @@
-//! How many wrong tokens are looked at: strangers must not keep the processor busy, and cannot guess.
+//! The limit of wrong tokens that are looked at: strangers must not keep the processor busy, and cannot guess.
 
 use crate::peer::network;
 use std::collections::HashMap;
@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Wrong tokens that an address may show at once, and after how long another one.
+/// The number of wrong tokens that an address may show at once, and the time after which it may show another one.
 const OF_ADDRESS: Rate = Rate { burst: 10, each: Duration::from_secs(5) };
-/// Those of all together that are checked: half a minute of one core at most, then a twentieth of it.
+/// The wrong tokens of all addresses together that are checked: half a minute of one core at most, then a twentieth of it.
 const OF_ALL: Rate = Rate { burst: 100, each: Duration::from_millis(500) };
 /// Addresses that are remembered. The one that may try again first makes room.
 const MOST_ADDRESSES: usize = 4_096;
@@ -19,7 +19,7 @@ struct Rate {
     each: Duration,
 }
 
-/// When all that was taken is given back: with each attempt later by one interval.
+/// The time at which all that was taken is given back: with each attempt later by one interval.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     until: Instant,
@@ -58,12 +58,12 @@ impl Attempts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attempt that costs nothing to refuse. Otherwise when there may be one again.
+    /// Takes an attempt that costs nothing to refuse. Otherwise the error is the time until there may be one again.
     pub(super) fn take_of_address(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         self.lately().of_address(address, now).take(OF_ADDRESS, now)
     }
 
-    /// An attempt that is checked.
+    /// Takes an attempt that is checked.
     pub(super) fn take(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut lately = self.lately();
         lately.of_address(address, now).take(OF_ADDRESS, now)?;
@@ -71,7 +71,7 @@ impl Attempts {
         taken.inspect_err(|_| lately.give_back(address))
     }
 
-    /// It was right.
+    /// Gives an attempt back: its token was right.
     pub(super) fn give_back(&self, address: IpAddr) {
         let mut lately = self.lately();
         lately.give_back(address);

@@ -1,4 +1,4 @@
-//! What the bearer of a token may do.
+//! The roles of the bearers of tokens.
 
 use serde::Serialize;
 use std::fmt;
@@ -18,10 +18,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
+    /// The list of all roles.
     pub const ALL: [Self; 3] = [Self::View, Self::Run, Self::Admin];
 
-    /// Its name.
+    /// Returns the role's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::View => "view",

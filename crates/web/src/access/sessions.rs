@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a session lasts.
+/// The time for which a session lasts.
 pub(super) const LIFETIME: Duration = Duration::from_secs(12 * 3600);
 /// Sessions of one token: the oldest makes room.
 const MOST: usize = 16;

@@ -28,12 +28,12 @@ impl Token {
         Ok(Self(format!("{PREFIX}{name}_{}", random_hex::<SECRET_BYTES>()?)))
     }
 
-    /// Its text: a secret.
+    /// Returns the token's text: a secret.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// What is stored of it.
+    /// Returns the hash that is stored of the token.
     pub(super) fn hash(&self) -> Result<String, String> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|error| error.to_string())?;
@@ -44,7 +44,7 @@ impl Token {
 }
 
 impl fmt::Debug for Token {
-    /// Without the secret.
+    /// Writes the name without the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token({})", name_of(&self.0).unwrap_or_default())
     }
@@ -69,13 +69,13 @@ pub(super) fn name_of(text: &str) -> Option<&str> {
     (secret.len() == 2 * SECRET_BYTES && secret.bytes().all(is_hex) && is_name(name)).then_some(name)
 }
 
-/// Whether a token may have this name.
+/// Returns true if a token may have this name.
 pub(super) fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=MOST_NAME).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// Whether a stored text is a hash that can be checked in bounded time and memory.
+/// Returns true if a stored text is a hash that can be checked in bounded time and memory.
 pub(super) fn is_hash(text: &str) -> bool {
     let Ok(hash) = PasswordHash::new(text) else { return false };
     let is_argon2 =
@@ -86,17 +86,17 @@ pub(super) fn is_hash(text: &str) -> bool {
         })
 }
 
-/// What checking a token takes of memory, kept from one check to the next: what is freed in between is not always found again.
+/// The memory that checking a token takes, kept from one check to the next: what is freed in between is not always found again.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Vec<Block>);
 
 impl Memory {
-    /// Whether a text is the token of this hash. It takes tens of milliseconds.
+    /// Returns true if a text is the token of this hash. It takes tens of milliseconds.
     pub(super) fn is_of(&mut self, text: &str, hash: &str) -> bool {
         self.computed(text, hash).unwrap_or(false)
     }
 
-    /// The same; `None` where it is no hash that can be checked.
+    /// Returns true if a text is the token of this hash; `None` where it is no hash that can be checked.
     fn computed(&mut self, text: &str, hash: &str) -> Option<bool> {
         let hash = PasswordHash::new(hash).ok()?;
         let algorithm = Algorithm::try_from(hash.algorithm).ok()?;

@@ -13,11 +13,11 @@ const HEADER: &str = "# Tokens: name, role, hash. `edison controller token` chan
 /// A token, as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenEntry {
-    /// Its name.
+    /// The token's name.
     pub name: String,
-    /// What its bearer may do.
+    /// The role of the token's bearer.
     pub role: Role,
-    /// The argon2 hash of its text.
+    /// The argon2 hash of the token's text.
     pub hash: String,
 }
 
@@ -31,7 +31,7 @@ enum Line {
     Token(TokenEntry),
 }
 
-/// What is wrong with a file of tokens: one line.
+/// The error in a file of tokens: one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenFileError(String);
 
@@ -148,7 +148,7 @@ impl TokenFile {
         }
     }
 
-    /// All tokens, in the order of the file.
+    /// Returns the tokens, in the order of the file.
     pub fn entries(&self) -> impl Iterator<Item = &TokenEntry> {
         self.0.iter().filter_map(|line| match line {
             Line::Token(entry) => Some(entry),
@@ -162,7 +162,7 @@ impl TokenFile {
 }
 
 impl fmt::Display for TokenFile {
-    /// As it is in the file.
+    /// Writes the tokens as they are in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|line| match line {
             Line::Comment(text) => writeln!(f, "{text}"),
@@ -171,7 +171,7 @@ impl fmt::Display for TokenFile {
     }
 }
 
-/// Where the next version of a file is written.
+/// Returns the path at which the next version of a file is written.
 fn part_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");

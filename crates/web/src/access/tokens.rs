@@ -19,7 +19,7 @@ pub struct Tokens {
 #[derive(Debug)]
 struct State {
     watch: Watch,
-    /// By name.
+    /// The tokens by name.
     known: BTreeMap<String, Known>,
 }
 
@@ -31,14 +31,14 @@ struct Known {
     shown: Option<Digest>,
 }
 
-/// What is known of the text of a token.
+/// The result of looking for the text of a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It was shown before.
+    /// The token was shown before.
     Known { name: String, role: Role, hash: Arc<str> },
-    /// There is a token of its name: the hash tells whether it is this one.
+    /// The name is that of a token: the hash tells whether it is this one.
     Unchecked { name: String, role: Role, hash: Arc<str> },
-    /// It is wrong.
+    /// The token is wrong.
     Nobody,
 }
 
@@ -57,7 +57,7 @@ impl Tokens {
         Ok(Self { path: path.to_owned(), state: Mutex::new(State { watch, known }) })
     }
 
-    /// How many there are.
+    /// Returns the number of tokens.
     pub fn count(&self) -> usize {
         self.state().known.len()
     }

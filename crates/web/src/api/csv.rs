@@ -3,13 +3,13 @@
 use model::{Answer, ColumnKind, Value, format_time};
 use serde_json::{Value as Json, json};
 
-/// What each row begins with.
+/// The columns that each row begins with.
 const BEGIN: [&str; 5] = ["node", "window_start", "window_end", "status", "coverage"];
 
 /// A column, which other answers may have at another place.
 struct Column<'a> {
     name: &'a str,
-    /// It has bounds, in columns of their own.
+    /// True if the column has bounds, in columns of their own.
     is_estimate: bool,
 }
 
@@ -70,7 +70,7 @@ fn columns(answers: &[Answer]) -> Vec<Column<'_>> {
     columns
 }
 
-/// The same cells for each row of an answer.
+/// Returns the cells that each row of an answer begins with.
 fn begin(answer: &Answer) -> serde_json::Result<[String; 5]> {
     let time = |ns: Option<u64>| ns.map(format_time).unwrap_or_default();
     Ok([
@@ -82,7 +82,7 @@ fn begin(answer: &Answer) -> serde_json::Result<[String; 5]> {
     ])
 }
 
-/// What a firing pinned, as JSON; empty if nothing is.
+/// Returns what a firing pinned, as JSON; empty if nothing is.
 fn pinned(answer: &Answer) -> String {
     let members = answer.bound.iter().map(|item| (item.column.name.clone(), json!(item.value)));
     match answer.bound.is_empty() {

@@ -17,10 +17,10 @@ use model::Span;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a dry run may take where a client does not say it, and the longest.
+/// The time that a dry run may take where a client does not say it, and the longest.
 const USUAL_TIME: Duration = Duration::from_secs(60);
 const MOST_TIME: Duration = Duration::from_secs(600);
-/// How much longer than the dry run the owner of the hub may take.
+/// The time that the owner of the hub may take beyond the dry run.
 const MORE: Duration = Duration::from_secs(30);
 /// The time that is played where a client does not say it, nanoseconds.
 const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;
@@ -45,7 +45,7 @@ pub(super) async fn play(
     Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
 }
 
-/// What the parameters ask.
+/// Returns what the parameters ask.
 fn asked(uri: &Uri) -> Result<DryRunAsked, Failure> {
     let parameters = Parameters::read(uri, &["file", "from", "to", "memory", "time"])?;
     let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);

@@ -20,8 +20,8 @@ pub(super) async fn live(uri: Uri) -> Result<Response, Failure> {
     Ok(json_response(StatusCode::OK, json!({ "status": "ok" }).to_string()))
 }
 
-/// What nodes send is taken and stored; 503 while a fault of the controller's own prevents that. A broker that was never reached is such a
-/// fault too, which the status has no entry of while it is tried for the first time.
+/// Answers whether what nodes send is taken and stored; 503 while a fault of the controller's own prevents that. A broker that was never reached
+/// is such a fault too, which the status has no entry of while it is tried for the first time.
 pub(super) async fn ready(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
     let status = app.hub.status();

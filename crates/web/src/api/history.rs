@@ -12,10 +12,10 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long nodes may take where a client does not say it, and the longest.
+/// The time that nodes may take where a client does not say it, and the longest.
 const USUAL_TIME: Duration = Duration::from_secs(30);
 const MOST_TIME: Duration = Duration::from_secs(600);
-/// How much longer than the nodes the controller may take.
+/// The time that the controller may take beyond the nodes.
 const MORE: Duration = Duration::from_secs(30);
 /// Rows of the rankings of a question without a text.
 const USUAL_TOP: usize = 10;
@@ -40,7 +40,7 @@ pub(super) async fn ask(
     Ok(json_response(StatusCode::OK, on_a_thread(write).await?))
 }
 
-/// What the parameters ask.
+/// Returns what the parameters ask.
 fn asked(uri: &Uri) -> Result<HistoryAsked, Failure> {
     let names = ["nodes", "from", "to", "per", "top", "memory", "time"];
     let parameters = Parameters::read(uri, &names)?;

@@ -6,13 +6,13 @@ use crate::request::{self, Refusal, Reply, Request};
 use axum::http::StatusCode;
 use std::time::Duration;
 
-/// How a request is carried out.
+/// The terms on which a request is carried out.
 pub(super) struct Terms {
-    /// How long it may take.
+    /// The longest time that the request may take.
     pub(super) patience: Duration,
-    /// Why a run does not carry it out.
+    /// The reason why a run does not carry it out.
     pub(super) of_run: &'static str,
-    /// What to do where it took too long.
+    /// The end of the error where the request took too long: what to do.
     pub(super) late: &'static str,
 }
 

@@ -14,7 +14,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a controller may take for a request.
+/// The longest time that a controller may take for a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_NAME: usize = 255;
 /// The file of queries that come without one.
@@ -59,7 +59,7 @@ pub(super) async fn remove(
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&removed)?))
 }
 
-/// How changes of queries are carried out: nodes are not waited for.
+/// Returns the terms of changes of queries: nodes are not waited for.
 fn terms() -> Terms {
     Terms {
         patience: PATIENCE,

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// What a route needs to know.
+/// The app and the role that a route requires.
 #[derive(Clone, Debug)]
 pub(super) struct Required {
     pub(super) app: Arc<App>,
@@ -58,7 +58,7 @@ fn changes(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// As all browsers do where something is changed; the guard has checked what they say.
+/// Returns true if a request says where it comes from, as all browsers do where something is changed; the guard has checked what they say.
 fn says_where_from(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site")
 }

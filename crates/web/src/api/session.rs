@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
 use std::sync::Arc;
 
-/// Who asks, and what he may do.
+/// Shows who asks, and what he may do.
 pub(super) async fn show(Extension(identity): Extension<Identity>, uri: Uri) -> Result<Response, Failure> {
     Parameters::read(&uri, &[])?;
     described(&session(&identity))

@@ -21,14 +21,14 @@ use tokio::sync::watch;
 /// A stream without a message for so long has a comment, so that a client that is gone is found out.
 const PAUSE: Duration = Duration::from_secs(15);
 
-/// What one stream is told.
+/// The state of one stream.
 struct Teller {
-    /// What it is told first.
+    /// The message that the stream is told first.
     first: Option<Bytes>,
     subscription: Subscription,
     app: Arc<App>,
     stops: watch::Receiver<bool>,
-    /// Who is told.
+    /// The identity of who is told.
     identity: Identity,
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn follow(
 }
 
 impl Teller {
-    /// What comes next; `None` when the server stops, or who is told may not be told any more.
+    /// Waits for the next part of the stream; `None` when the server stops, or who is told may not be told any more.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -76,7 +76,7 @@ impl Teller {
         }
     }
 
-    /// Whether the token is still there, and the session goes on.
+    /// Returns true if the token is still there, and the session goes on.
     fn is_allowed(&self) -> bool {
         if let Some(line) = self.app.access.refresh() {
             self.app.hub.log(&line);

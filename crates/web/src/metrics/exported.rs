@@ -59,7 +59,7 @@ pub(super) fn write(text: &mut Text, queries: &[QueryView]) {
     );
 }
 
-/// Which number of a value.
+/// The number of a value that is exported: the value or one of its bounds.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     Value,
@@ -160,7 +160,7 @@ fn number(value: &Value, bound: Bound) -> Option<Number> {
     }
 }
 
-/// By what to divide a number of this unit, and the unit that it then has: Prometheus has times in seconds.
+/// Returns by what to divide a number of this unit, and the unit that it then has: Prometheus has times in seconds.
 fn base_unit(unit: &str) -> (f64, &str) {
     match unit {
         "ns" => (1e9, "seconds"),

@@ -15,12 +15,12 @@ pub(crate) const MOST_SERIES: usize = 50_000;
 /// Characters of a label's value. What is longer is cut.
 const MOST_CHARS: usize = 200;
 
-/// What a family is.
+/// The type of a family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// It falls only when it begins anew.
+    /// A value that falls only when it begins anew.
     Counter,
-    /// Anything else.
+    /// A value of any other kind.
     Gauge,
 }
 
@@ -37,7 +37,7 @@ impl Text {
         Family { text: self, name, kind, help, series: HashMap::new() }
     }
 
-    /// All of it, and how many series are not there.
+    /// Returns the whole text, with how many series are not there.
     pub(crate) fn end(mut self) -> String {
         let left_out = self.left_out;
         let help = "Series that are not here, because their family has too many or has their labels already.";
@@ -53,7 +53,7 @@ pub(crate) struct Family<'a> {
     name: &'static str,
     kind: Kind,
     help: &'static str,
-    /// Where the labels of its series are, by a hash of them or, where another one has that, one of the next numbers.
+    /// The places of the labels of its series, by a hash of them or, where another one has that, one of the next numbers.
     series: HashMap<u64, Range<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! One connection, from its handshake to its end. Each way in which a client makes it fail has a name.
+//! A connection, from its handshake to its end. Each way in which a client makes it fail has a name.
 
 use super::Limits;
 use super::paced::{Paced, Signs};
@@ -24,13 +24,13 @@ const MOST_HEADERS: usize = 64;
 const MOST_HEAD: usize = 64 << 10;
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
-/// What is said to a client that speaks HTTP where TLS is spoken.
+/// The response to a client that speaks HTTP where TLS is spoken.
 const CLEAR_TEXT: &str = "{\"error\":\"this port speaks TLS alone: use https://\"}";
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Connections {
     pub(super) router: Router,
-    /// `None` where HTTP is spoken in clear.
+    /// The acceptor of TLS; `None` where HTTP is spoken in clear.
     pub(super) tls: Option<(TlsAcceptor, Certificate)>,
     pub(super) hub: Hub,
     pub(super) limits: Limits,
@@ -135,7 +135,7 @@ impl Connections {
     }
 }
 
-/// What a client did that ended its connection so; `None` where it left, or was idle.
+/// Returns the name of what a client did that ended its connection so; `None` where it left, or was idle.
 fn name_of(error: &hyper::Error, signs: &Signs) -> Option<&'static str> {
     if signs.has_stalled() {
         return Some("slow_reader");

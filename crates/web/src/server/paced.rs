@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// What is known of a connection that has ended.
+/// The known facts of a connection that has ended.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    /// Something came since something was last sent: a part of a request.
+    /// True if something came since something was last sent: a part of a request.
     has_asked: AtomicBool,
-    /// The client took nothing for too long.
+    /// True if the client took nothing for too long.
     has_stalled: AtomicBool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Paced<S> {
     stream: S,
     signs: Arc<Signs>,
     patience: Duration,
-    /// Runs while something waits to be taken.
+    /// The deadline, which runs while something waits to be taken.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -44,7 +44,7 @@ impl<S> Paced<S> {
         (Self { stream, signs: Arc::clone(&signs), patience, deadline: None }, signs)
     }
 
-    /// What a write came to, or that it has waited for too long.
+    /// Returns what a write came to, or that it has waited for too long.
     fn judge<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;

@@ -1,4 +1,4 @@
-//! How many connections there are.
+//! The numbers of connections, in all and of each client.
 
 use super::Limits;
 use crate::peer::network;
@@ -16,7 +16,7 @@ struct Taken {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// One connection; it makes room when it is dropped.
+/// The place of a connection; it makes room when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Arc<Places>,
