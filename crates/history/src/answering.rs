@@ -25,10 +25,10 @@ use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RecordedNeeds, RecordedRows, RowQueries, Site, Unplaced};
 
-/// How far reading is.
+/// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Rows read.
+    /// The number of rows that were read.
     pub rows: u64,
     /// Bytes of the files' parts that were read or need not be.
     pub done_bytes: u64,
@@ -36,10 +36,10 @@ pub struct Progress {
     pub total_bytes: u64,
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Rows read. Rows of two directions count twice.
+    /// The number of rows that were read. Rows of two directions count twice.
     pub rows: u64,
     /// Rows that are of no flow: of the record `other`, or without an address.
     pub without_key: u64,
@@ -51,9 +51,9 @@ pub struct Outcome {
     pub without_node: Vec<String>,
     /// Files that are damaged, or could not be opened: the first error of each.
     pub errors: Vec<ReadError>,
-    /// What files have that could not be read, though they are whole: a line each.
+    /// The remarks on what files have that could not be read, though they are whole: a line each.
     pub passed_over: Vec<String>,
-    /// Reading was stopped before the end.
+    /// True if reading was stopped before the end.
     pub stopped: bool,
     /// The time from the first packet to the last of what was read.
     pub span: Option<Span>,
@@ -69,11 +69,11 @@ struct Answered {
 struct Group<'a> {
     period: Option<Period>,
     questions: Vec<&'a Question>,
-    /// What all its answers lack.
+    /// The remarks on what all answers of the group lack.
     lacks: Vec<String>,
     /// The answers of each node, once it has rows.
     nodes: BTreeMap<Option<Arc<str>>, Answered>,
-    /// The fields of keys that all its questions name: a row that leaves one open is in no group.
+    /// The fields of keys that all questions of the group name: a row that leaves one open is in no group.
     named: OpenFields,
     /// The number of rows without packets that leave one open.
     keyless: u64,
@@ -301,7 +301,7 @@ impl FlowFiles {
         nodes.filter(|nodes| !nodes.is_empty() && is_other(nodes)).unwrap_or_default()
     }
 
-    /// Which windows the period of a question cuts, which is the one that is told then. Of a store its manifest tells it.
+    /// Returns which windows the period of a question cuts, which is the one that is told then. Of a store its manifest tells it.
     fn cut(&self, question: &mut Question) -> Option<Cut> {
         if !self.nodes.is_empty() {
             return None;
@@ -372,7 +372,7 @@ impl FlowFiles {
         wanted.columns.dedup();
     }
 
-    /// Whether some rows of a part are read and others are not, by their times.
+    /// Returns true if some rows of a part are read and others are not, by their times.
     fn reads_times(&self, groups: &[Group<'_>]) -> bool {
         let mut parts = self.files.iter().zip(&self.clips).flat_map(|(file, clip)| {
             file.contents().parts.iter().map(move |part| Bounds { clip: *clip, times: part.times })
@@ -382,7 +382,7 @@ impl FlowFiles {
         parts.any(|bounds| groups.iter().any(|group| is_cut(bounds, group)))
     }
 
-    /// All parts, by their first times; those without times first, as their rows may be of any.
+    /// Returns the places of all parts, by their first times; those without times first, as their rows may be of any.
     fn places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         for (file, open) in self.files.iter().enumerate() {
@@ -485,7 +485,7 @@ fn lacking(column: RowValue, contents: &Contents, statistics: &[String]) -> Opti
     (!has(name)).then(|| name.to_owned())
 }
 
-/// What all questions need together.
+/// Returns what all questions need together.
 fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
     let mut all = RecordedNeeds::default();
     let mut refused = Vec::new();
@@ -526,7 +526,7 @@ const KEYLESS: [&str; 2] = [
     "do not tell a field of their key: they are in no group",
 ];
 
-/// What is read: what is needed, and what rows without a key and the time that rows cover are told by.
+/// Returns what is read: what is needed, and what rows without a key and the time that rows cover are told by.
 fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     let RecordedNeeds { members, mut columns, order } = needs;
     columns.extend(order);
@@ -541,7 +541,7 @@ fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     Wanted { members, columns, statistics: site.statistics.clone(), ..Wanted::default() }
 }
 
-/// What is being answered.
+/// The state of the work while questions are answered.
 struct Work<'a> {
     site: Site,
     groups: Vec<Group<'a>>,
@@ -549,9 +549,9 @@ struct Work<'a> {
     /// The times of the rows of each node, and whether these are known before all rows are read.
     spans: NodeSpans,
     are_spans_known: bool,
-    /// The answers depend on the times of rows.
+    /// True if the answers depend on the times of rows.
     counts_by_time: bool,
-    /// What all answers of windows lack.
+    /// The remarks on what all answers of windows lack.
     windows_lack: Vec<String>,
     times: Arc<StoredTimes>,
     refused: RefusedRows,
@@ -559,7 +559,7 @@ struct Work<'a> {
     scratch: Scratch,
 }
 
-/// What is read of a part.
+/// The bounds of what is read of a part.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// The time whose rows are read of its file; `None` for all.
@@ -568,17 +568,17 @@ struct Bounds {
     times: Option<[u64; 2]>,
 }
 
-/// Which rows of a part are read.
+/// The share of a part's rows that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
     All,
     None,
-    /// Those that count in a time.
+    /// The rows that count in a time.
     Within(Period),
 }
 
 impl Bounds {
-    /// Which rows of it a period has.
+    /// Returns the share of the part's rows that a period has.
     fn share(self, period: Option<Period>) -> Share {
         let both = match (period, self.clip) {
             (None, None) => return Share::All,
@@ -620,7 +620,7 @@ impl Group<'_> {
         self.nodes.get_mut(node)
     }
 
-    /// Whether rows of a part, of this node if it is known, may be asked for.
+    /// Returns true if rows of a part, of this node if it is known, may be asked for.
     fn asks_for(&self, part: &Part, clip: Option<Period>, node: Option<&str>) -> bool {
         let overlaps = |period: Option<Period>| match (period, part.times) {
             (Some(period), Some([first, last])) => first < period.to_ns && last >= period.from_ns,
@@ -641,7 +641,7 @@ impl Work<'_> {
         self.groups.iter().any(|group| group.asks_for(part, clip, node))
     }
 
-    /// A node is answered, whether it has rows or not.
+    /// Makes a node known, which is answered whether it has rows or not.
     fn know(&mut self, node: &Option<Arc<str>>) {
         self.groups.iter_mut().for_each(|group| {
             let _ = group.node(node, &self.site);

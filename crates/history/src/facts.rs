@@ -1,4 +1,4 @@
-//! What files tell of windows besides their rows.
+//! The facts that files tell of windows besides their rows.
 
 use crate::node_spans::union;
 use crate::question::Period;
@@ -145,13 +145,13 @@ struct Refused {
     first_ns: u64,
     last_ns: u64,
     length_ns: u64,
-    /// Of all of them together.
+    /// The number of rows of all these windows together.
     rows: u64,
     /// The number of packets that the source lost in each window, where it is known.
     lost: Option<u64>,
     /// The time of each window that these packets stand for, nanoseconds.
     uncovered_ns: u64,
-    /// More may be missing.
+    /// True if more rows may be missing.
     incomplete: bool,
     /// The remarks of [`WindowFacts`].
     lacks: Option<String>,

@@ -146,7 +146,7 @@ impl FlowFiles {
         })
     }
 
-    /// What each file contains.
+    /// Returns what each file contains.
     pub fn contents(&self) -> impl Iterator<Item = (&Path, &Contents)> {
         self.files.iter().map(|file| (file.path(), file.contents()))
     }
@@ -245,7 +245,7 @@ impl FlowFiles {
         spans
     }
 
-    /// What the rows are like for a query.
+    /// Returns the properties of the rows, as queries are planned for them.
     pub(crate) fn site(&self, setting: &Setting) -> Site {
         Site {
             // Rows have times of their own: any length is a multiple.

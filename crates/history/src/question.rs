@@ -1,4 +1,4 @@
-//! What is asked of recorded flows.
+//! The questions that are asked of recorded flows.
 
 use geo::Databases;
 use model::Span;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use summary::Limits;
 use task::query::Query;
 
-/// Whether a query runs on a node; `None` is a node whose name is not known.
+/// A function that tells whether a query runs on a node; `None` is a node whose name is not known.
 pub type RunsOn = dyn Fn(Option<&str>) -> bool;
 
 /// A query over recorded flows.
@@ -35,14 +35,14 @@ impl Question {
 /// A time, nanoseconds since the epoch: rows that count in it are read. By default it is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Period {
-    /// Its begin.
+    /// The begin of the time.
     pub from_ns: u64,
-    /// Its end, which belongs to the next one.
+    /// The end of the time, which belongs to the next one.
     pub to_ns: u64,
 }
 
 impl Period {
-    /// All time.
+    /// The period of all time.
     pub const ALL: Self = Self { from_ns: 0, to_ns: u64::MAX };
 
     /// The time that both have, which may be none.
@@ -52,7 +52,7 @@ impl Period {
         Self { from_ns, to_ns: self.to_ns.min(other.to_ns).max(from_ns) }
     }
 
-    /// True without any time.
+    /// Returns true if the period has no time.
     pub fn is_empty(self) -> bool {
         self.from_ns >= self.to_ns
     }
@@ -62,24 +62,24 @@ impl Period {
         span.start_ns < self.from_ns || span.end_ns > self.to_ns
     }
 
-    /// Whether a time is in it.
+    /// Returns true if a time is in the period.
     pub fn contains(&self, time_ns: u64) -> bool {
         (self.from_ns..self.to_ns).contains(&time_ns)
     }
 }
 
-/// How questions are answered.
+/// The settings by which questions are answered.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Memory of groups and merged rows.
+    /// The limits of the memory of groups and merged rows.
     pub limits: Limits,
     /// The seed of the tables' hash.
     pub seed: Seed,
-    /// Where autonomous systems and countries are found.
+    /// The databases in which autonomous systems and countries are found.
     pub geo: Option<Arc<Databases>>,
 }
 
-/// Why nothing is read.
+/// The reason why nothing is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// Queries that the rows cannot answer: name and reason.

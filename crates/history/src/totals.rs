@@ -10,7 +10,7 @@ pub(crate) struct ColumnTotals {
 }
 
 impl ColumnTotals {
-    /// None as yet.
+    /// Creates totals of no rows.
     pub(crate) fn new(wanted: &Wanted) -> Self {
         Self { totals: vec![0; wanted.columns.len()] }
     }

@@ -1,4 +1,4 @@
-//! What of a query its rows do not tell: it is unknown in the answer, and the rest is answered.
+//! The part of a query that its rows do not tell: it is unknown in the answer, and the rest is answered.
 
 use model::{Answer, Column, Value};
 use task::Generation;
@@ -10,11 +10,11 @@ use task::rows::{RowQueries, Site};
 pub(crate) struct Unknown {
     /// The columns of the whole query.
     columns: Vec<Column>,
-    /// Of each, whether it is read.
+    /// The flags of the columns: true for those that are read.
     is_read: Vec<bool>,
-    /// Those whose totals over the groups that an answer leaves out are not known either.
+    /// The columns whose totals over the groups that an answer leaves out are not known either.
     totals: Vec<String>,
-    /// What groups were to be ordered by, and are not, by name.
+    /// The values that groups were to be ordered by, and are not, by name.
     orders: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn known(
     (columns.len() == is_read.len()).then_some((known, Unknown { columns, is_read, totals, orders }))
 }
 
-/// What groups are ordered by: by the first aggregate where the query does not say it.
+/// Returns what groups are ordered by: by the first aggregate where the query does not say it.
 fn asked_order(query: &Query) -> Vec<Order> {
     if !query.order.is_empty() || query.group == Grouping::All {
         return query.order.clone();
@@ -90,12 +90,12 @@ impl Unknown {
         }
     }
 
-    /// Whether an answer is one of those that lack columns.
+    /// Returns true if an answer is one of those that lack columns.
     pub(crate) fn is_of(&self, answer: &Answer) -> bool {
         answer.columns.len() == self.is_read.iter().filter(|is_read| **is_read).count()
     }
 
-    /// What is not known, in words.
+    /// Returns what is not known, in words.
     pub(crate) fn words(&self) -> String {
         let names: Vec<&str> = self.names().collect();
         let orders = self.orders.join(", ");

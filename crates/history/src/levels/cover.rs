@@ -1,4 +1,4 @@
-//! Which level covers which part of a time.
+//! The choice of the level that covers each part of a time.
 
 use crate::question::Period;
 use store::Level;

@@ -19,13 +19,13 @@ use std::sync::Arc;
 use store::Level;
 use task::query::Over;
 
-/// What another engine reads for one question.
+/// The files that another engine reads for one question, and what is known of them.
 #[derive(Debug)]
 pub struct Elsewhere {
     reading: Reading,
     /// Files that cannot be read.
     damaged: Vec<PathBuf>,
-    /// What is wrong with them: the answers lack them.
+    /// The errors of the damaged files: the answers lack these.
     pub errors: Vec<String>,
     period: Option<Period>,
     over: Over,
@@ -34,15 +34,15 @@ pub struct Elsewhere {
     without_place: Vec<(Option<Arc<str>>, [u64; 2], u64)>,
     /// Numbers of packets and records that did not tell what matters to the question, likewise.
     untold: Vec<(Option<Arc<str>>, [u64; 2], Untold)>,
-    /// What the keys of all files have.
+    /// The fields that the keys of all files have.
     pub key: KeySpec,
     /// The time that the rows of all nodes cover; `None` without any.
     pub watched: Option<Span>,
-    /// The time that those of each node cover.
+    /// The time that the rows of each node cover.
     spans: NodeSpans,
     /// The times in which nodes did not watch, in order.
     unwatched: BTreeMap<String, Vec<Span>>,
-    /// For each node the answer over no rows: its columns, and what all answers of the node lack.
+    /// The answer over no rows of each node: its columns, and what all answers of the node lack.
     pub blanks: Vec<Answer>,
 }
 
@@ -108,7 +108,7 @@ impl Elsewhere {
         parts
     }
 
-    /// Whether files that it reads are gone: others have taken their place, and what an engine read lacks rows.
+    /// Returns true if files that the reading has are gone: others have taken their place, and what an engine read lacks rows.
     pub fn is_outdated(&self) -> bool {
         self.parts().iter().any(|(files, _)| files.iter().any(|path| !path.exists()))
     }
@@ -175,7 +175,7 @@ impl Elsewhere {
 }
 
 impl Stored {
-    /// What another engine reads to answer a question, as the manifest has it now.
+    /// Returns what another engine reads to answer a question, as the manifest has it now.
     ///
     /// # Errors
     /// Why it cannot be answered.

@@ -1,4 +1,4 @@
-//! Whether rollups answer a question exactly.
+//! The test whether rollups answer a question exactly.
 
 use crate::question::Setting;
 use packet::KeySpec;
@@ -7,10 +7,10 @@ use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{ByPackets, RowQueries, Site};
 
-/// What a rollup's keys leave out.
+/// The fields that a rollup's keys leave out.
 const PORTS: &str = "src_port,dst_port";
 
-/// Whether windows of this level fit into those of a query.
+/// Returns true if windows of this level fit into those of a query.
 pub(super) fn fits(query: &Query, level: Level) -> bool {
     match (query.over, level.window_ns()) {
         (_, None) => true,
@@ -22,9 +22,9 @@ pub(super) fn fits(query: &Query, level: Level) -> bool {
     }
 }
 
-/// Whether rows of these keys, whatever the length of their windows, give the answer that rows with ports give. Both are asked of the plan: what it
-/// reads, the keys have; and it reads members of the key, and of all else only totals, least and greatest values, which merging rows leaves as
-/// they are.
+/// Returns true if rows of these keys, whatever the length of their windows, give the answer that rows with ports give. Both are asked of the
+/// plan: what it reads, the keys have; and it reads members of the key, and of all else only totals, least and greatest values, which merging
+/// rows leaves as they are.
 pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
     let Ok(ports) = KeySpec::parse(PORTS) else { return false };
     let plan = |key: KeySpec| {
@@ -39,7 +39,7 @@ pub(super) fn of_run(query: &Query, key: &KeySpec, setting: &Setting) -> Option<
     RowQueries::plan(Generation::default(), &[query], &site(*key, setting)).ok()
 }
 
-/// What rows of such keys are like. Which statistics and losses there are, the files tell once they are open.
+/// Returns the properties of rows of such keys. Which statistics and losses there are, the files tell once they are open.
 pub(super) fn site(key: KeySpec, setting: &Setting) -> Site {
     Site {
         window_ns: Some(1),

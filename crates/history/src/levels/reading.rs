@@ -1,4 +1,4 @@
-//! Which files a question is answered from.
+//! The files that a question is answered from.
 
 use super::times::NodeTimes;
 use crate::node_spans::NodeSpans;
@@ -19,15 +19,15 @@ pub(super) struct Piece {
     pub(super) lost: Option<Period>,
 }
 
-/// Which files a question is answered from, and which of their rows.
+/// The files that a question is answered from, and which of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     pub(super) pieces: Vec<Piece>,
     /// The nodes of the store.
     pub(super) nodes: Vec<String>,
-    /// What is known of the times of its nodes.
+    /// The known times of the nodes.
     pub(super) times: BTreeMap<String, NodeTimes>,
-    /// The question does not say when it begins: where the levels that it reads have begun, nanoseconds since the epoch.
+    /// The time at which the levels that are read have begun, nanoseconds since the epoch, where the question does not say when it begins.
     pub(super) begins_ns: Option<u64>,
 }
 
@@ -70,13 +70,13 @@ impl Reading {
         of_node.filter_map(|piece| Some(piece.lost?.to_ns)).max()
     }
 
-    /// How long the times are of which levels that it reads have lost something, nanoseconds.
+    /// Returns the length of the times of which levels that are read have lost something, nanoseconds.
     pub(super) fn lost_ns(&self) -> u128 {
         let lost = self.pieces.iter().filter_map(|piece| piece.lost);
         lost.map(|lost| u128::from(lost.to_ns.saturating_sub(lost.from_ns))).sum()
     }
 
-    /// Whether a level that it reads has lost a part of its time.
+    /// Returns true if a level that is read has lost a part of its time.
     pub fn lacks_time(&self) -> bool {
         self.pieces.iter().any(|piece| piece.lost.is_some())
     }

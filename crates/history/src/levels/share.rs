@@ -16,12 +16,12 @@ use task::query::{Over, Query};
 /// A question, or a part of one: of some nodes and of some of its time.
 #[derive(Clone)]
 pub struct Share {
-    /// What is read.
+    /// The question that is read.
     pub question: Question,
     rest: Option<Rc<NotRead>>,
-    /// Of windows that overlap, which of its answers are given.
+    /// The condition on which answers are given, of windows that overlap.
     windows: Option<Windows>,
-    /// The period of the whole question cuts windows.
+    /// The windows that the period of the whole question cuts, if it cuts any.
     cut: Option<Rc<Cut>>,
 }
 
@@ -32,12 +32,12 @@ enum Windows {
     From(u64),
 }
 
-/// What of a question is not read.
+/// The part of a question that is not read.
 struct NotRead {
     unknown: Unknown,
-    /// What is read would be without it, of the levels that have it: what of it is kept no more.
+    /// The reading as it would be without this part, of the levels that have it: what of it is kept no more.
     whole: Reading,
-    /// The question names the begin of its time, all of which is to be answered.
+    /// True if the question names the begin of its time, all of which is to be answered.
     is_asked: bool,
 }
 
@@ -46,7 +46,7 @@ impl Share {
         Self { question, rest: None, windows: None, cut: None }
     }
 
-    /// The time that its own windows add, each by the step that it has more than the one before.
+    /// Returns the time that the share's own windows add, each by the step that it has more than the one before.
     pub(super) fn steps(&self, every_ns: u64, over_ns: u64) -> Period {
         // The end of the last window that begins before a time.
         let end_before = |time_ns: u64| {
@@ -83,7 +83,7 @@ impl Share {
         }
     }
 
-    /// Whether it may be answered together with others: an answer tells by its query's name which of them it is of.
+    /// Returns true if the share may be answered together with others: an answer tells by its query's name which of them it is of.
     pub(super) fn goes_with(&self, others: &[Self]) -> bool {
         let is_plain = |share: &Self| share.rest.is_none() && share.windows.is_none() && share.cut.is_none();
         let name = &self.question.query.name;
@@ -175,7 +175,7 @@ impl Shelf {
     }
 }
 
-/// From when on windows have nothing of the time before; `None` where windows overlap, or are none.
+/// Returns the time from which on windows have nothing of the time before; `None` where windows overlap, or are none.
 fn whole_from(query: &Query, lost_until: u64) -> Option<u64> {
     match query.over {
         Over::Windows { every_ns, over_ns } if every_ns == over_ns => {

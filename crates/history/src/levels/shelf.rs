@@ -1,4 +1,4 @@
-//! What a store has, and which of it answers a question.
+//! The content of a store, and the choice of what answers a question.
 
 use super::cover::{Complete, cover};
 use super::exact::{fits, keeps};
@@ -20,24 +20,24 @@ use store::{Catalog, Level, StoredFile, Watched, Watcher};
 /// The levels of window rows, the finest first.
 const LEVELS: [Level; 3] = [Level::Rows, Level::Minute, Level::Hour];
 
-/// What a store had when its manifest was read, without flow records.
+/// The content of a store when its manifest was read, without flow records.
 #[derive(Clone, Debug, Default)]
 pub struct Shelf {
     files: Vec<StoredFile>,
-    /// Up to when rollups are complete.
+    /// The time up to which rollups are complete, by level and node.
     complete: BTreeMap<(Level, String), u64>,
-    /// Up to where levels have dropped files.
+    /// The time up to which levels have dropped files, by level and node.
     dropped: BTreeMap<(Level, String), u64>,
-    /// Which times were watched.
+    /// The times that were watched.
     watched: Vec<Watched>,
-    /// A process writes the store: runs go on whose first entry has this number or a greater one.
+    /// The number from which on the first entries of runs are of runs that go on; `None` if no process writes the store.
     writer: Option<u64>,
-    /// What is wrong with the manifest: it may lack files, or have wrong ones.
+    /// The damage of the manifest: it may lack files, or have wrong ones.
     damage: Option<ReadError>,
 }
 
 impl Shelf {
-    /// What a manifest names at one moment.
+    /// Reads what a manifest names at one moment.
     ///
     /// # Errors
     /// One line: it cannot be read.
@@ -70,17 +70,17 @@ impl Shelf {
         })
     }
 
-    /// What is wrong with the manifest: it may lack files, or have wrong ones.
+    /// Returns the damage of the manifest, if any: it may lack files, or have wrong ones.
     pub fn damage(&self) -> Option<&ReadError> {
         self.damage.as_ref()
     }
 
-    /// Whether the manifest names a file.
+    /// Returns true if the manifest names a file.
     pub fn has(&self, path: &Path) -> bool {
         self.files.iter().any(|file| file.path == path)
     }
 
-    /// Its rows, as the manifest tells them.
+    /// Returns the number of rows, as the manifest tells it.
     pub fn rows(&self) -> u64 {
         self.of_level(Level::Rows).map(|file| file.rows).fold(0, u64::saturating_add)
     }
@@ -102,7 +102,7 @@ impl Shelf {
         nodes.collect()
     }
 
-    /// What all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
+    /// Returns the fields that all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
     pub fn key(&self) -> KeySpec {
         let rows = common_keys(self.of_level(Level::Rows).map(key_of)).ok().flatten();
         let all = || common_keys(self.files.iter().map(key_of)).ok().flatten();
@@ -114,7 +114,7 @@ impl Shelf {
         self.of_level(Level::Rows).map(|file| file.window_ns).collect()
     }
 
-    /// Without the files of other nodes than this one, if there is one.
+    /// Returns the shelf without the files of other nodes than this one, if there is one.
     pub(super) fn only(mut self, node: Option<&str>) -> Self {
         self.files.retain(|file| node.is_none_or(|node| file.node == node));
         self.watched.retain(|entry| node.is_none_or(|node| entry.node == node));
@@ -162,8 +162,8 @@ impl Shelf {
         Some(Span { end_ns: noted.end_ns.min(end_ns.max(noted.start_ns)), ..noted })
     }
 
-    /// Which files answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of finer ones where that
-    /// one has no whole window.
+    /// Returns the files that answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of
+    /// finer ones where that one has no whole window.
     pub fn choose(&self, question: &Question, coarsest: Level, setting: &Setting) -> Reading {
         for level in [Level::Hour, Level::Minute].into_iter().filter(|level| *level <= coarsest) {
             if !fits(&question.query, level) {
@@ -179,7 +179,8 @@ impl Shelf {
         self.reading(question, Level::Rows).0
     }
 
-    /// Which files cover a question's time, if levels up to `coarsest` are exact for it; and what the keys of all rollups among them have.
+    /// Returns the files that cover a question's time, if levels up to `coarsest` are exact for it; and what the keys of all rollups among them
+    /// have.
     pub(super) fn reading(&self, question: &Question, coarsest: Level) -> (Reading, Option<KeySpec>) {
         let period = question.period.unwrap_or(Period::ALL);
         let nodes = self.nodes().into_iter().map(str::to_owned).collect();
@@ -240,7 +241,7 @@ impl Shelf {
         (reading, common_keys(rollup_keys).ok().flatten())
     }
 
-    /// Which windows of rows a question's period cuts.
+    /// Returns which windows of rows a question's period cuts.
     pub(super) fn cut(&self, question: &Question) -> Option<Cut> {
         Cut::of(question.period?, &|time_ns| {
             let rows = self.of_level(Level::Rows).filter(|file| (question.runs_on)(Some(&file.node)));
@@ -323,7 +324,7 @@ fn end_of(file: &StoredFile) -> u64 {
     file.last_ns.saturating_add(file.window_ns)
 }
 
-/// Whether a row of a file may count in a time.
+/// Returns true if a row of a file may count in a time.
 fn may_have(file: &StoredFile, period: Period) -> bool {
     file.first_ns < period.to_ns && file.last_ns >= period.from_ns
 }

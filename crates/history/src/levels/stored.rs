@@ -16,7 +16,7 @@ use std::sync::Arc;
 use store::{Catalog, Level};
 use task::query::{Over, Query};
 
-/// How often the manifest is asked again when files that it named are gone: each time others have taken their place.
+/// The most times that the manifest is asked again when files that it named are gone: each time others have taken their place.
 const MOST_TRIES: u32 = 20;
 
 /// A store that is open. Its writer may be active meanwhile.
@@ -27,7 +27,7 @@ pub struct Stored {
     shelf: Shelf,
     /// The only node whose files are read, where it is one.
     node: Option<String>,
-    /// How often the manifest was asked again.
+    /// The number of times that the manifest was asked again.
     tries: u32,
     /// Damaged rollups that finer files were read in place of, with what is wrong.
     replaced: BTreeMap<PathBuf, String>,
@@ -60,12 +60,12 @@ impl Stored {
         Ok(Self { folder, catalog, shelf, node, tries: 0, replaced, checked })
     }
 
-    /// Its folder.
+    /// Returns the store's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What it has.
+    /// Returns what the store has.
     pub fn shelf(&self) -> &Shelf {
         &self.shelf
     }
@@ -228,7 +228,7 @@ pub(super) fn finer(level: Level) -> Level {
     }
 }
 
-/// For each node of a question the answer over no rows: its columns, and what all answers of the node lack.
+/// Returns the answer over no rows for each node of a question: its columns, and what all answers of the node lack.
 pub(super) fn blanks(
     files: &mut FlowFiles,
     question: &Question,

@@ -1,4 +1,4 @@
-//! What answers tell of time: what is missing, and windows of which nothing is stored apart from those without packets.
+//! The remarks of answers on time: what is missing, and windows of which nothing is stored apart from those without packets.
 
 use super::reading::Reading;
 use super::share::Share;
@@ -40,7 +40,7 @@ impl Steps {
 /// The windows of a query on a node that were answered.
 #[derive(Debug)]
 struct Told {
-    /// Up to where.
+    /// The time up to which windows were answered, nanoseconds since the epoch.
     until_ns: u64,
     /// An answer without rows.
     empty: Answer,
@@ -53,7 +53,7 @@ pub(super) struct Telling<'a> {
     steps: BTreeMap<String, Steps>,
     /// The queries that have rates.
     rates: BTreeSet<String>,
-    /// Rates are over this time and the windows in it, whatever nodes watched of them; `None`: over what they watched.
+    /// The time that rates are over, and that of the windows in it, whatever nodes watched of it; `None`: rates are over what they watched.
     rates_over: Option<Span>,
     /// The nodes whose rows are of records that were imported.
     of_records: BTreeSet<Option<Arc<str>>>,
@@ -221,7 +221,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Whether queries of windows are among its questions.
+    /// Returns true if queries of windows are among the questions.
     pub(super) fn of_windows(&self) -> bool {
         !self.steps.is_empty()
     }

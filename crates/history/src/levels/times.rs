@@ -1,4 +1,4 @@
-//! Which times of a question were watched and are stored, and what is missing.
+//! The times of a question that were watched and are stored, and what is missing.
 
 use crate::question::Period;
 use model::{Answer, Missing, MissingReason, Span, format_time};
@@ -12,30 +12,30 @@ struct Stored {
     by: Watcher,
     /// The run that stored it.
     run: u64,
-    /// Why what follows is not.
+    /// The reason why what follows is not stored.
     after: Unstored,
 }
 
-/// What is known of the times of one node, for one question.
+/// The known times of one node, for one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeTimes {
     /// The time that is asked about.
     asked: Period,
-    /// Of which nothing is known, the oldest first.
+    /// The times of which nothing is known, the oldest first.
     missing: Vec<Missing>,
-    /// From one recording to the next: nothing was watched there, and nothing is missing.
+    /// The times from one recording to the next: nothing was watched there, and nothing is missing.
     between: Vec<Period>,
     /// Times that two recordings have stored. The packets of both count.
     twice: Vec<Period>,
-    /// What is no part of the question: times outside of recordings, and those that are not stored yet.
+    /// The times that are no part of the question: those outside of recordings, and those that are not stored yet.
     outside: Vec<Period>,
-    /// It was not noted for all of the time what was watched.
+    /// True if it was not noted for all of the time what was watched.
     is_unknown: bool,
-    /// Where the first measurement began, if the question has no begin and ends before.
+    /// The time at which the first measurement began, if the question has no begin and ends before.
     not_begun: Option<u64>,
-    /// Where a question without an end ends, if a run was killed there: it may have measured more.
+    /// The end of a question without an end, if a run was killed there: it may have measured more.
     killed_at: Option<u64>,
-    /// Up to where recordings are stored whose runs were killed, 0 where nothing of one is: they may have measured any time behind it.
+    /// The times up to which recordings are stored whose runs were killed, 0 where nothing of one is: they may have measured any time behind it.
     cut_off: BTreeSet<u64>,
 }
 
@@ -103,7 +103,7 @@ impl NodeTimes {
         times
     }
 
-    /// Nothing is stored of a time, which `last` is before and `next` behind.
+    /// Adds a time of which nothing is stored, which `last` is before and `next` behind.
     fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, writer: Option<u64>) {
         let gap = gap.both(self.asked);
         if gap.is_empty() {
@@ -178,7 +178,7 @@ impl NodeTimes {
         self.missing.sort_by_key(|missing| missing.span.start_ns);
     }
 
-    /// What is missing in a time.
+    /// Returns what is missing in a time.
     pub(super) fn missing_in(&self, time: Span) -> Vec<Missing> {
         let time = period(time);
         let parts = self.missing.iter().map(|one| missing(period(one.span).both(time), one.reason));
@@ -201,13 +201,13 @@ impl NodeTimes {
         window.without(&self.unwatched_in(window)).filter(|watched| *watched != window)
     }
 
-    /// What is asked, as far as it is in a time.
+    /// Returns the time that is asked about, as far as it is in a window.
     fn asked_in(&self, window: Option<Span>) -> Span {
         let asked = window.map_or(self.asked, |window| self.asked.both(period(window)));
         Span { start_ns: asked.from_ns, end_ns: asked.to_ns }
     }
 
-    /// All that is asked.
+    /// Returns the whole time that is asked about.
     pub(super) fn asked(&self) -> Span {
         self.asked_in(None)
     }

@@ -7,9 +7,9 @@ use std::hash::Hash;
 use summary::{Lease, Limits};
 use task::rows::Unplaced;
 
-/// Bytes that are taken from the account at a time.
+/// The number of bytes that are taken from the account at a time.
 const STEP: usize = 1 << 20;
-/// What a map takes for a key besides the key: the number of its row, and room to grow.
+/// The bytes that a map takes for a key besides the key: the number of its row, and room to grow.
 const OF_MAP: usize = 24;
 
 /// Memory of rows that wait.
@@ -40,7 +40,7 @@ impl Memory {
 struct Family<K> {
     rows: Vec<WindowRow<K>>,
     losses: Vec<LossCounts>,
-    /// Where the row of a key is, if rows of one key are to be one.
+    /// The place of the row of each key, if rows of one key are to be one.
     places: HashMap<K, u32>,
 }
 
@@ -96,13 +96,13 @@ impl<K: MaskedKey + Hash> Family<K> {
 /// A row of either family.
 #[derive(Clone, Copy, Debug)]
 pub enum Row {
-    /// Of IPv4.
+    /// A row of IPv4.
     V4(WindowRow<KeyV4>),
-    /// Of IPv6.
+    /// A row of IPv6.
     V6(WindowRow<KeyV6>),
 }
 
-/// What has come of a window.
+/// The rows and losses that have come of a window.
 #[derive(Debug, Default)]
 pub struct Held {
     v4: Family<KeyV4>,

@@ -13,11 +13,11 @@ use task::Generation;
 use task::query::{Over, Query};
 use task::rows::{RowQueries, Site, Unplaced};
 
-/// Which rows of a file are of a node.
+/// The rows of a file that are of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Picked {
     All,
-    /// Those that name it.
+    /// The rows that name the node.
     Of(NodeName),
 }
 
@@ -27,7 +27,7 @@ pub(super) struct NodeFile {
     /// The file, where it has rows of no other node.
     pub(super) open: Option<FlowFile>,
     pub(super) picked: Picked,
-    /// What it contains, but for its parts.
+    /// The contents of the file, but for its parts.
     pub(super) contents: Contents,
 }
 
@@ -37,11 +37,11 @@ pub struct NodeRecording {
     pub(super) site: Site,
     pub(super) files: Vec<NodeFile>,
     pub(super) plan: Plan,
-    /// Rows of one key and window are to be one row.
+    /// True if rows of one key and window are to be one row.
     pub(super) merges: bool,
     /// Times of which rows are missing, and why.
     pub(super) damaged: Vec<(Span, String)>,
-    /// What all windows lack.
+    /// The remarks on what all windows lack.
     pub(super) lacks: Vec<String>,
     /// The losses and estimates that files of flow records report. Their times are not known, so that each window reports them.
     pub(super) shortfall: Shortfall,
@@ -50,11 +50,11 @@ pub struct NodeRecording {
 /// A window all rows of which were given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FinishedWindow {
-    /// Its begin, nanoseconds since the epoch.
+    /// The begin of the window, nanoseconds since the epoch.
     pub start_ns: u64,
     /// The part of it that was watched; `None` where all of it was.
     pub watched: Option<Span>,
-    /// The recording ended in it.
+    /// True if the recording ended in the window.
     pub ended: bool,
     /// Windows without packets between the one before and this one.
     pub empty_before: u64,
@@ -74,9 +74,9 @@ pub struct FinishedWindow {
     pub missing_rows: u64,
     /// Packets, bytes, bytes on the wire and flows of its rows.
     pub sums: [u64; 4],
-    /// Why its rows are not all that there were, or not known to be.
+    /// The reasons why the window's rows are not all that there were, or not known to be.
     pub lacks: Vec<String>,
-    /// Some of its rows are of flow records, each of which counts whole in the window in which it ends.
+    /// True if some of its rows are of flow records, each of which counts whole in the window in which it ends.
     pub of_records: bool,
     /// The reasons that the recording gives for data that did not arrive or were not read.
     pub recorded_lacks: Option<String>,
@@ -98,7 +98,7 @@ pub trait WindowSink {
     fn close(&mut self, window: FinishedWindow) -> bool;
 }
 
-/// What was given.
+/// The counts of what was given.
 #[derive(Clone, Debug, Default)]
 pub struct Replayed {
     /// Rows that were read.
@@ -111,7 +111,7 @@ pub struct Replayed {
     pub missing: [u64; 2],
     /// Files that are damaged: the first error of each.
     pub errors: Vec<ReadError>,
-    /// The sink ended it.
+    /// True if the sink ended the replay.
     pub is_stopped: bool,
 }
 
@@ -131,7 +131,7 @@ impl NodeRecording {
         self.plan.counts.values().filter(|rows| **rows != 0).count() as u64
     }
 
-    /// Whether all of its files tell bytes on the wire.
+    /// Returns true if all of its files tell bytes on the wire.
     pub fn has_wire_bytes(&self) -> bool {
         let mut told = self.files.iter().map(|file| &file.contents).filter(|contents| !contents.is_blank());
         told.all(|contents| contents.fields.contains("wire_byte"))
@@ -143,7 +143,7 @@ impl NodeRecording {
         windows.flat_map(record::RecordedWindows::each).any(|(.., facts)| facts.is_sampled())
     }
 
-    /// What its rows are like.
+    /// Returns the properties of the rows.
     pub fn site(&self) -> &Site {
         &self.site
     }

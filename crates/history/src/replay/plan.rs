@@ -13,25 +13,25 @@ const MOST_UNKNOWN: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) window_ns: u64,
-    /// What files tell of their windows, by the first of them.
+    /// The windows that files tell of, by the first of them.
     lists: Vec<RecordedWindows>,
     /// Windows that have rows.
     pub(super) counts: BTreeMap<u64, u64>,
     /// Times from the end of one recording to the begin of the next.
     gaps: Vec<Span>,
-    /// From the first packet to the last.
+    /// The time from the first packet to the last.
     span: Option<Span>,
-    /// All rows are of windows, and no file tells more of them.
+    /// True if all rows are of windows, and no file tells more of them.
     is_complete: bool,
     /// The time whose windows are wanted.
     period: Period,
 }
 
-/// What is known of a window.
+/// The known facts of a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) facts: WindowFacts,
-    /// Why nothing, or not all, is known of it.
+    /// The reason why nothing, or not all, is known of the window.
     pub(super) lack: Option<&'static str>,
 }
 
@@ -93,12 +93,12 @@ impl Plan {
         listed.chain(with_rows).chain(unknown).min().filter(|start_ns| *start_ns < self.period.to_ns)
     }
 
-    /// Whether a window is wanted.
+    /// Returns true if a window is wanted.
     pub(super) fn wants(&self, start_ns: u64) -> bool {
         self.period.contains(start_ns)
     }
 
-    /// What is known of a window.
+    /// Returns what is known of a window.
     pub(super) fn known(&self, start_ns: u64) -> Known {
         let end_ns = start_ns.saturating_add(self.window_ns);
         let whole = [start_ns, end_ns];

@@ -45,15 +45,15 @@ pub struct Recording {
     missing: BTreeMap<String, Vec<Span>>,
 }
 
-/// What a survey found.
+/// The result of a survey.
 pub struct Surveyed {
     /// The nodes, in the order of their files; those of one file by their names.
     pub nodes: Vec<NodeRecording>,
     /// Files that are damaged or cannot be read: the first error of each.
     pub errors: Vec<ReadError>,
-    /// What the user should know of files, a line each.
+    /// The remarks that the user should know of files, a line each.
     pub remarks: Vec<String>,
-    /// It was ended before all was read.
+    /// True if the survey was ended before all was read.
     pub is_stopped: bool,
 }
 
@@ -83,13 +83,13 @@ impl Recording {
         })
     }
 
-    /// Windows that begin in a period alone are replayed.
+    /// Restricts the replay to windows that begin in a period.
     #[must_use]
     pub fn within(self, period: Period) -> Self {
         Self { period, ..self }
     }
 
-    /// Of these times of nodes nothing is known, whatever files tell of the windows around them.
+    /// Sets times of nodes of which nothing is known, whatever files tell of the windows around them.
     #[must_use]
     pub fn without(self, missing: BTreeMap<String, Vec<Span>>) -> Self {
         Self { missing, ..self }
@@ -286,7 +286,7 @@ impl Recording {
     }
 }
 
-/// What files have of a node.
+/// The rows and facts that files have of a node.
 #[derive(Default)]
 struct Gathered {
     files: Vec<NodeFile>,

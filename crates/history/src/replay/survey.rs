@@ -20,15 +20,15 @@ pub(super) struct NodeRows {
     pub(super) span: Option<Span>,
 }
 
-/// What a file has.
+/// The result of the survey of a file.
 #[derive(Debug, Default)]
 pub(super) struct FileSurvey {
     pub(super) nodes: BTreeMap<NodeName, NodeRows>,
-    /// Where it is damaged first.
+    /// The first damage of the file.
     pub(super) error: Option<ReadError>,
     /// The times of damaged parts: the begins of their first and of their last window.
     pub(super) damaged: Vec<[u64; 2]>,
-    /// Reading was ended from outside.
+    /// True if reading was ended from outside.
     pub(super) is_stopped: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn window_of(time_ns: u64, window_ns: u64) -> u64 {
     time_ns - time_ns % window_ns.max(1)
 }
 
-/// What is read of each row.
+/// Returns what is read of each row.
 fn wanted(has_windows: bool) -> Wanted {
     let times = [RowValue::First, RowValue::Last].into_iter().filter(|_| !has_windows);
     Wanted { columns: times.chain([RowValue::Time]).collect(), needs_time: true, ..Wanted::default() }

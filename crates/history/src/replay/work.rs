@@ -100,7 +100,7 @@ struct Work<'a> {
     open: Option<Open>,
     /// Windows that begin before this time are closed.
     until_ns: u64,
-    /// A window was entered.
+    /// True if a window was entered.
     began: bool,
     /// Rows of windows that are closed: the file has changed while it was read.
     late_rows: u64,
@@ -307,7 +307,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// No row follows: windows that wait for some were changed after they were surveyed.
+    /// Ends the rows, as none follows: windows that wait for some were changed after they were surveyed.
     fn finish(&mut self) {
         for (start_ns, rest) in &mut self.remaining {
             let unread = std::mem::take(rest);
