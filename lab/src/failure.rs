@@ -13,7 +13,7 @@ const USAGE: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
-    /// One line for each reason.
+    /// The messages, one line for each reason.
     messages: Vec<String>,
 }
 
