@@ -42,7 +42,7 @@ fn ones(bits: &[u64]) -> u64 {
     bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// What a bitmap of `size` bits yields, of which `zeros` are not set: the number, its variance and its bias.
+/// Returns the estimate of a bitmap of `size` bits, of which `zeros` are not set: the number, its variance and its bias.
 fn linear(size: u64, zeros: u64) -> (f64, f64, f64) {
     let size = size as f64;
     let load = (size / zeros.max(1) as f64).ln();
@@ -105,13 +105,13 @@ impl<K> UpdateBurst<K> for LinearBitmap {
     }
 }
 
-/// As [`place`], where the width may be 2³² too.
+/// Maps a hash word to a position, as [`place`] does, where the width may be 2³² too.
 #[inline(always)]
 fn share(word: u32, width: usize) -> usize {
     ((u64::from(word) * width as u64) >> 32) as usize
 }
 
-/// As one pass over both streams.
+/// Merged bitmaps equal one that saw both streams in one pass.
 impl Merge for LinearBitmap {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
@@ -203,7 +203,7 @@ impl<K> UpdateBurst<K> for MultiResolutionBitmap {
     }
 }
 
-/// As one pass over both streams.
+/// Merged bitmaps equal one that saw both streams in one pass.
 impl Merge for MultiResolutionBitmap {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

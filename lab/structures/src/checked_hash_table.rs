@@ -26,16 +26,16 @@ pub struct CheckedHashTable<K> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<K> {
     key: K,
-    /// Of the key.
+    /// The count of the key.
     count: u32,
-    /// Of all other keys.
+    /// The count of all other keys.
     others: u32,
     /// Part of `others` that may have been the key's: only one of two merged tables kept it.
     missed: u32,
 }
 
 impl<K: Key> Entry<K> {
-    /// Nothing was counted here.
+    /// Returns true if nothing was counted in the entry.
     fn is_free(&self) -> bool {
         self.count | self.others == 0
     }
@@ -172,8 +172,8 @@ impl<K: Key> Merge for CheckedHashTable<K> {
 }
 
 impl<K: Key> Frequency<K> for CheckedHashTable<K> {
-    /// For a flow without an entry, the sum of its entry's other flows is the upper bound and the estimate,
-    /// as in Count-Min.
+    /// Returns the count of a flow that has an entry. For a flow without one, the sum of its entry's other flows is the upper bound and the
+    /// estimate, as in Count-Min.
     fn estimate(&self, key: &K) -> Estimate {
         let entry =
             &self.entries[place(self.hash.word(key.hash(&self.config.seed)), self.config.width as u32)];

@@ -24,7 +24,7 @@ pub struct Iblt<K: ByteKey> {
     /// Cells of `stride` words: weight, check sum, then two words for the sum of each eight bytes of the key.
     words: Box<[u64]>,
     check: Check,
-    /// Of all weights, by their size.
+    /// The sum of the sizes of all weights.
     total: u64,
     key: PhantomData<fn() -> K>,
 }
@@ -46,16 +46,16 @@ impl Check {
     }
 }
 
-/// Some flows could not be recovered.
+/// The error that some flows could not be recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRecovered<K> {
-    /// Those that could, which is usually few.
+    /// The flows that could be recovered, which are usually few.
     pub flows: Vec<(K, i64)>,
     /// Cells with more than one flow.
     pub cells_left: usize,
-    /// All cells.
+    /// The number of all cells.
     pub cells: usize,
-    /// All weights together had more than 63 bits: no recovery was attempted.
+    /// True if all weights together had more than 63 bits. No recovery was attempted then.
     pub is_too_heavy: bool,
 }
 
@@ -150,7 +150,7 @@ impl<K: ByteKey> Iblt<K> {
         is_it.then_some((key, weight))
     }
 
-    /// All flows with their weights (of a difference: how much more they had here), by key.
+    /// Returns all flows with their weights (of a difference: how much more they had here), by key.
     ///
     /// # Errors
     /// If there were too many flows, with those that could be recovered, or if all weights together exceed 63
@@ -258,7 +258,7 @@ impl<K: ByteKey> UpdateBurst<K> for Iblt<K> {
     }
 }
 
-/// As one pass over both streams.
+/// Merged tables equal one that saw both streams in one pass.
 impl<K: ByteKey> Merge for Iblt<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         self.combine(other, u128::wrapping_add)

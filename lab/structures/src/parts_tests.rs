@@ -1,5 +1,5 @@
-//! As cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left
-//! out, the merged structures answer as one that saw everything.
+//! Tests of merging, as cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left out, the merged
+//! structures answer as one that saw everything.
 
 use crate::oracle::{Stream, parts_answer_as_one, parts_have_all_flows};
 use crate::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
