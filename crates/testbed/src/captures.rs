@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 /// A capture file.
 #[derive(Debug)]
 pub struct Capture {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its path relative to the folder.
+    /// The path of the file relative to the folder that was searched.
     pub name: String,
 }
 

@@ -1,5 +1,5 @@
-//! What tests of several crates stand on: captures, databases of addresses, counted memory, a link of their own, and how many random
-//! cases they take. Never part of a program.
+//! Helpers for the tests of several crates: captures, databases of addresses, counted memory, a link of virtual interfaces, and the number of
+//! random cases. They are never part of a program.
 //!
 //! ```
 //! let folder = std::env::temp_dir().join(format!("captures-{}", std::process::id()));

@@ -24,7 +24,7 @@ pub struct Database {
     pub networks: Vec<(&'static str, u8, Item)>,
 }
 
-/// What one side of a node leads to.
+/// The target of one side of a node in the search tree.
 #[derive(Clone, Copy, Debug)]
 enum Side {
     Nothing,

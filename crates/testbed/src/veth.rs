@@ -98,7 +98,7 @@ impl Veth {
         }
     }
 
-    /// What the kernel reports of an end.
+    /// Returns what the kernel reports of one end of the pair, as the JSON of `ip`.
     fn link(name: &str) -> serde_json::Value {
         let shown = Command::new("ip").args(["-j", "-s", "link", "show", name]).output().expect("iproute2");
         let mut links: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
