@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a file that are read: a device has no end.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Why a file is not read: one line, which names it.
+/// The reason why a file is not read. It is displayed as one line, which names the file.
 #[derive(Debug)]
 pub struct SecretError {
     path: PathBuf,
@@ -23,14 +23,14 @@ pub struct SecretError {
 #[derive(Debug)]
 enum Reason {
     Io(io::Error),
-    /// Others may use it.
+    /// Users other than the owner have access; the mode of the file.
     Mode(u32),
     TooLarge,
     NoText,
 }
 
 impl SecretError {
-    /// Whether there is no such file.
+    /// Returns true if there is no such file.
     pub fn is_missing(&self) -> bool {
         matches!(&self.reason, Reason::Io(error) if error.kind() == ErrorKind::NotFound)
     }
@@ -78,7 +78,7 @@ fn others(owner: u32, reader: u32) -> u32 {
     if owner == 0 && reader != 0 { 0o037 } else { 0o077 }
 }
 
-/// The same as a text.
+/// Reads a file as a text, unless others may use it.
 ///
 /// # Errors
 /// As [`read`], and if it is none.
