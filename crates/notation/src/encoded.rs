@@ -1,4 +1,4 @@
-//! Any text as a part of an address, and as the name of a label.
+//! Encodes any text as a part of an address or as the name of a label.
 
 use std::fmt::Write;
 

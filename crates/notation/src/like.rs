@@ -1,6 +1,6 @@
 //! SQL's patterns of text.
 
-/// Whether a text matches a pattern of SQL's `like`: `%` is any text, `_` any character, letters of either case are equal.
+/// Returns true if a text matches a pattern of SQL's `like`: `%` is any text, `_` any character, letters of either case are equal.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) =
         (name.to_lowercase().chars().collect(), pattern.to_lowercase().chars().collect());

@@ -1,6 +1,6 @@
 //! Times as they are written: `2026-11-01`, `2026-11-02T12:00`, `2026-11-02 12:00:30.5+01:00`; without a zone UTC.
 
-/// What a moment looks like, for messages.
+/// The description of a moment's notation, for messages.
 pub const MOMENTS: &str = "a time such as 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:30.5Z";
 
 /// Nanoseconds since the epoch of a moment: `2026-11-01`, `2026-11-02T12:00`, `2026-11-02 12:00:30.5+01:00`. Without a zone it is UTC.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// How values are compared.
+/// A comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
@@ -34,7 +34,7 @@ impl Comparison {
         }
     }
 
-    /// Whether the comparison holds of two values in this order.
+    /// Returns true if the comparison holds for two values in this order.
     pub const fn holds(self, ordering: Ordering) -> bool {
         match self {
             Self::Equal => ordering.is_eq(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What a text should have looked like.
+/// The description of the notation that a text should have had.
 pub(crate) type Expected = &'static str;
 
 const WHOLE: Expected = "a whole number below 2^64 such as 500, 64k, 10M or 1.5G";
@@ -23,12 +23,12 @@ pub struct QuantityError {
 }
 
 impl QuantityError {
-    /// For a text that should have looked like `expected`.
+    /// Makes the error for a text that should have looked like `expected`.
     pub fn new(text: &str, expected: &'static str) -> Self {
         Self { text: text.to_owned(), expected }
     }
 
-    /// What the text should have looked like: `a share such as 30% or 0.3`.
+    /// Returns the description of the expected notation, such as `a share such as 30% or 0.3`.
     pub fn expected(&self) -> &'static str {
         self.expected
     }

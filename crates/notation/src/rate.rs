@@ -14,7 +14,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// Of either kind. The fastest is beyond any link.
+    /// The range of rates, of either kind. The fastest is beyond any link.
     const RANGE: std::ops::RangeInclusive<u64> = 1..=10_000_000_000_000;
 }
 

@@ -3,7 +3,7 @@
 use crate::name::nearest;
 use std::fmt;
 
-/// Why a specification cannot be used: one line.
+/// The reason why a specification cannot be used: one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(String);
 
