@@ -11,12 +11,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// More than any database that is sold.
+/// The largest size of a database that is read, bytes; it is more than any database that is sold has.
 const LARGEST: u64 = 4 << 30;
 /// Networks, and those of them that have records, which are looked at to see what a database is about.
 const MOST_NETWORKS: usize = 1 << 16;
 const MOST_RECORDS: usize = 1 << 10;
-/// How far from the end the metadata begins at most, by the format.
+/// The greatest distance of the metadata's beginning from the end of the file, bytes, by the format.
 const LONGEST_METADATA: usize = 128 << 10;
 /// The beginning of the metadata, which ends each database.
 const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
@@ -90,7 +90,7 @@ impl fmt::Debug for Lookup<'_> {
 }
 
 impl Lookup<'_> {
-    /// What the databases know of an address. Where one of them is damaged it knows nothing.
+    /// Returns what the databases know of an address. A database that is damaged at this address knows nothing.
     pub fn place(&mut self, address: IpAddr) -> Place {
         let readers = self.readers;
         self.cache.place(address, || {
@@ -111,7 +111,7 @@ fn place_in(reader: &Reader<Vec<u8>>, address: IpAddr) -> Place {
     record.ok().flatten().map_or_else(Place::default, |record| record.place())
 }
 
-/// Whether a database has countries or autonomous systems: its first networks tell. The numbers of networks and of records are
+/// Returns true if a database has countries or autonomous systems, as its first networks tell. The numbers of networks and of records are
 /// bounded, because the tree of a damaged database may have any number.
 fn tells_places(reader: &Reader<Vec<u8>>) -> Result<bool, MaxMindDbError> {
     let is_v6 = reader.metadata().ip_version == 6;

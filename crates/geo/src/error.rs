@@ -1,4 +1,4 @@
-//! Why a file is no database of addresses.
+//! The reasons why a file cannot be used as a database of addresses.
 
 use std::fmt;
 use std::io;
@@ -8,24 +8,24 @@ use std::io;
 pub struct DatabaseError {
     /// The file.
     pub file: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be used.
     pub flaw: Flaw,
 }
 
-/// What is wrong with a database.
+/// A reason why a database cannot be used.
 #[derive(Debug)]
 pub enum Flaw {
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable(io::Error),
-    /// It is a directory, a pipe or a device.
+    /// The file is a directory, a pipe or a device.
     NoFile,
-    /// It is larger than any database.
+    /// The file is larger than any database.
     TooLarge,
-    /// It is in another format.
+    /// The file is in another format.
     NoDatabase,
-    /// Its parts do not fit each other.
+    /// The parts of the database do not fit each other.
     Damaged,
-    /// It tells other things of addresses.
+    /// The database has neither countries nor autonomous systems.
     NothingUsed,
 }
 

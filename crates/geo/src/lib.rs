@@ -1,4 +1,4 @@
-//! Where addresses are: autonomous systems and countries, from the user's databases in MaxMind's format (MMDB).
+//! Locates addresses: autonomous systems and countries, from the user's databases in MaxMind's format (MMDB).
 //!
 //! A database is read into memory: a mapped file that shrinks would kill the process.
 
@@ -15,7 +15,7 @@ pub use error::{DatabaseError, Flaw};
 /// A country's two letters (ISO 3166-1), in upper case.
 pub type Country = [u8; 2];
 
-/// What the databases know of an address.
+/// The location of an address, as far as the databases know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The number of the autonomous system that announces it.
@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// This one, completed by another.
+    /// Returns this place, completed by another.
     fn or(self, other: Self) -> Self {
         Self { asn: self.asn.or(other.asn), country: self.country.or(other.country) }
     }

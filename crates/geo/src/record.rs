@@ -1,4 +1,4 @@
-//! What a database tells of a network, in the layouts of several providers: MaxMind's and DB-IP's maps, IPinfo's flat texts.
+//! The record of a network in a database, in the layouts of several providers: MaxMind's and DB-IP's maps, IPinfo's flat texts.
 
 use crate::{Country, Place};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub(crate) struct Record {
     traits: Traits,
 }
 
-/// What MaxMind's commercial databases tell of the network as such.
+/// The traits of a network in MaxMind's commercial databases.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Traits {
