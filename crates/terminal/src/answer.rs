@@ -18,7 +18,8 @@ pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
     answer_within(answer, totals, most, usize::MAX)
 }
 
-/// The same in lines of at most `columns` characters, where shortened names and omitted shares suffice for that.
+/// Returns an answer as a table, as [`answer()`] does, in lines of at most `columns` characters, where shortened names and omitted shares
+/// suffice for that.
 pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> String {
     let mut text = String::new();
     table(answer, totals, most).fitting(columns).render(&mut text);
@@ -85,7 +86,7 @@ pub(crate) fn cell_texts(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
     (table.columns.into_iter().map(|(heading, _)| heading).collect(), table.rows)
 }
 
-/// What keeps the answer from being complete, and the levels of a store that it was read from.
+/// Returns the line that says what keeps the answer from being complete and from which levels of a store it was read.
 fn status(answer: &Answer) -> Option<String> {
     let watched = answer.watched.map(|watched| format!("watched {}", when(watched)));
     let levels = (!answer.levels.is_empty()).then(|| format!("from {}", answer.levels.join(", ")));

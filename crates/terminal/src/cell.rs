@@ -6,7 +6,7 @@ use crate::table::Align;
 use model::{Answer, Column, ColumnKind, Item, Value, format_time};
 use notation::grouped;
 
-/// How the values of a column are written.
+/// The notation of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Digits in groups of three, and this many decimals.

@@ -18,7 +18,7 @@ pub fn sources(names: &[String]) -> String {
     }
 }
 
-/// More names than these are a number.
+/// The number of names above which only their number is shown, with the first and the last.
 const MOST_NAMES: usize = 4;
 
 /// Routers, those with the most records; of many, the number of the others.
@@ -65,8 +65,8 @@ pub(crate) fn exporters(all: &[ExporterReport]) -> Vec<String> {
 /// Routers that are shown.
 const MOST_EXPORTERS: usize = 10;
 
-/// What was measured of a run of this time: its rates are over the time from the first measured packet to the last. Where frames were ahead of
-/// stream time, which did not follow them, that ends with the run, as it does for `rate()`.
+/// Returns the traffic of a run of this time. Its rates are over the time from the first measured packet to the last. Where frames were ahead of
+/// stream time, which did not follow them, that time ends with the run, as it does for `rate()`.
 pub fn traffic_of_run(totals: &Totals, time: Span, frames: &PacketCounts) -> String {
     let is_ahead = frames.remarks.get("time_ahead") != 0;
     let until = |measured: Span| match is_ahead {
@@ -77,7 +77,7 @@ pub fn traffic_of_run(totals: &Totals, time: Span, frames: &PacketCounts) -> Str
     traffic(totals, "flow records", measured)
 }
 
-/// What was measured of a window: its rates are over the time that the window was watched.
+/// Returns the traffic of a window. Its rates are over the time that the window was watched.
 pub fn traffic_of_window(totals: &Totals, watched: Span) -> String {
     traffic(totals, "flows", Some(watched))
 }
@@ -103,7 +103,7 @@ fn traffic(totals: &Totals, of: &str, span: Option<Span>) -> String {
     format!("traffic   {} L3 bytes in {flows} {of}{over}{rates}", grouped(totals.bytes))
 }
 
-/// What a sample leaves open.
+/// Returns the line that says which share of the packets a sample has, and which figures are estimates.
 pub(crate) fn sampling(sampling: &Sampling) -> String {
     let percent = |share: f64| format!("{}%", (share * 1e6).round() / 1e4);
     let of = match sampling.least.total_cmp(&sampling.greatest) {
@@ -140,7 +140,7 @@ pub fn table_full(packets: u64) -> Option<String> {
     (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
 }
 
-/// How the work was divided, if it was.
+/// Returns the line that says how the work was divided; none if it was not.
 pub(crate) fn design(design: &DesignReport) -> Option<String> {
     if design.receivers * (1 + design.workers) <= 1 && design.state != "shared" {
         return None;
@@ -160,7 +160,7 @@ pub(crate) fn design(design: &DesignReport) -> Option<String> {
     ))
 }
 
-/// What the software wire reports of its receivers.
+/// Returns the lines that the software wire reports of its receivers.
 pub(crate) fn wire(wire: &WireReport) -> Vec<String> {
     let share = |missed: u64, offered: u64| 100.0 * missed as f64 / offered.max(1) as f64;
     let mut lines = vec![format!(
@@ -214,7 +214,7 @@ pub fn tcp_loss(answer: &Answer) -> Vec<String> {
     ]
 }
 
-/// What counted each task, and why.
+/// Returns a line for each task that says what counted it, and why.
 pub(crate) fn tasks(answers: &[Answer]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for task in answers.iter().filter_map(|answer| answer.task.as_ref()) {

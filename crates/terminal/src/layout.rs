@@ -1,4 +1,4 @@
-//! What a table shows of an answer: which columns, under which headings, and with which shares.
+//! The layout of an answer as a table: its columns, their headings and their shares.
 
 use crate::cell::item_text;
 use model::Totals;
@@ -6,11 +6,11 @@ use model::{Answer, Column, ColumnKind, Item};
 
 /// A column of the answer in the table.
 pub(crate) struct Shown {
-    /// Its position in the answer.
+    /// The position of the column in the answer.
     pub(crate) at: usize,
     /// The heading in the table.
     pub(crate) heading: String,
-    /// What its values are shares of.
+    /// The total that the values of the column are shares of.
     pub(crate) whole: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ const CONVERSATION_FIGURES: &[Figure] = &[
     figure("total_count", "packets", true),
     figure("total_byte", "bytes", true),
 ];
-/// Of peers an answer has either column.
+/// The figures of peers, of which an answer has either `destinations` or `sources`.
 const PEER_FIGURES: &[Figure] = &[
     figure("destinations", "destinations", false),
     figure("sources", "sources", false),
@@ -97,12 +97,12 @@ fn standing(query: &str) -> Option<&'static Standing> {
     STANDING.iter().find(|standing| standing.query == query)
 }
 
-/// Whether the table of the query is one of those that every run shows.
+/// Returns true if the table of the query is one of those that every run shows.
 pub(crate) fn is_standing(query: &str) -> bool {
     standing(query).is_some()
 }
 
-/// Whether lines at the head show the answers of a query, instead of a table.
+/// Returns true if lines at the head show the answers of a query, instead of a table.
 pub fn is_head(query: &str) -> bool {
     model::SUMS.contains(&query)
 }

@@ -25,7 +25,7 @@ const COLUMNS: [&str; 14] = [
     "version",
 ];
 
-/// Those of [`COLUMNS`] at the front that a run knows: it has no heartbeats, messages or lists of tasks.
+/// The number of [`COLUMNS`] at the front that a run knows: it has no heartbeats, messages or lists of tasks.
 const OF_RUN: usize = 7;
 
 /// The nodes as a table, and what the controller or the run says of itself.
@@ -39,7 +39,7 @@ pub fn nodes(status: &Status) -> String {
     text_table(&COLUMNS[..count], rows) + &lines.collect::<String>()
 }
 
-/// What a controller or a run says of itself: its windows, and what was refused, lacks or is away.
+/// Returns the lines that a controller or a run says of itself: its windows, and what was refused, lacks or is away.
 pub fn status_lines(status: &Status) -> Vec<String> {
     let windows = &status.windows;
     let counts = [

@@ -63,7 +63,7 @@ pub fn run_report(report: &RunReport) -> String {
     text(lines) + &tables(of_run, totals.as_ref())
 }
 
-/// Each node of a run with several, one after the other.
+/// Returns the reports of the nodes of a run with several, one after the other.
 pub fn nodes_report(report: &RunReport) -> String {
     let node = |(name, node): (&String, &RunReport)| format!("node      {name}\n{}\n", run_report(node));
     report.nodes.iter().map(node).collect()
@@ -98,7 +98,7 @@ pub fn undecided(conditions: &[UndecidedReport]) -> String {
     conditions.iter().map(line).collect()
 }
 
-/// One window on a terminal: lines, and all its answers as tables.
+/// Returns one window for a terminal: lines, and all its answers as tables.
 pub fn window_report(window: &Window) -> String {
     if let Some(line) = empty(window) {
         return line;
@@ -132,7 +132,7 @@ pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
     text
 }
 
-/// What lines say of a window.
+/// Returns the lines at the head of a window's report.
 pub(crate) fn window_head(window: &Window) -> Vec<String> {
     if let Some(line) = empty(window) {
         return vec![line.trim_end().to_owned()];
@@ -155,7 +155,7 @@ pub(crate) fn window_head(window: &Window) -> Vec<String> {
     lines
 }
 
-/// One window of a replay on a terminal: the answers that are not in the report at the end.
+/// Returns one window of a replay for a terminal: the answers that are not in the report at the end.
 pub fn window_answers(window: &Window) -> String {
     if let Some(line) = empty(window) {
         return line;

@@ -90,7 +90,7 @@ pub fn cut(line: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).chain((width > 0).then_some('…')).collect()
 }
 
-/// Both ends of a text of more than `width` characters, an ellipsis between them: the ends tell addresses apart.
+/// Shortens a text of more than `width` characters to both its ends with an ellipsis between them: the ends tell addresses apart.
 fn shortened(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width || width == 0 {

@@ -2,7 +2,7 @@
 
 use model::{Span, format_time};
 
-/// When it was: `2026-11-24 15:40:00 to 15:40:10 UTC`. The date of the end only where it is another day, fractions only where
+/// Writes a span of time: `2026-11-24 15:40:00 to 15:40:10 UTC`. The date of the end is there only where it is another day, fractions only where
 /// there are any.
 pub fn when(span: Span) -> String {
     let ([start_day, start], [end_day, end]) = (date_and_clock(span.start_ns), date_and_clock(span.end_ns));
