@@ -1,4 +1,4 @@
-//! Where an Alertmanager is.
+//! The address of an Alertmanager.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ pub struct Address {
 }
 
 impl Address {
-    /// It is spoken to over TLS.
+    /// Returns true if the Alertmanager is spoken to over TLS.
     pub fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// It is on this machine.
+    /// Returns true if the Alertmanager is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.is_loopback
     }
 
-    /// Where alerts go.
+    /// Returns the URL that takes alerts.
     pub(crate) fn alerts(&self) -> String {
         format!("{}/api/v2/alerts", self.text)
     }

@@ -12,25 +12,25 @@ const LONGEST_ANNOTATION: usize = 4_096;
 /// Labels that mean something else.
 const TAKEN: [&str; 2] = ["alertname", "node"];
 
-/// What alerts have in addition to what events say.
+/// The labels and the page that alerts have in addition to what events say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extra {
     /// Labels of every alert, as `severity`. Those of events go before them.
     pub labels: BTreeMap<String, String>,
-    /// Where the page is: alerts link to the events of their query.
+    /// The address of the web page: alerts link to the events of their query.
     pub page: Option<String>,
 }
 
 /// An alert.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alert {
-    /// Which one it is. Names are letters, digits and `_`; values are any text.
+    /// The labels that identify the alert. Names are letters, digits and `_`; values are any text.
     pub labels: BTreeMap<String, String>,
-    /// What is to be said of it.
+    /// The annotations that describe the alert.
     pub annotations: BTreeMap<String, String>,
     /// The address of the events of its query.
     pub link: Option<String>,
-    /// When it began, nanoseconds since the epoch.
+    /// The time when the alert began, nanoseconds since the epoch.
     pub starts_ns: u64,
 }
 
@@ -78,8 +78,8 @@ impl Alert {
         Self { labels, annotations, link, starts_ns: event.at_ns }
     }
 
-    /// In the JSON of the API. `ends_ns`: when it ended, or until when it is to fire if nothing more is heard of it. An alert that has begun
-    /// after that began then: clocks differ.
+    /// Returns the alert in the JSON of the API. `ends_ns` is the time when it ended, or until when it is to fire if nothing more is heard of
+    /// it. An alert that has begun after that time began then: clocks differ.
     pub(crate) fn json(&self, ends_ns: u64) -> serde_json::Value {
         let mut json = serde_json::json!({
             "labels": self.labels,

@@ -1,4 +1,4 @@
-//! What fires, and what each Alertmanager was told of it.
+//! The alerts that fire, and what each Alertmanager was told of them.
 
 use crate::{Alert, Extra};
 use model::view::AlertmanagerView;
@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// How long an Alertmanager takes an alert for firing without hearing of it.
+/// The time for which an Alertmanager takes an alert for firing without hearing of it.
 pub const KEEP: Duration = Duration::from_secs(300);
-/// How often it hears of one that fires.
+/// The interval at which an Alertmanager hears of an alert that fires.
 pub const REPEAT: Duration = Duration::from_secs(60);
 /// Alerts that are known, those that have ended and wait included.
 const MOST: usize = 10_000;
@@ -20,25 +20,25 @@ pub(crate) const MOST_SENT: usize = 100;
 /// The labels of an alert, which say which one it is.
 type Labels = BTreeMap<String, String>;
 
-/// Whether an alert fires.
+/// The state of an alert: it fires or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     Firing,
-    /// Its condition is judged no more: its query has ended, or each of its firings stands for itself. It lapses.
+    /// The condition is judged no more: its query has ended, or each of its firings stands for itself. The alert lapses.
     Unjudged,
     Resolved {
         at_ns: u64,
     },
 }
 
-/// What an Alertmanager was told of an alert.
+/// The state of an alert as an Alertmanager was told.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Told {
-    /// The version that it took; 0: none.
+    /// The version that the Alertmanager took; 0: none.
     version: u64,
-    /// It took a firing, and no resolution since.
+    /// True if the Alertmanager took a firing, and no resolution since.
     fires: bool,
-    /// When. After a restart it is told again.
+    /// The time when it was told last. After a restart it is told again.
     #[serde(skip)]
     at: Option<Instant>,
 }
@@ -51,7 +51,7 @@ struct Known {
     phase: Phase,
     /// Counts the changes of what is to be told.
     version: u64,
-    /// By address.
+    /// The state that each Alertmanager was told, by address.
     told: BTreeMap<String, Told>,
 }
 
@@ -67,14 +67,14 @@ impl Known {
         self.told.get(address).copied().unwrap_or_default()
     }
 
-    /// Whether all have taken the last word on it.
+    /// Returns true if all Alertmanagers have taken the resolution or the lapse of the alert.
     fn is_done(&self, addresses: &[String]) -> bool {
         self.phase != Phase::Firing
             && addresses.iter().all(|address| self.told(address).version == self.version)
     }
 }
 
-/// What an Alertmanager is told at once.
+/// The alerts that an Alertmanager is told at once.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// The alerts, each with its version.
@@ -87,12 +87,12 @@ impl Batch {
         self.alerts.len()
     }
 
-    /// The body of a request with these of them.
+    /// The body of a request with a range of the alerts.
     pub(crate) fn body(&self, range: std::ops::Range<usize>) -> String {
         Json::Array(self.json.get(range).unwrap_or_default().to_vec()).to_string()
     }
 
-    /// What one of them is called in a message.
+    /// Returns the name of one of the alerts, for a message.
     pub(crate) fn name(&self, at: usize) -> &str {
         self.alerts.get(at).and_then(|(labels, ..)| labels.get("alertname")).map_or("", String::as_str)
     }
@@ -103,16 +103,17 @@ fn none_told(address: &str) -> AlertmanagerView {
     AlertmanagerView { address: address.to_owned(), ..AlertmanagerView::default() }
 }
 
-/// All alerts, and what each Alertmanager was told of them. It has no thread and no clock; a controller stores it together with its events.
+/// The book of all alerts, and of what each Alertmanager was told of them. It has no thread and no clock; a controller stores it together with
+/// its events.
 #[derive(Debug, Default)]
 pub struct Book {
     extra: Extra,
     addresses: Vec<String>,
     known: BTreeMap<Labels, Known>,
-    /// Where an event's alert is.
+    /// The labels of each event's alert, by event.
     of_event: BTreeMap<String, Labels>,
     counts: BTreeMap<String, AlertmanagerView>,
-    /// How often it has changed, and had when it was written and stored last.
+    /// The number of changes so far, and the numbers when the book was written and stored last.
     changes: u64,
     written: u64,
     stored: u64,
@@ -151,7 +152,7 @@ impl Book {
         serde_json::to_string(&known).ok()
     }
 
-    /// What was saved last is safe.
+    /// Notes that what was saved last is safe.
     pub fn stored(&mut self) {
         self.stored = self.written;
     }
@@ -192,7 +193,7 @@ impl Book {
         self.of_event.insert(event.event.clone(), labels);
     }
 
-    /// Whether there is room for another alert; what has ended and waits longest for an Alertmanager makes some.
+    /// Returns true if there is room for another alert. An alert that has ended and waits longest for an Alertmanager makes room.
     fn has_room(&mut self) -> bool {
         if self.known.len() < MOST {
             return true;
@@ -228,7 +229,7 @@ impl Book {
         }
     }
 
-    /// Whether any alert fires.
+    /// Returns true if any alert fires.
     pub fn fires(&self) -> bool {
         !self.of_event.is_empty()
     }
@@ -242,12 +243,12 @@ impl Book {
         self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address))
     }
 
-    /// What this Alertmanager has not been told as yet: changes alone.
+    /// Returns the number of alerts whose last change this Alertmanager has not been told as yet; repetitions do not count.
     pub(crate) fn untold(&self, address: &str) -> usize {
         self.known.values().filter(|known| known.told(address).version != known.version).count()
     }
 
-    /// What this Alertmanager is to be told now. `now_ns`: by the system's clock.
+    /// Returns the alerts that this Alertmanager is to be told now. `now_ns` is by the system's clock.
     pub(crate) fn due(&self, address: &str, now: Instant, now_ns: u64) -> Batch {
         let mut batch = Batch::default();
         let until_ns = now_ns.saturating_add(u64::try_from(KEEP.as_nanos()).unwrap_or(u64::MAX));
@@ -272,7 +273,7 @@ impl Book {
         batch
     }
 
-    /// This Alertmanager took one of a batch, or will never take it (`is_lost`).
+    /// Notes that this Alertmanager took one alert of a batch, or will never take it (`is_lost`).
     pub(crate) fn taken(&mut self, address: &str, batch: &Batch, at: usize, is_lost: bool, now: Instant) {
         let Some((labels, version, phase)) = batch.alerts.get(at) else { return };
         let counts = self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address));

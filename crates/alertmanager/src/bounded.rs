@@ -1,6 +1,6 @@
 //! Texts of strangers within bounds.
 
-/// The text, cut to at most `most` characters. A text that is cut ends in `…`.
+/// Returns the text, cut to at most `most` characters. A text that is cut ends in `…`.
 pub(crate) fn bounded(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -8,7 +8,7 @@ pub(crate) fn bounded(text: &str, most: usize) -> String {
     }
 }
 
-/// The same as one line without control characters.
+/// Returns the text as one line without control characters, cut as [`bounded`] does.
 pub(crate) fn line(text: &str, most: usize) -> String {
     let words: Vec<&str> = text.split(|letter: char| letter.is_control() || letter == ' ').collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");

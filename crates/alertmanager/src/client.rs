@@ -10,10 +10,10 @@ use ureq::http::StatusCode;
 use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 
-/// How long it may take to be reached, and to answer.
+/// The longest times to connect to an Alertmanager, and for a request with its answer.
 const CONNECT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much of an answer is read, bytes, and said, characters.
+/// The most of an answer that is read, bytes, and that is repeated in a message, characters.
 const MOST_READ: u64 = 4_096;
 const MOST_SAID: usize = 300;
 
@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// `tls`: what its certificate is checked by. `credentials`: `USER:PASSWORD` (RFC 7617).
+    /// Makes a client. `tls`: what its certificate is checked by. `credentials`: `USER:PASSWORD` (RFC 7617).
     pub fn new(address: Address, tls: Option<TlsConfig>, credentials: Option<&str>) -> Self {
         Self::patient(address, tls, credentials, PATIENCE)
     }
@@ -71,8 +71,8 @@ impl Notify for Client {
     }
 }
 
-/// Whether an answer of success is one of an Alertmanager, which is empty; a proxy of its API may say something in JSON. Another
-/// server's page is no sign that alerts were taken.
+/// Checks that an answer of success is one of an Alertmanager, which is empty; a proxy of its API may say something in JSON. Another server's
+/// page is no sign that alerts were taken.
 fn taken(body: Body) -> Result<(), Refusal> {
     let mut read = Vec::new();
     let end = body.into_reader().take(MOST_READ).read_to_end(&mut read);

@@ -1,18 +1,18 @@
-//! What the threads of a notifier share.
+//! The state that the threads of a notifier share.
 
 use crate::Book;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What threads share.
+/// The state that the threads share, behind the lock of [`Desk`].
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) book: Book,
-    /// There is something new in it since a thread looked, by its number.
+    /// True for each thread, by its number, if something in the book is new since it looked.
     pub(crate) is_new: Vec<bool>,
-    /// When the threads end at the latest.
+    /// The time when the threads end at the latest.
     pub(crate) ends: Option<Instant>,
-    /// What is to be said.
+    /// The messages that are still to be said.
     pub(crate) lines: Vec<String>,
 }
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How the notification ended.
+/// The state of the notification at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// What is to be said, as [`Notifier::lines`].
+    /// The messages that are to be said, as those of [`Notifier::lines`].
     pub lines: Vec<String>,
-    /// What each Alertmanager was not told, a line each.
+    /// The alerts that Alertmanagers were not told, a line for each Alertmanager.
     pub untold: Vec<String>,
     /// Alerts that were given up, a line for each Alertmanager.
     pub given_up: Vec<String>,
@@ -66,12 +66,12 @@ impl Notifier {
         self.desk.lock().book.save()
     }
 
-    /// What was saved last is safe.
+    /// Notes that what was saved last is safe.
     pub fn stored(&self) {
         self.desk.lock().book.stored();
     }
 
-    /// What is to be said since the last call.
+    /// Takes the messages that are to be said since the last call.
     pub fn lines(&self) -> Vec<String> {
         std::mem::take(&mut self.desk.lock().lines)
     }

@@ -1,19 +1,19 @@
-//! Whom alerts are told, and why they may not be taken.
+//! The trait of those who take alerts, and the reasons why alerts may not be taken.
 
 use crate::Problem;
 
-/// Why alerts were not taken.
+/// The reason why alerts were not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This may pass, says the text about the Alertmanager.
+    /// The fault may pass. The text says it of the Alertmanager.
     Wait(Problem, String),
     /// The alerts themselves, or some of them, are refused.
     Alerts(String),
 }
 
-/// Whom alerts are told.
+/// A receiver of alerts.
 pub trait Notify: Send {
-    /// Where it is.
+    /// Returns the address of the receiver.
     fn place(&self) -> String;
 
     /// Hands over a JSON list of alerts.

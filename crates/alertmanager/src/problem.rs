@@ -3,15 +3,15 @@
 /// A reason why an Alertmanager takes no alerts at present, so that they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
-    /// It cannot be reached.
+    /// The Alertmanager cannot be reached.
     Away,
-    /// It does not answer in time.
+    /// The Alertmanager does not answer in time.
     Slow,
-    /// It asks to come again later (408, 429), or has a fault (5xx).
+    /// The Alertmanager asks to come again later (408, 429), or has a fault (5xx).
     Busy,
-    /// It wants other credentials (401, 403).
+    /// The Alertmanager wants other credentials (401, 403).
     NotAllowed,
-    /// It has no such API (any other answer).
+    /// The Alertmanager has no such API (any other answer).
     NoApi,
 }
 

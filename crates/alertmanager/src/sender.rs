@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often it looks what is to be told again.
+/// The longest time between two looks for alerts that are due, as those that fire are told again.
 const LOOK: Duration = Duration::from_secs(1);
 /// The first wait after something went wrong, and the longest.
 const FIRST: Duration = Duration::from_millis(200);
