@@ -27,7 +27,7 @@ pub struct Archived<A> {
     of: Numbered,
     /// The number of the last one that was acknowledged, once it was read.
     after: Option<u64>,
-    /// The same of the batch that was given last.
+    /// The number of the last one in the batch that was given last.
     given: u64,
 }
 
@@ -64,7 +64,7 @@ impl<A: SharedArchive> Archived<A> {
         Ok(after)
     }
 
-    /// Has the archive keep the number of the last one that was acknowledged.
+    /// Makes the archive keep the number of the last answer or event that was acknowledged.
     fn note(&self, number: u64) -> Result<(), ArchiveError> {
         let states = vec![(self.name(), number.to_string())];
         let changes = Changes { states, ..Changes::default() };

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Bell(Arc<(Mutex<bool>, Condvar)>);
 
 impl Bell {
-    /// There is something to do.
+    /// Tells the sink that there is something to do.
     pub fn ring(&self) {
         let (rung, condition) = &*self.0;
         *rung.lock().unwrap_or_else(PoisonError::into_inner) = true;

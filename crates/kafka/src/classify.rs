@@ -1,13 +1,13 @@
-//! What errors of the client mean.
+//! The classification of the client's errors.
 
 use crate::{Problem, Refusal};
 use rskafka::BackoffError;
 use rskafka::client::error::{Error, ProtocolError};
 
-/// Words of an error that are kept.
+/// The most characters of an error that are kept.
 const MOST: usize = 300;
 
-/// What kept messages from being taken, and where.
+/// Returns the problem that kept messages from being taken, and its reason, which names the place.
 pub(crate) fn refusal(error: &Error, place: &str) -> Refusal {
     match error {
         Error::RetryFailed(BackoffError::DeadlineExceded { source, .. }) => {

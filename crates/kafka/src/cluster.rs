@@ -14,11 +14,11 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Bytes that go to a partition at once: brokers take a mebibyte by default, as one batch.
 const MOST_BYTES: usize = 768 << 10;
-/// How long the client tries by itself: the sink tries again, and says what is wrong.
+/// The time for which the client tries by itself: the sink tries again, and says what is wrong.
 const TRIES: Duration = Duration::from_millis(500);
-/// How long a broker may take to create a topic.
+/// The longest time that a broker may take to create a topic, milliseconds.
 const CREATION_MS: i32 = 5_000;
-/// How often its partitions are looked for then, and the time between.
+/// The number of times that the partitions of a new topic are looked for, and the time between.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The broker's own number of partitions, and of replicas.

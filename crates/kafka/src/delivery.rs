@@ -4,14 +4,14 @@ use crate::{Batch, Message, Outbox, Problem, Producer, Refusal};
 use model::view::Delivered;
 use std::time::{Duration, Instant};
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// There was nothing to do.
+    /// The step had nothing to do.
     Idle,
     /// A batch is done.
     Done,
-    /// Not all of the batch was taken: the rest is to be tried again.
+    /// Part of the batch was not taken: the rest is to be tried again.
     Failed(Refusal),
 }
 
@@ -21,9 +21,9 @@ pub(crate) struct Delivery {
     batch: Batch,
     /// The numbers of the messages that were not taken yet.
     open: Vec<usize>,
-    /// Some of these were handed over before.
+    /// True if some of these were handed over before.
     is_again: bool,
-    /// What was given up of the batch, and why: said once.
+    /// The messages of the batch that were given up, and why: said once.
     pub(crate) given_up: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Delivery {
         Self { outbox, batch: Batch::default(), open: Vec::new(), is_again: false, given_up: Vec::new() }
     }
 
-    /// What is not delivered.
+    /// Returns the number of messages that are not delivered, with what they are in words.
     pub(crate) fn waiting(&mut self) -> (&'static str, u64) {
         (self.outbox.what(), self.outbox.waiting())
     }

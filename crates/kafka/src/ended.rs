@@ -1,22 +1,22 @@
-//! How a sink ended, and what Kafka lacks then.
+//! The end of a sink, and what Kafka lacks then.
 
 use model::view::Delivered;
 
-/// How a sink ended.
+/// The state of a sink at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// What became of messages.
+    /// The counts of messages by what became of them.
     pub counts: Delivered,
-    /// What was still waiting, by what it is.
+    /// The numbers of messages that were still waiting, each with what they are.
     pub waiting: Vec<(&'static str, u64)>,
-    /// Why, where something was wrong.
+    /// The reason, where something was wrong.
     pub reason: Option<String>,
-    /// The thread failed: what became of messages is not known.
+    /// True if the thread failed: what became of messages is not known.
     pub has_failed: bool,
 }
 
 impl Ended {
-    /// What was not delivered, in words: a line each; none if everything was.
+    /// Returns what was not delivered, in words: a line each; none if everything was.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.has_failed {

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Messages of a batch, and their bytes.
 const MOST: usize = 500;
 const MOST_BYTES: usize = 4 << 20;
-/// How often one who waits looks whether it is to wait no more.
+/// The interval at which a feed that waits for room looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Default)]
@@ -18,17 +18,17 @@ struct Queue {
     bytes: usize,
     /// Messages of the batch that was given last.
     given: usize,
-    /// What found no room since the last batch, and what could not be written.
+    /// The number of messages that found no room since the last batch, and of contents that could not be written.
     no_room: u64,
     not_json: u64,
-    /// The receiver is gone: messages are no longer taken.
+    /// True if the receiver is gone: messages are no longer taken.
     is_over: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// There is room.
+    /// The condition that there is room.
     room: Condvar,
     most_bytes: usize,
     bell: Bell,
@@ -50,7 +50,7 @@ impl MemoryOutbox {
         Self(Arc::new(Shared { queue: Mutex::default(), room: Condvar::new(), most_bytes, bell }))
     }
 
-    /// Where messages are put in. `stop`: one who waits for room waits no more once it is set.
+    /// Returns a feed that puts messages in. A feed that waits for room waits no more once `stop` is set.
     pub fn feed(&self, may_wait: bool, stop: Arc<AtomicBool>) -> Feed {
         Feed { shared: Arc::clone(&self.0), may_wait, stop }
     }
@@ -102,7 +102,7 @@ impl Outbox for MemoryOutbox {
     }
 }
 
-/// Where messages are put into a [`MemoryOutbox`].
+/// The end of a [`MemoryOutbox`] where messages are put in.
 #[derive(Clone, Debug)]
 pub struct Feed {
     shared: Arc<Shared>,

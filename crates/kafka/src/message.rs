@@ -1,4 +1,4 @@
-//! What is sent: the form of a message, and answers and events in it.
+//! The form of a message, and answers and events as messages.
 
 use crate::form::{Form, Kind, SCHEMA};
 use model::{Answer, Event};
@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 512 << 10;
 /// Bytes of a digest that are the identifier: no two contents that anybody can find have the same.
 const ID_BYTES: usize = 20;
 
-/// What a message is of, and in which topic it goes.
+/// The kind of a message's content, which decides its topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
     /// Answers of queries.
@@ -23,7 +23,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// All of them.
+    /// The topics of all messages.
     pub const ALL: [Self; 3] = [Self::Answers, Self::Events, Self::Rows];
 
     /// The last part of the topic's name.
@@ -39,7 +39,7 @@ impl Topic {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Where it goes.
+    /// The topic that the message goes to.
     pub topic: Topic,
     /// A digest of what it says: the same whenever the same is sent.
     pub id: String,
@@ -144,7 +144,7 @@ fn split(answer: &Answer, texts: &mut Vec<Box<RawValue>>) -> serde_json::Result<
     Ok(())
 }
 
-/// All of an answer but its rows, which may be many.
+/// Copies an answer without its rows, which may be many.
 fn without_rows(answer: &Answer) -> Answer {
     Answer {
         query: answer.query.clone(),

@@ -1,4 +1,4 @@
-//! Where messages wait.
+//! The place where messages wait.
 
 use crate::Message;
 
@@ -7,7 +7,7 @@ use crate::Message;
 pub struct Batch {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// What there will be no message of, by reason: how many. It is counted when the batch is acknowledged.
+    /// The numbers of messages that there will not be, by reason. They are counted when the batch is acknowledged.
     pub lost: Vec<(&'static str, u64)>,
 }
 
@@ -20,7 +20,7 @@ impl Batch {
 
 /// Keeps messages until they are acknowledged.
 pub trait Outbox: Send {
-    /// What it has, in words, for a sentence that counts it.
+    /// Returns a noun in the plural for the contents of the outbox, for a sentence that counts them.
     fn what(&self) -> &'static str;
 
     /// The next messages: those after the last batch that was acknowledged. Empty where there are none at present. Until one is acknowledged
@@ -38,12 +38,12 @@ pub trait Outbox: Send {
         Ok(Vec::new())
     }
 
-    /// Everything of the last batch was delivered or given up.
+    /// Notes that everything of the last batch was delivered or given up.
     ///
     /// # Errors
     /// One line: this cannot be noted. It is told again later.
     fn acknowledge(&mut self) -> Result<(), String>;
 
-    /// How much waits that was not acknowledged.
+    /// Returns the number of messages that wait and were not acknowledged.
     fn waiting(&mut self) -> u64;
 }

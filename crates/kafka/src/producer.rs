@@ -1,33 +1,33 @@
-//! Who takes messages.
+//! The trait of those who take messages, and the reasons why they do not.
 
 use crate::Message;
 use std::time::Duration;
 
-/// What kept a message from being taken.
+/// The kind of reason why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
     /// No broker can be reached.
     Away,
-    /// It does not answer in time.
+    /// The broker does not answer in time.
     Slow,
     /// The topic is missing and cannot be created.
     NoTopic,
-    /// This client may not write there.
+    /// The client may not write to the topic.
     NotAllowed,
     /// Too few replicas are in sync.
     FewReplicas,
     /// The message is larger than the topic takes.
     TooLarge,
-    /// The broker takes it for no message.
+    /// The broker does not take the message for one.
     Malformed,
-    /// It refuses for another reason.
+    /// The broker refuses the message for another reason.
     Refused,
     /// The outbox cannot be read or written.
     Outbox,
 }
 
 impl Problem {
-    /// Its name, as counters have it.
+    /// Returns the name of the problem, as counters have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Away => "away",
@@ -48,12 +48,12 @@ impl Problem {
     }
 }
 
-/// Why a message was not taken.
+/// The reason why a message was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its kind.
+    /// The kind of the problem.
     pub problem: Problem,
-    /// In words, one line.
+    /// The reason in words, one line.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! How far the rows of a store were delivered, and the file that says so.
+//! The progress of the delivery of a store's rows, and the file that keeps it.
 
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use store::StoredFile;
 /// Nanoseconds of an hour: no file has rows of two.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// How far the rows of a node were delivered.
+/// The progress of the delivery of a node's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// The begin of the last window that was delivered.
@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     pub(crate) delivered: BTreeMap<String, u64>,
 }
 
-/// What becomes one file with this one: its hour, the length of its windows, and its key.
+/// Returns the group of a file, whose members become one file: its hour, the length of its windows, and its key.
 pub(crate) fn group_of(file: &StoredFile) -> String {
     format!("{} {} {}", file.first_ns / HOUR, file.window_ns, file.key)
 }

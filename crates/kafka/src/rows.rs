@@ -20,14 +20,14 @@ use std::ops::Range;
 /// Rows of a message, about: keys share them out.
 const ROWS: u64 = 1_000;
 
-/// Some of the messages of a window.
+/// A share of the messages of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The begin of the window.
     pub(crate) start_ns: u64,
-    /// How many messages it has.
+    /// The number of messages that the window has.
     pub(crate) parts: usize,
-    /// Those that are wanted.
+    /// The numbers of the messages that are wanted.
     pub(crate) wanted: Range<usize>,
 }
 

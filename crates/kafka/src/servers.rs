@@ -1,4 +1,4 @@
-//! Where Kafka is, and what the topics are called.
+//! The addresses of Kafka's brokers, and the names of the topics.
 
 use crate::Topic;
 use std::fmt;
@@ -15,7 +15,7 @@ const LONGEST_TOPIC: usize = 249;
 pub struct Servers(Vec<String>);
 
 impl Servers {
-    /// Each as `HOST:PORT`.
+    /// Returns the address of each broker as `HOST:PORT`.
     pub fn each(&self) -> &[String] {
         &self.0
     }

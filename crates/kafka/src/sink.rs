@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often outboxes are asked that ring no bell.
+/// The interval at which outboxes are asked that ring no bell.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long a producer may take.
+/// The longest time that a producer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The first wait after something went wrong, and the longest.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
-/// The same once the sink is to end.
+/// The longest wait once the sink is to end.
 const LAST: Duration = Duration::from_millis(500);
 /// Different lines of messages that are given up that are said.
 const MOST_SAID: usize = 10;
@@ -24,7 +24,7 @@ const MOST_SAID: usize = 10;
 #[derive(Debug, Default)]
 struct Shared {
     counts: Delivered,
-    /// When the sink ends at the latest.
+    /// The time when the sink ends at the latest.
     ends: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl Sink {
         Ok(Self { shared, bell: bell.clone(), thread })
     }
 
-    /// What became of messages so far.
+    /// Returns the counts of messages so far, by what became of them.
     pub fn counts(&self) -> Delivered {
         locked(&self.shared).counts.clone()
     }
@@ -85,7 +85,7 @@ fn locked(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
 /// An outbox, and when it is its turn.
 struct Lane {
     delivery: Delivery,
-    /// What is wrong.
+    /// The reason why the last step failed; none if it did not.
     refusal: Option<Refusal>,
     not_before: Option<Instant>,
     wait: Duration,
@@ -104,7 +104,7 @@ struct Work {
     bell: Bell,
     say: Box<dyn Fn(&str) + Send>,
     counts: Delivered,
-    /// What is wrong at present, and was said.
+    /// The problems at present that were said, each with its reason.
     wrong: BTreeMap<Problem, String>,
     /// Problems for which messages were given up, which were said.
     said: Vec<String>,

@@ -29,7 +29,8 @@ struct Work {
     windows: BTreeMap<u64, u64>,
     /// Messages of the first of them that were delivered.
     delivered_parts: usize,
-    /// What the batch has: whole windows up to one that begins then, and messages of the one after it.
+    /// The state once the batch is delivered: the begin of the last whole window in it, and the number of delivered messages of the window after
+    /// it.
     given: (Option<u64>, usize),
 }
 
