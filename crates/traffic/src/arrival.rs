@@ -1,4 +1,4 @@
-//! When packets arrive: the schedule of a replay at a set rate.
+//! Arrival times of packets: the schedule of a replay at a set rate.
 //!
 //! A trace of `F` frames is replayed repeatedly, lap by lap. Packet `n` is frame `n mod F` of lap `n / F`.
 //! Its arrival, in nanoseconds after the start, is a function of `n` alone: the result does not depend on the
@@ -15,15 +15,15 @@ use std::str::FromStr;
 
 pub use steps::{RateSteps, Steps};
 
-/// How arrivals are spread at the same mean rate.
+/// The distribution of arrivals at the same mean rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Arrivals {
-    /// Evenly: one packet after each interval, or, at a rate in bits, each as soon as the line is free.
+    /// Even arrivals: one packet after each interval, or, at a rate in bits, each as soon as the line is free.
     #[default]
     Constant,
-    /// At random and independently: intervals have an exponential distribution.
+    /// Random and independent arrivals: intervals have an exponential distribution.
     Poisson,
-    /// This many at one moment, then a pause.
+    /// Bursts of this many packets at one moment, each followed by a pause.
     Bursts(u32),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Arrivals {
 
 /// Arrival times, one kind of schedule per type so that the loop over a burst is specialised for it.
 pub trait ArrivalTimes {
-    /// When a frame of the trace arrives in a lap, nanoseconds after the start.
+    /// Returns the time when a frame of the trace arrives in a lap, nanoseconds after the start.
     fn time_ns(&self, lap: u64, frame: u32) -> u64;
 
     /// The number of packets that have arrived at or before this time, which is at most
@@ -79,15 +79,15 @@ pub trait ArrivalTimes {
 /// The schedule of a trace. See [`ArrivalTimes`] for the queries of each kind.
 #[derive(Clone, Debug)]
 pub enum Schedule {
-    /// Evenly by packets.
+    /// Arrivals spread evenly by packets.
     Even(Even),
-    /// In bursts.
+    /// Arrivals in bursts.
     Bursts(Bursts),
-    /// Evenly by bits: frames of different lengths.
+    /// Arrivals spread evenly by bits: frames of different lengths.
     Line(Table<u64>),
-    /// At random.
+    /// Arrivals at random.
     Poisson(Table<u32>),
-    /// Evenly, at rates that take turns.
+    /// Arrivals spread evenly, at rates that take turns.
     Steps(Steps),
 }
 
@@ -191,7 +191,7 @@ impl Schedule {
     }
 }
 
-/// Whether frames take different shares of a line.
+/// Returns true if frames take different shares of a line.
 fn differ(mut wire_lens: impl Iterator<Item = u32>) -> bool {
     let first = wire_lens.next().map(line_bytes);
     wire_lens.any(|length| Some(line_bytes(length)) != first)
@@ -216,7 +216,7 @@ impl ArrivalTimes for Even {
     }
 }
 
-/// Each packet with the first of its burst.
+/// Arrivals in bursts: each packet arrives with the first of its burst.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     even: Even,

@@ -15,7 +15,7 @@ pub(crate) struct Planted {
     pub(crate) kind: EventKind,
     /// Place in the specification; distinguishes events of one kind in their addresses.
     pub(crate) place: u8,
-    /// Its packets alternate among this many flows.
+    /// The number of flows among which the packets of the event alternate.
     pub(crate) members: u64,
     packets: u64,
     pub(crate) emitted: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Planted {
 }
 
 impl Planted {
-    /// `paced`: packets of the run that are not those of a path.
+    /// Makes the event of a specification. `paced` is the number of the run's packets that are not those of a path.
     fn new(spec: &EventSpec, packets: u64, paced: u64, place: u8, seeds: &mut SplitMix64) -> Self {
         let (start, end) = spec.window(paced);
         let bits = if spec.kind() == EventKind::Scan { CLIENTS.ilog2() } else { SPOOFED_BITS };
@@ -83,8 +83,7 @@ impl Planted {
         }
     }
 
-    /// What `--loss` must find in this many of its packets of this many flows: a repeated SYN is a
-    /// retransmission.
+    /// Returns what `--loss` must find in this many packets of the event, of this many flows: a repeated SYN is a retransmission.
     pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
         let is_repeated = self.kind != EventKind::Elephant;
         LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }
@@ -110,7 +109,7 @@ impl Planted {
     }
 }
 
-/// All evenly spread events of a run, and the next one of them.
+/// The evenly spread events of a run, and the next one of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) events: Vec<Planted>,
@@ -133,7 +132,7 @@ pub(crate) struct PlantedPacket {
 }
 
 impl Plan {
-    /// `paced`: packets of the run that are not those of a path.
+    /// Makes the plan of a specification. `paced` is the number of the run's packets that are not those of a path.
     pub(crate) fn new(spec: &Spec, paced: u64, seeds: &mut SplitMix64) -> Self {
         let mut plan = Self { events: Vec::new(), due: u64::MAX, next: 0, left: 0 };
         for (place, event) in (0..).zip(spec.events()).filter(|(_, event)| !event.kind().is_path()) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Spoofed sources are drawn from 64.0.0.0/3.
 pub(crate) const SPOOFED_BITS: u32 = 29;
 
-/// What can be planted.
+/// A kind of event that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
@@ -16,7 +16,7 @@ pub enum EventKind {
     Scan,
     /// TCP SYNs from one source to many ports of one destination.
     Portscan,
-    /// One TCP flow of full-sized packets.
+    /// A single TCP flow of full-sized packets.
     Elephant,
     /// TCP connections that lose segments before the observation point.
     Loss,
@@ -50,7 +50,8 @@ impl EventKind {
         }
     }
 
-    /// What the event has many of (the key of a specification), their default number, and the maximum.
+    /// Returns the name of the event's members (the key of a specification), their default number, and the maximum; none where it has no
+    /// members.
     pub(crate) const fn members(self) -> Option<(&'static str, u64, u64)> {
         match self {
             Self::Flood => Some(("sources", 40_000, 1 << SPOOFED_BITS)),
@@ -60,7 +61,7 @@ impl EventKind {
         }
     }
 
-    /// Whether it is one tap of a simulated path, which has its own times.
+    /// Returns true if the event is one tap of a simulated path, which has its own times.
     pub(crate) const fn is_path(self) -> bool {
         matches!(self, Self::Loss | Self::Retransmission | Self::Reorder)
     }

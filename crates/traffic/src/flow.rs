@@ -1,4 +1,4 @@
-//! From a flow's rank to its 5-tuple: computed, not stored, and never the same for two ranks.
+//! Computes a flow's 5-tuple from its rank: it is not stored, and never the same for two ranks.
 //!
 //! Ranks `2k` and `2k + 1` are the two directions of one conversation between a client inside (10.0.0.0/12,
 //! 2001:db8::/48) and a server outside (128.0.0.0/2, 2001:db8:8000::/48). A permutation of `k` supplies 50 bits: the client (20),
@@ -24,7 +24,7 @@ pub(crate) const CLIENTS: u32 = 1 << CLIENT_BITS;
 /// The first port of the dynamic range (RFC 6335), which holds `2^PORT_BITS` ports.
 const DYNAMIC_PORTS: u16 = 49152;
 
-/// Both addresses, in network order.
+/// The addresses of a flow, in network order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addresses {
     V4 { src: [u8; 4], dst: [u8; 4] },
@@ -40,7 +40,7 @@ pub(crate) struct Flow {
     pub(crate) dst_port: u16,
     pub(crate) protocol: u8,
     pub(crate) ttl: u8,
-    /// From a client inside to the world.
+    /// True if the flow goes from a client inside to the world.
     pub(crate) outbound: bool,
     /// The first sequence number; TCP only.
     pub(crate) initial_seq: u32,
@@ -63,7 +63,7 @@ impl Flow {
     }
 }
 
-/// One conversation, before it has an address family and a direction.
+/// A conversation, before it has an address family and a direction.
 #[derive(Clone, Copy, Debug)]
 struct Conversation {
     client: u32,
@@ -91,7 +91,7 @@ const ECHO_V6: [u8; 2] = [128, 129];
 const TCP_SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 22, 25];
 const UDP_SERVICES: [u16; 4] = [443, 443, 53, 53];
 
-/// All flows of one seed.
+/// The flows of a seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flows {
     conversations: Permutation,

@@ -14,7 +14,7 @@ pub enum Origin {
     },
 }
 
-/// What [`Generator::next_frame`](crate::Generator::next_frame) wrote.
+/// A frame that [`Generator::next_frame`](crate::Generator::next_frame) wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeneratedFrame {
     /// Time stamp, nanoseconds since the epoch.

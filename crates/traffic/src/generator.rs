@@ -16,7 +16,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// Ranks are drawn this many at a time.
 pub(crate) const DRAWN_AHEAD: usize = 64;
 
-/// What a seed determines apart from the frames: used by everything that draws flows.
+/// The random draws that a seed determines apart from the frames: used by everything that draws flows.
 pub(crate) struct Draws {
     pub(crate) flows: Flows,
     pub(crate) ranks: RankDraw,
@@ -60,7 +60,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Memory: four bytes per flow, seven with handshakes, and eight more where `zipf` is not 0.
+    /// Makes a generator. Its memory is four bytes per flow, seven with handshakes, and eight more where `zipf` is not 0.
     pub fn new(spec: Spec) -> Self {
         let Draws { flows, ranks, mut seeds } = Draws::new(&spec);
         let sizes = SizeDraw::new(&spec, seeds.next_u64());
@@ -89,7 +89,7 @@ impl Generator {
         }
     }
 
-    /// Also counts what it generates: 24 bytes more per flow.
+    /// Makes a generator that also counts what it generates: 24 bytes more per flow.
     pub fn with_truth(spec: Spec) -> Self {
         let mut generator = Self::new(spec);
         generator.counts = Some(Counts::new(&generator.spec, &generator.plan.events, &generator.paths.paths));
@@ -213,7 +213,7 @@ impl Generator {
         self.drawn[self.used - 1]
     }
 
-    /// What was generated so far; `None` unless made by [`Generator::with_truth`].
+    /// Returns what was generated so far; `None` unless made by [`Generator::with_truth`].
     pub fn truth(&self) -> Option<Truth> {
         let counts = self.counts.as_ref()?;
         let start = self.clock.at(0);

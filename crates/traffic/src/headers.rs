@@ -82,7 +82,7 @@ pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; L
     out
 }
 
-/// `length`: of transport header and payload; `addresses`: their sum, for the pseudo header.
+/// Fills the transport header. `length` is that of transport header and payload; `addresses` is the sum of the addresses, for the pseudo header.
 #[inline]
 fn fill_transport(out: &mut [u8], flow: &Flow, position: &Position, length: u32, addresses: u32) {
     let out = &mut out[..transport_length(flow.protocol)];

@@ -2,20 +2,20 @@
 
 use serde::{Serialize, Serializer};
 
-/// What a tap must find of losses (`docs/loss.md`), all directions and connections together.
+/// The losses that a tap must find (`docs/loss.md`), all directions and connections together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LossTruth {
-    /// Bytes lost before it.
+    /// The bytes lost before the tap.
     #[serde(serialize_with = "json_integer")]
     pub ploss_byte: u64,
-    /// Segments that repaired them.
+    /// The segments that repaired those losses.
     pub ploss_count: u64,
-    /// Segments that were overtaken before it.
+    /// The segments that were overtaken before the tap.
     pub reorder_count: u64,
-    /// Bytes that it saw and that were sent again, because they were lost after it.
+    /// The bytes that the tap saw and that were sent again, because they were lost after it.
     #[serde(serialize_with = "json_integer")]
     pub retrans_byte: u64,
-    /// Segments that carried them.
+    /// The segments that carried the bytes sent again.
     pub retrans_count: u64,
 }
 

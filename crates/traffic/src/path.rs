@@ -17,7 +17,7 @@ pub use spec::PathSpec;
 use crate::loss_truth::LossTruth;
 use serde::Serialize;
 
-/// What was lost, and what each tap must find of it.
+/// The losses of a path, and what each tap must find of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PathTruth {
     /// The specification, as `Display` of [`PathSpec`] shows it.
@@ -25,20 +25,20 @@ pub struct PathTruth {
     /// Number of the hop that loses packets, from 1 on; 0 where none does. Tap `n`, counted from 0, lies
     /// before hop `n` + 1.
     pub lossy_hop: u32,
-    /// Segments that it lost.
+    /// The segments that the hop lost.
     pub lost_count: u64,
-    /// Their payload.
+    /// The payload of the lost segments, bytes.
     pub lost_byte: u64,
-    /// By tap, from the sender on.
+    /// The losses that each tap must find, by tap, from the sender on.
     pub taps: Vec<TapTruth>,
 }
 
-/// What one tap must find in the direction of the data, over all connections.
+/// The frames and losses that one tap must find; losses in the direction of the data, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TapTruth {
     /// Frames, both directions.
     pub packets: u64,
-    /// What it must find.
+    /// The losses that the tap must find.
     #[serde(flatten)]
     pub loss: LossTruth,
 }

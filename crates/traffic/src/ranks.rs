@@ -55,7 +55,7 @@ impl RankDraw {
 #[derive(Clone, Copy, Debug)]
 struct Exponent {
     whole: u32,
-    /// In units of `2^-FRACTION_BITS`.
+    /// The fraction in units of `2^-FRACTION_BITS`.
     fraction: u32,
 }
 

@@ -18,7 +18,7 @@ pub struct SizeShare {
     pub weight: u32,
 }
 
-/// What to generate. Made from text by [`str::parse`]; shown in full by `Display`, which parses to itself.
+/// The specification of the traffic to generate. It is made from text by [`str::parse`] and shown in full by `Display`, which parses to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     packets: u64,
@@ -92,7 +92,7 @@ const SIZES: std::ops::RangeInclusive<u64> = Spec::LEAST_SIZE as u64..=9216;
 const MOST_WEIGHT: u64 = 1_000_000;
 const MOST_RATE: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 16;
-/// How long a run lasts when no rate is given, unless that takes a rate above [`MOST_RATE`].
+/// The duration of a run when no rate is given, seconds, unless that takes a rate above [`MOST_RATE`].
 const USUAL_SECONDS: u64 = 30;
 
 impl Default for Spec {

@@ -17,13 +17,13 @@ const ACKED_TOGETHER: u8 = 2;
 /// first one sent.
 const NEXT_CONNECTION: u32 = 250_007;
 
-/// Which packet of a conversation comes next.
+/// The next packet of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// The flow that sends: the one that was drawn, or its other direction.
     pub(crate) rank: u32,
     pub(crate) tcp_flags: u8,
-    /// Whether it carries payload.
+    /// True if the packet carries payload.
     pub(crate) is_data: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 pub(crate) struct TcpStreams {
     /// Sequence numbers used, by rank; the two directions of a conversation are neighbours.
     used: Vec<u32>,
-    /// By conversation; empty without handshakes.
+    /// The connections, by conversation; empty without handshakes.
     connections: Vec<Connection>,
     /// Data segments of a connection: 1 to this many, drawn uniformly.
     most_segments: u64,

@@ -1,4 +1,4 @@
-//! What was generated, exactly.
+//! The truth about a run: what was generated, exactly.
 
 use crate::event::Planted;
 use crate::event_kind::EventKind;
@@ -92,12 +92,12 @@ impl Counts {
 /// A run's totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// All packets.
+    /// The counts of all packets.
     #[serde(flatten)]
     pub count: FlowCount,
     /// Distinct flow keys.
     pub flows: u64,
-    /// Those of IPv6.
+    /// The distinct flow keys of IPv6.
     pub ipv6_flows: u64,
     /// Time of the first packet, nanoseconds since the epoch.
     #[serde(serialize_with = "json_integer")]
@@ -105,24 +105,24 @@ pub struct Totals {
     /// Time of the last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in all; `None` if not all frames arrived.
+    /// The losses that `--loss` must find in all; `None` if not all frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 
-/// One planted event.
+/// The truth about a planted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventTruth {
-    /// Its kind.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// Its one source, if it has one.
+    /// The source of the event, if it has a single one.
     pub src_addr: Option<IpAddr>,
-    /// Its one destination, if it has one.
+    /// The destination of the event, if it has a single one.
     pub dst_addr: Option<IpAddr>,
-    /// Its one destination port, if it has one.
+    /// The destination port of the event, if it has a single one.
     pub dst_port: Option<u16>,
     /// IP protocol number.
     pub protocol: u8,
-    /// Its packets.
+    /// The counts of the event's packets.
     #[serde(flatten)]
     pub count: FlowCount,
     /// Distinct flow keys.
@@ -139,7 +139,7 @@ pub struct EventTruth {
     /// Time of its last packet.
     #[serde(serialize_with = "json_integer")]
     pub last_ns: u64,
-    /// What `--loss` must find in it; `None` if not all of its frames arrived.
+    /// The losses that `--loss` must find in the event; `None` if not all of its frames arrived.
     pub tcp_loss: Option<LossTruth>,
 }
 
@@ -156,12 +156,12 @@ pub struct FlowTruth {
     pub dst_port: Option<u16>,
     /// IP protocol number.
     pub protocol: Option<u8>,
-    /// Its packets.
+    /// The counts of the flow's packets.
     #[serde(flatten)]
     pub count: FlowCount,
 }
 
-/// What a truth is made from, in addition to the counts.
+/// The parts that a truth is made from, in addition to the counts.
 pub(crate) struct Run<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) keys: &'a Flows,
@@ -173,7 +173,7 @@ pub(crate) struct Run<'a> {
     pub(crate) whole: bool,
 }
 
-/// What was generated. Its JSON form has everything but the table of all flows.
+/// The truth about a run. Its JSON form has everything but the table of all flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Truth {
     /// The specification, with every default spelled out.

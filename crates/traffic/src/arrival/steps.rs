@@ -34,7 +34,7 @@ impl RateSteps {
         &self.rates[..self.count]
     }
 
-    /// How long each of them is in force, nanoseconds.
+    /// Returns the time for which each rate is in force, nanoseconds.
     pub fn phase_ns(&self) -> u64 {
         self.phase_ns
     }

@@ -13,7 +13,7 @@ pub(crate) struct PlantedPath {
     pub(crate) place: usize,
     pub(crate) path: Path,
     tap: u32,
-    /// Its flows: both directions of each connection.
+    /// The number of flows: both directions of each connection.
     pub(crate) members: u64,
     next: Option<TapFrame>,
     /// Times of the first and the last frame seen.
@@ -21,7 +21,7 @@ pub(crate) struct PlantedPath {
 }
 
 impl PlantedPath {
-    /// What the tap must find; `None` before the last frame was seen.
+    /// Returns the losses that the tap must find; `None` before the last frame was seen.
     pub(crate) fn loss(&self) -> Option<LossTruth> {
         self.next.is_none().then(|| self.path.truth().taps[self.tap as usize].loss)
     }
@@ -31,7 +31,7 @@ impl PlantedPath {
     }
 }
 
-/// All planted paths of a run.
+/// The planted paths of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct PlantedPaths {
     pub(crate) paths: Vec<PlantedPath>,

@@ -73,8 +73,8 @@ enum Event {
     Tap(u32, Packet, Option<u16>),
 }
 
-/// What the lossy hop does with the first transmission of a segment. It is drawn also where no hop is lossy:
-/// a seed gives the same connections with losses and without.
+/// The fate of the first transmission of a segment at the lossy hop. It is drawn also where no hop is lossy: a seed gives the same connections
+/// with losses and without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passed,
@@ -87,7 +87,7 @@ struct Connection {
     flow: Flow,
     reverse: Flow,
     fates: Vec<Fate>,
-    /// By tap: the latest segment that passed.
+    /// The latest segment that passed each tap, by tap.
     latest: Vec<u32>,
     /// The segments that arrived at the server, and those of which the client knows.
     arrived: Vec<bool>,
@@ -109,7 +109,7 @@ struct Connection {
 pub struct Path {
     spec: PathSpec,
     connections: Vec<Connection>,
-    /// By time, then in the order in which they were made.
+    /// The events to come, by time, then in the order in which they were made.
     events: BinaryHeap<Reverse<(u64, u64, u32, EventSlot)>>,
     made: u64,
     truth: PathTruth,
@@ -165,7 +165,7 @@ impl Path {
     /// Length of the longest frame on the wire, without check sequence.
     pub(crate) const LONGEST_WIRE: u32 = headers::TCP_OVER_IPV4 as u32 + PAYLOAD;
 
-    /// What was lost so far; complete once [`Path::next_frame`] returns none.
+    /// Returns what was lost so far; complete once [`Path::next_frame`] returns none.
     pub fn truth(&self) -> &PathTruth {
         &self.truth
     }

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What to simulate. Made from text by [`str::parse`]; shown by `Display`, which parses to itself: in full,
-/// but for an `over` that is the default.
+/// The specification of a simulated path. It is made from text by [`str::parse`] and shown by `Display`, which parses to itself: in full, but
+/// for an `over` that is the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathSpec {
     /// Connections, started evenly over [`PathSpec::over`].

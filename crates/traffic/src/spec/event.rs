@@ -6,7 +6,7 @@ use std::fmt;
 
 const EVERYTHING_PPM: u32 = 1_000_000;
 
-/// One planted event as requested.
+/// A planted event as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
     kind: EventKind,
@@ -61,7 +61,7 @@ impl EventSpec {
         (path, tap)
     }
 
-    /// Its beginning, as a share of the run.
+    /// Returns the beginning of the event, as a share of the run.
     pub(crate) fn start_ppm(&self) -> u32 {
         self.start_ppm
     }
@@ -71,7 +71,7 @@ impl EventSpec {
         (part(run, self.start_ppm), part(run, self.end_ppm))
     }
 
-    /// How many flows it has.
+    /// Returns the number of flows of the event.
     pub(crate) fn members(&self, run: u64) -> u64 {
         let usual = self.kind.members().map_or(1, |(_, usual, _)| usual);
         self.members.unwrap_or(usual).min(self.packets(run))
@@ -196,7 +196,7 @@ impl EventSpec {
         Ok(())
     }
 
-    /// What can only be checked against the number of packets.
+    /// Checks what can only be checked against the number of packets.
     pub(super) fn check_run(&self, run: u64) -> Result<(), SpecError> {
         let (name, packets) = (self.kind.name(), self.packets(run));
         if self.kind.is_path() {
