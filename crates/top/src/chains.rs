@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 /// Stories and events that are listed; the API has all.
 const MOST_LISTED: usize = 100;
-/// How deep queries are indented.
+/// The deepest level to which queries are indented.
 const DEEPEST: usize = 8;
 
-/// All lines.
+/// Returns the lines of the view.
 pub(crate) fn rows(model: &Model) -> Vec<Row> {
     let mut rows = vec![Row::of(Tone::Strong, "Queries that start others, and those that they start")];
     let queries = &model.queries;
@@ -113,7 +113,7 @@ pub(crate) fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// How many keys are in which phase, over all nodes; idle where all are.
+/// Writes how many keys are in which phase, over all nodes; idle where all are.
 fn phases(edges: &[Edge]) -> String {
     let mut parts = Vec::new();
     for phase in [Phase::Active, Phase::Pending, Phase::Recovering, Phase::NoData] {

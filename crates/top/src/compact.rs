@@ -1,4 +1,4 @@
-//! What fits a terminal that is too small for a view.
+//! The view of a terminal that is too small for others.
 
 use crate::model::{Link, Model};
 use crate::row::{Row, Tone};

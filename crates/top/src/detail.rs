@@ -1,4 +1,4 @@
-//! One thing alone: an answer, a query, a story, an event or a node.
+//! The view of one thing alone: an answer, a query, a story, an event or a node.
 
 use crate::chains;
 use crate::model::Model;
@@ -13,7 +13,7 @@ use terminal::moment;
 /// Rows of an answer that are shown; JSON has all.
 const MOST_ROWS: usize = 1_000;
 
-/// All lines; one that says so where it is not there any more. Long texts go on in further lines.
+/// Returns the lines of a thing; one that says so where it is not there any more. Long texts go on in further lines.
 pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
     let found = match target {
         Target::Answer(..) => answer(model, target, columns),

@@ -104,7 +104,7 @@ fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
     format!("{tabs}{}{time}", " ".repeat(space))
 }
 
-/// What is typed; else the filter with what keys do, the latest note, or what keys do.
+/// Returns the last line: what is typed; else the filter with what keys do, the latest note, or what keys do.
 fn footer(ui: &Ui, model: &Model) -> Row {
     if ui.is_typing {
         return Row::of(Tone::Strong, format!("/{}_", ui.filter));
@@ -125,7 +125,7 @@ fn footer(ui: &Ui, model: &Model) -> Row {
     Row::plain(format!("{filter}q quit  ? help  {enter}  j k choose  1-3 Tab views"))
 }
 
-/// What is drawn on.
+/// The buffer that is drawn on.
 struct Sheet<'a> {
     buffer: &'a mut Buffer,
     is_coloured: bool,

@@ -53,11 +53,11 @@ impl Keys {
     }
 }
 
-/// What bytes begin with, and how long it is.
+/// The key that bytes begin with, and its length in bytes.
 enum First {
     Key(Key, usize),
     Unknown(usize),
-    /// More is to come.
+    /// The bytes are the beginning of a key.
     Begun,
 }
 

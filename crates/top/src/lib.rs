@@ -1,4 +1,4 @@
-//! What a run or a controller does at this moment, on a terminal: `edison top`, and the live view of `edison run`.
+//! Shows what a run or a controller does at this moment, on a terminal: `edison top`, and the live view of `edison run`.
 //!
 //! A [`Model`] is what is shown: the state as the API has it, the latest answers, events and stories. Who has it fills it, a run from its
 //! own windows, `edison top` from an API. A [`Ui`] is how it is looked at: which view, what is chosen, what is filtered; keys change it,

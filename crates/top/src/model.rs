@@ -1,4 +1,4 @@
-//! What is shown.
+//! The model: what is shown.
 
 use model::Totals;
 use model::view::{EventView, Mode, NodeState, QueryView, Status};
@@ -13,37 +13,37 @@ const MOST_ANSWERS: usize = 10_000;
 /// Events and stories that are kept, the newest.
 const MOST_TOLD: usize = 500;
 
-/// Whose state it is.
+/// The run or the API whose state is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The run that this program is.
     Own {
-        /// What ends its first window.
+        /// The end of the run's first window.
         first_window: FirstWindow,
     },
-    /// What has its API at this address.
+    /// The run or the controller that has its API at this address.
     Api {
         /// The address.
         address: String,
     },
 }
 
-/// What ends the first window.
+/// The end of the first window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FirstWindow {
-    /// It is not known.
+    /// The end is not known.
     #[default]
     Unknown,
-    /// This time, nanoseconds since the epoch.
+    /// The window ends at this time, nanoseconds since the epoch.
     At(u64),
-    /// This many packets.
+    /// The window ends after this many packets.
     Packets(u64),
 }
 
-/// What a run of its own counts at any moment, whether or not a window has ended.
+/// The counts that a run of its own has at any moment, whether or not a window has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
-    /// How long the run has lasted.
+    /// The time for which the run has lasted.
     pub elapsed: Duration,
     /// Frames received.
     pub received: u64,
@@ -55,16 +55,16 @@ pub struct Moment {
     pub table_full: u64,
 }
 
-/// Whether what is shown is new.
+/// The state of the connection to the run or the API: whether what is shown is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It is.
+    /// The run or the API answers.
     Connected,
-    /// Who has it does not answer.
+    /// The API does not answer.
     Away {
-        /// Since when.
+        /// The time since which it does not answer.
         since: Instant,
-        /// Why, in one line.
+        /// The reason, in one line.
         reason: String,
     },
 }
@@ -76,26 +76,26 @@ pub struct StoryLine {
     pub id: String,
     /// A line for each step.
     pub text: String,
-    /// Its events.
+    /// The number of the story's events.
     pub events: u64,
-    /// It is acknowledged.
+    /// True if the story is acknowledged.
     pub is_acknowledged: bool,
 }
 
-/// What is shown: the state as the API has it, the latest answers, events and stories.
+/// The model: the state as the API has it, the latest answers, events and stories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Whose state it is.
+    /// The run or the API whose state it is.
     pub origin: Origin,
     /// The nodes and the whole.
     pub status: Status,
     /// The queries with their latest answers.
     pub(crate) queries: Vec<QueryView>,
-    /// What a run of its own counts at this moment.
+    /// The counts that a run of its own has at this moment.
     pub moment: Option<Moment>,
-    /// Whether all this is new.
+    /// The state of the connection: whether all this is new.
     pub link: Link,
-    /// What the program asks by itself, as [`QueryView`]s without a text.
+    /// The queries that the program asks by itself, as [`QueryView`]s without a text.
     own: Vec<QueryView>,
     /// The newest last.
     events: VecDeque<EventView>,
@@ -104,7 +104,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Nothing is known yet.
+    /// Makes a model of which nothing is known yet.
     pub fn new(origin: Origin) -> Self {
         Self {
             origin,
@@ -202,7 +202,7 @@ impl Model {
         asked.chain(own.flat_map(|own| &own.latest).filter(is_newest))
     }
 
-    /// Whether the node of an answer has none of a later window. Windows without a packet have no tables.
+    /// Returns true if the node of an answer has none of a later window. Windows without a packet have no tables.
     fn is_newest(&self, answer: &Answer) -> bool {
         let newest = self.latest("totals", answer.node.as_deref()).and_then(|totals| totals.window);
         newest.zip(answer.window).is_none_or(|(newest, own)| newest.end_ns <= own.end_ns)
@@ -230,7 +230,7 @@ impl Model {
         up.filter_map(|node| watched.rate(node)).reduce(|sum, rate| sum + rate)
     }
 
-    /// What is known of the time that was watched. All answers are looked through: once for all nodes.
+    /// Returns what is known of the time that was watched. It looks through all answers: once for all nodes.
     pub(crate) fn watched(&self) -> Watched<'_> {
         let mut answers = self.own.iter().chain(&self.queries).flat_map(|query| &query.latest).peekable();
         // A run answers each window: before its first answer is known, a cut window looks whole.
@@ -252,7 +252,7 @@ impl Model {
     }
 }
 
-/// What is known of the time that was watched.
+/// The knowledge of the time that was watched.
 pub(crate) struct Watched<'a> {
     is_known: bool,
     /// Answers of windows that were watched in part.

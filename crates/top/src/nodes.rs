@@ -37,7 +37,7 @@ fn columns_of(mode: Mode) -> &'static [&'static str] {
 /// The most characters of a cell, so that one column leaves room for the others.
 const WIDEST: usize = 28;
 
-/// All lines, with as many columns of the table as fit.
+/// Returns the lines of the view, with as many columns of the table as fit.
 pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let nodes = &model.status.nodes;
     let names = columns_of(model.status.mode);

@@ -24,7 +24,7 @@ pub(crate) fn head(model: &Model, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// What is measured, where, and for how long. Names of sources are cut, so that the rest has room.
+/// Returns the line that says what is measured, where, and for how long. Names of sources are cut, so that the rest has room.
 fn source(model: &Model, columns: usize) -> Row {
     let status = &model.status;
     let long = |ns: u64| notation::how_long(ns / SECOND * SECOND);
@@ -48,7 +48,7 @@ fn source(model: &Model, columns: usize) -> Row {
     )
 }
 
-/// How many nodes are in which state.
+/// Writes how many nodes are in which state.
 pub(crate) fn nodes(model: &Model) -> String {
     let nodes = &model.status.nodes;
     let states = [
@@ -88,7 +88,7 @@ fn flows(model: &Model) -> Option<u64> {
     loads.sum::<Option<u64>>().filter(|_| is_known)
 }
 
-/// What does not answer.
+/// Returns the lines that say what does not answer.
 pub(crate) fn away(model: &Model) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Link::Away { since, reason } = &model.link {
@@ -123,7 +123,7 @@ fn without_address<'a>(reason: &'a str, origin: &Origin) -> &'a str {
     reason.strip_prefix(address.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason)
 }
 
-/// What is known where no window has ended.
+/// Returns the line that stands where no window has ended.
 fn none(model: &Model) -> Option<Row> {
     let first_window = match &model.origin {
         Origin::Own { first_window } => *first_window,
@@ -184,7 +184,7 @@ fn window(model: &Model, node: &NodeView) -> Vec<Row> {
     rows
 }
 
-/// All nodes since they started.
+/// Returns the lines about all nodes since they started.
 fn all(model: &Model, nodes: &[NodeView]) -> Vec<Row> {
     let status = terminal::status_lines(&model.status);
     let mut rows: Vec<Row> = status
@@ -242,7 +242,8 @@ pub(crate) fn tables<'a>(
     rows.collect()
 }
 
-/// What follows the name in the heading of a table: the node where there are several, and the window where it is not the last one.
+/// Returns the text that follows the name in the heading of a table: the node where there are several, and the window where it is not the last
+/// one.
 pub(crate) fn suffix(model: &Model, answer: &Answer) -> String {
     let of_node = match &answer.node {
         Some(node) if model.status.nodes.len() > 1 => format!(" on {node}"),
@@ -258,12 +259,12 @@ pub(crate) fn suffix(model: &Model, answer: &Answer) -> String {
     of_node + &time
 }
 
-/// What Enter shows of an answer.
+/// Returns the target that Enter shows of an answer.
 pub(crate) fn target(answer: &Answer) -> Target {
     Target::Answer(answer.query.clone(), answer.node.clone(), bound(answer))
 }
 
-/// What a firing pinned, as a text that tells instances apart.
+/// Writes what a firing pinned, as a text that tells instances apart.
 fn bound(answer: &Answer) -> String {
     let pinned = |item: &Item| format!("{} {:?}", item.column.name, item.value);
     answer.bound.iter().map(pinned).collect::<Vec<_>>().join(", ")

@@ -7,24 +7,24 @@ use ratatui::style::{Color, Modifier, Style};
 pub(crate) struct Row {
     pub(crate) text: String,
     pub(crate) tone: Tone,
-    /// What Enter shows.
+    /// The target that Enter shows.
     pub(crate) target: Option<Target>,
 }
 
-/// How a line stands out. Its text says the same.
+/// The way in which a line stands out. Its text says the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
     /// A heading.
     Strong,
-    /// What needs a look.
+    /// A state that needs a look.
     Warning,
-    /// What is wrong.
+    /// A state that is wrong.
     Bad,
 }
 
-/// What can be shown alone.
+/// A thing that can be shown alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The answer at this place of [`crate::Model::answers`], by its query, node and what a firing pinned.

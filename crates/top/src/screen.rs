@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often all of the screen is written again: another program may have written there.
+/// The interval at which all of the screen is written again: another program may have written there.
 const REPAIR: Duration = Duration::from_secs(10);
 
 /// A frame begins and ends so: terminals that know mode 2026 show it at once.
@@ -21,14 +21,14 @@ const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
 const CLEAR: &[u8] = b"\x1b[2J";
 
-/// What the user wants.
+/// The wish of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// To look on.
+    /// The user looks on.
     Stay,
-    /// To leave.
+    /// The user leaves.
     Leave,
-    /// Nothing more: the keyboard is closed.
+    /// The keyboard is closed: no more wishes come.
     Closed,
 }
 
@@ -84,7 +84,7 @@ impl Screen {
         Ok(Self { tty, terminal, output, size, ui, keys, every, drawn: None, repaired: Instant::now() })
     }
 
-    /// What gives the terminal back, from any thread.
+    /// Returns a handle that gives the terminal back, from any thread.
     pub fn give_back(&self) -> GiveBack {
         GiveBack(self.tty.clone())
     }
@@ -161,7 +161,7 @@ fn of_size((columns, rows): (u16, u16), output: &Output) -> io::Result<Terminal<
     Terminal::with_options(CrosstermBackend::new(output.clone()), TerminalOptions { viewport })
 }
 
-/// What is to be written, until the frame is whole.
+/// The bytes that are to be written, until the frame is whole.
 #[derive(Clone, Debug, Default)]
 struct Output(Arc<Mutex<Vec<u8>>>);
 

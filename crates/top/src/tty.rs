@@ -27,18 +27,18 @@ pub(crate) struct Tty(Arc<Mutex<State>>);
 
 struct State {
     is_open: bool,
-    /// How the keyboard was set before.
+    /// The settings of the keyboard before.
     before: Option<Termios>,
     /// The thread that draws.
     drawing: Option<ThreadId>,
 }
 
-/// What came from the keyboard.
+/// Input from the keyboard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     Nothing,
     Bytes(Vec<u8>),
-    /// It is closed.
+    /// The keyboard is closed.
     Closed,
 }
 
@@ -66,7 +66,7 @@ impl Tty {
         if state.is_open { write(frame) } else { Ok(()) }
     }
 
-    /// What was typed. In the background nothing is: who reads there is stopped.
+    /// Reads what was typed. In the background nothing is: who reads there is stopped.
     pub(crate) fn read(&self) -> Input {
         let stdin = io::stdin();
         let mut state = self.state();
@@ -117,12 +117,12 @@ impl Tty {
     }
 }
 
-/// Whether standard input is a terminal.
+/// Returns true if standard input is a terminal.
 pub(crate) fn has_keyboard() -> bool {
     isatty(io::stdin())
 }
 
-/// Whether the terminal at standard output, if it is one, moves its cursor: one of the type `dumb` does not (terminfo).
+/// Returns true if standard output is a terminal that moves its cursor: one of the type `dumb` does not (terminfo).
 pub fn can_draw() -> bool {
     isatty(io::stdout()) && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
 }

@@ -1,4 +1,4 @@
-//! How the model is looked at, and what keys do.
+//! The user interface: how the model is looked at, and what keys do.
 
 use crate::chains;
 use crate::detail;
@@ -8,23 +8,23 @@ use crate::nodes;
 use crate::now;
 use crate::row::{Row, Target};
 
-/// What is shown of the model.
+/// A view of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// What is counted, and the latest answers.
+    /// The view of what is counted, and of the latest answers.
     #[default]
     Now,
-    /// Which query starts which, stories and events.
+    /// The view of stories, of events and of which query starts which.
     Chains,
-    /// How nodes fare.
+    /// The view of how nodes fare.
     Nodes,
 }
 
 impl View {
-    /// All of them, in their order.
+    /// The views in their order.
     pub const ALL: [Self; 3] = [Self::Now, Self::Chains, Self::Nodes];
 
-    /// Its name.
+    /// Returns the name of the view.
     pub fn name(self) -> &'static str {
         match self {
             Self::Now => "Now",
@@ -38,12 +38,12 @@ impl View {
     }
 }
 
-/// What follows from a key.
+/// The effect of a key on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// Nothing.
+    /// The screen stays as it is.
     Nothing,
-    /// What is shown is another.
+    /// The view is drawn again: what is shown has changed.
     Redraw,
     /// All of the screen is written again.
     Repair,
@@ -56,21 +56,21 @@ const PAGE: usize = 10;
 /// Letters of a filter.
 const LONGEST_FILTER: usize = 60;
 
-/// How the model is looked at.
+/// The state of the user interface: how the model is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Ui {
     /// The view.
     pub view: View,
-    /// Whether colours help to tell states apart.
+    /// True if colours help to tell states apart.
     pub(crate) is_coloured: bool,
-    /// Whether keys can be read.
+    /// True if keys can be read.
     pub(crate) has_keys: bool,
-    /// What is chosen in each view, and at which place it was.
+    /// The target that is chosen in each view, and the place at which it was.
     chosen: [(Option<Target>, usize); View::ALL.len()],
-    /// What is shown alone, and how many of its lines are above the screen.
+    /// The target that is shown alone, and how many of its lines are above the screen.
     pub(crate) detail: Option<(Target, usize)>,
     pub(crate) has_help: bool,
-    /// Only lines with this text are shown.
+    /// The text that all shown lines have.
     pub(crate) filter: String,
     pub(crate) is_typing: bool,
 }
@@ -81,7 +81,7 @@ impl Ui {
         Self { is_coloured, has_keys, ..Self::default() }
     }
 
-    /// What a key does.
+    /// Does what a key is for, and returns its effect on the screen.
     pub fn press(&mut self, key: Key, model: &Model) -> Reaction {
         if key == Key::Again {
             return Reaction::Repair;
@@ -147,7 +147,7 @@ impl Ui {
         self.chosen[self.view as usize] = (targets.into_iter().nth(at), at);
     }
 
-    /// What can be chosen in the view.
+    /// Returns the targets that can be chosen in the view.
     fn targets(&self, model: &Model) -> Vec<Target> {
         match self.view {
             View::Now => self.answers(model).map(now::target).collect(),
