@@ -76,7 +76,7 @@ impl Folder<'_> {
         Failure::usage(format!("{}: {reason}", self.path(name).display()))
     }
 
-    /// Whether a certificate and its key are there; one alone is of no use.
+    /// Returns true if a certificate and its key are there; one alone is of no use.
     fn has(&self, name: &str) -> Result<bool, Failure> {
         let is_there = |name: &str| self.path(name).symlink_metadata().is_ok();
         let (certificate, key) = (format!("{name}.pem"), format!("{name}.key"));
@@ -123,7 +123,7 @@ impl Folder<'_> {
     }
 }
 
-/// What is put where.
+/// Returns the advice on which file is put where.
 fn advice(dir: &Path, node: &str) -> String {
     let dir = dir.display();
     format!(

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// How often a standby looks whether it may take over.
+/// The interval at which a standby looks whether it may take over.
 const STANDBY_LOOK: Duration = Duration::from_millis(250);
 
 /// Makes the allocator return each block of a mebibyte or more to the system when it is freed. By default glibc raises this limit to the size of the

@@ -1,6 +1,6 @@
 //! Names of files that are made for machines and users.
 
-/// Whether a file can have this name and an ending.
+/// Checks that a file can have this name and an ending.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_good = !name.is_empty()
         && !name.starts_with('.')

@@ -11,9 +11,9 @@ use time::{Duration, OffsetDateTime};
 /// The name of an authority. It is always the same, so that what it signed later names it as what it signed before.
 const NAME: &str = "Edison private authority";
 
-/// How long an authority is valid.
+/// The validity of an authority, years.
 const YEARS_OF_AUTHORITY: i64 = 10;
-/// How long what it signs is valid.
+/// The validity of what an authority signs, years.
 const YEARS: i64 = 2;
 
 /// A certificate and its key, in PEM.
@@ -37,7 +37,7 @@ fn params_of_authority() -> Result<CertificateParams, String> {
     Ok(params)
 }
 
-/// What all certificates have. An hour before now, clocks of other machines may be late.
+/// Returns the parameters that all certificates have. They are valid from an hour before now: clocks of other machines may be late.
 fn params(name: &str, hosts: &[String], years: i64) -> Result<CertificateParams, String> {
     let mut params = CertificateParams::new(hosts).map_err(told)?;
     params.distinguished_name = Default::default();
@@ -48,11 +48,11 @@ fn params(name: &str, hosts: &[String], years: i64) -> Result<CertificateParams,
     Ok(params)
 }
 
-/// One that signs.
+/// An authority that signs certificates.
 pub(super) struct Authority(Issuer<'static, KeyPair>);
 
 impl Authority {
-    /// From the texts of its files.
+    /// Reads an authority from the texts of its files.
     pub(super) fn read(certificate: &[u8], key: &[u8]) -> Result<Self, String> {
         let certificate = CertificateDer::from_pem_slice(certificate)
             .map_err(|error| format!("this is no certificate: {error}"))?;

@@ -1,4 +1,4 @@
-//! Where the page and the API are, and who may ask them.
+//! The address of the page and the API, and who may ask them.
 
 use crate::options::PageOptions;
 use runtime::exit::Failure;

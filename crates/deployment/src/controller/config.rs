@@ -21,7 +21,7 @@ pub(super) struct Config {
     /// The file of the archive.
     pub(super) state: PathBuf,
     pub(super) keep: Keep,
-    /// It waits for its turn where another controller has the archive open.
+    /// True if the controller waits for its turn where another one has the archive open.
     pub(super) is_standby: bool,
     pub(super) nodes: Vec<String>,
     /// Files of queries.

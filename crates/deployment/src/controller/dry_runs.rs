@@ -12,15 +12,15 @@ use web::{DryRunAsked, Refusal, Reply};
 
 /// Dry runs at once: nodes measure meanwhile.
 const MOST: usize = 2;
-/// How long one waits before it asks again where nodes have enough to answer, and how often it looks whether its client has left.
+/// The time after which a dry run asks again where nodes have enough to answer, and the interval at which it looks whether its client has left.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What a dry run asks the nodes.
+/// The question that a dry run asks the nodes.
 pub(super) struct Question {
     pub(super) asked: Asked,
-    /// Nobody waits for the answer any more.
+    /// True once nobody waits for the answer any more.
     pub(super) is_over: Arc<AtomicBool>,
-    /// Where to say what they answer.
+    /// The channel for what the nodes answer.
     pub(super) answer: Sender<Result<History, NotAsked>>,
 }
 
@@ -39,7 +39,7 @@ impl Default for DryRuns {
 }
 
 impl DryRuns {
-    /// What they ask the nodes now.
+    /// Takes the questions that the dry runs ask the nodes now.
     pub(super) fn questions(&self) -> Vec<Question> {
         self.questions.try_iter().collect()
     }

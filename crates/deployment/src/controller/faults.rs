@@ -10,7 +10,7 @@ const MOST_OVER: usize = 20;
 /// The faults of a controller.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    /// By name.
+    /// The faults that last, by name.
     lasting: BTreeMap<&'static str, Fault>,
     over: VecDeque<Fault>,
 }

@@ -1,4 +1,4 @@
-//! Who waits for what nodes remember.
+//! The clients and dry runs that wait for what nodes remember.
 
 use controller::{History, NotAsked};
 use model::HistoryAnswers;
@@ -8,14 +8,14 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use web::{Refusal, Reply};
 
-/// What answers may take for their way beside the time that nodes have.
+/// The time that answers may take for their way, beside the time that nodes have.
 const WAY: Duration = Duration::from_secs(5);
 
-/// Who waits.
+/// The clients and dry runs that wait.
 #[derive(Default)]
 pub(super) struct Waiting(Vec<Waits>);
 
-/// One who waits.
+/// A client, or a dry run, that waits.
 pub(super) enum Waiter {
     /// A client, and what it should think about.
     Client(Reply<HistoryAnswers>, Vec<String>),
@@ -31,7 +31,7 @@ struct Waits {
 }
 
 impl Waiting {
-    /// Somebody waits for an answer.
+    /// Notes that somebody waits for an answer.
     pub(super) fn add(&mut self, id: u64, time: Duration, waiter: Waiter) {
         let now = Instant::now();
         // The API bounds the time.
@@ -64,7 +64,7 @@ impl Waiting {
     }
 }
 
-/// What is not asked, in the words of the API.
+/// Returns the refusal of a question that is not asked, in the words of the API.
 pub(super) fn refusal(refused: NotAsked) -> Refusal {
     match refused {
         NotAsked::Busy(line) => Refusal::Busy(line),

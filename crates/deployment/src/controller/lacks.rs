@@ -1,12 +1,12 @@
-//! What nodes lack, in the archive: windows that never came, and times that no condition judges.
+//! The windows and times that nodes lack, in the archive: windows that never came, and times that no condition judges.
 
 use controller::{Controller, Lacks};
 use std::collections::BTreeMap;
 
-/// What the names of their states begin with.
+/// The prefix of the names of their states.
 pub(super) const PREFIX: &str = "lacks/";
 
-/// How often what a node lacks had changed when it was stored, by node.
+/// The number of times that each node's lacks had changed when they were stored, by node.
 pub(super) type Stored = BTreeMap<String, u64>;
 
 /// Those that are not stored yet: names and texts.
@@ -22,12 +22,12 @@ pub(super) fn new(
     controller.lacks().filter(is_new).map(text).collect()
 }
 
-/// What is stored once these are.
+/// Returns the numbers that hold once the states of [`new`] are stored.
 pub(super) fn stored(controller: &Controller) -> Stored {
     controller.lacks().map(|(name, _, version)| (name.to_owned(), version)).collect()
 }
 
-/// What these states say, by node, and a line for each that is damaged: it is left out, as if the node had lacked nothing.
+/// Reads states: what each node lacks, and a line for each state that is damaged. Such a state is left out, as if the node had lacked nothing.
 pub(super) fn read(states: &[(String, String)]) -> (Vec<(String, Lacks)>, Vec<String>) {
     let (mut read, mut damaged) = (Vec::new(), Vec::new());
     for (name, text) in states {

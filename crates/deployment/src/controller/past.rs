@@ -4,7 +4,7 @@ use controller::Controller;
 use events::SavedWindows;
 use std::collections::BTreeSet;
 
-/// What the names of their states begin with.
+/// The prefix of the names of their states.
 pub(super) const PREFIX: &str = "past/";
 
 /// The names of all that are kept.

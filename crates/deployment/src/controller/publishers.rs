@@ -1,4 +1,5 @@
-//! Who is told what a controller has stored: one trait, and the list of all. The controller at work knows none by its name.
+//! The publishers, which tell others what a controller has stored: one trait, and the list of all. The controller at work knows none by its
+//! name.
 
 mod alerts;
 mod kafka;
@@ -38,7 +39,7 @@ pub(super) trait Publisher {
 
 type Start = fn(&Config, &Hub) -> Result<Option<Box<dyn Publisher>>, Failure>;
 
-/// All of them.
+/// The starts of all publishers.
 const PUBLISHERS: [Start; 2] = [kafka::start, alerts::start];
 
 /// Starts those that the settings ask for.

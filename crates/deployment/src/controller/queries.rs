@@ -18,7 +18,7 @@ pub(super) struct Queries {
     cancelled: BTreeSet<String>,
 }
 
-/// What outlives the controller.
+/// The state of queries that outlives the controller.
 #[derive(Default, Serialize, Deserialize)]
 struct Kept {
     /// Texts that clients installed.
@@ -67,7 +67,7 @@ impl Queries {
         &self.standing
     }
 
-    /// What texts of clients are checked for. `grace_ns`: how long a window waits for what is late.
+    /// Returns the checks of the texts of clients. `grace_ns` is the time that a window waits for what is late.
     pub(super) fn checking(&self, grace_ns: u64) -> Checking {
         // A copy: texts are checked on other threads.
         let standing = self.standing.clone();
@@ -79,14 +79,14 @@ impl Queries {
         Checking::new(options).with_grace(grace_ns).with_refusals(refuse)
     }
 
-    /// What outlives the controller: name and text of a state of the archive.
+    /// Returns the state that outlives the controller: name and text of a state of the archive.
     pub(super) fn state(&self) -> Result<(String, String), serde_json::Error> {
         let texts = self.standing.texts().filter(|text| !text.is_configured).cloned().collect();
         let kept = Kept { texts, cancelled: self.cancelled.clone() };
         Ok((STATE.to_owned(), serde_json::to_string(&kept)?))
     }
 
-    /// `replaces`: in the places of queries of the same names.
+    /// Installs the queries of a text; with `replaces` in the places of queries of the same names.
     pub(super) fn install(
         &mut self,
         file: String,

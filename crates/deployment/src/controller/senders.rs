@@ -1,9 +1,9 @@
-//! Which starts of a probe send under the name of a node: two at a time are two probes with one name.
+//! The starts of a probe that send under the name of a node: two at a time are two probes with one name.
 
 use protocol::{Boot, MessageId};
 use std::collections::BTreeMap;
 
-/// For so long two probes are not told of again.
+/// The time for which two probes are not told of again, nanoseconds.
 const QUIET_NS: u64 = 600_000_000_000;
 
 /// The starts that send, by node.

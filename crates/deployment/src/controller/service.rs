@@ -27,12 +27,12 @@ use std::time::{Duration, Instant};
 use web::view::{Broker, BrokerState, Mode, Note, Status, WindowTotals};
 use web::{HistoryAsked, Hub, Refusal, Reply, Request};
 
-/// How long messages are awaited before time and requests are looked at.
+/// The time for which messages are awaited before time and requests are looked at.
 const WAIT: Duration = Duration::from_millis(50);
 /// Messages of this time, and this number of them at most, are stored together.
 const GROUP: Duration = Duration::from_millis(100);
 const MOST_GROUPED: usize = 200;
-/// How often the state is shown.
+/// The interval at which the state is shown.
 const SHOW: Duration = Duration::from_millis(250);
 /// Notes that are shown.
 const MOST_NOTES: usize = 20;
@@ -50,37 +50,37 @@ pub(super) struct Service<'a> {
     watch: LinkWatch,
     hung_up: HungUp,
     hub: Hub,
-    /// Who is told what is stored.
+    /// The publishers, which tell others what is stored.
     publishers: Vec<Box<dyn Publisher>>,
-    /// Which starts of probes send.
+    /// The starts of probes that send.
     senders: Senders,
-    /// What is to be stored.
+    /// The changes that are to be stored.
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
     marks: BTreeMap<(String, Boot), u64>,
     /// The names under which results that are not settled are stored: probes will not send them again.
     unsettled: BTreeSet<String>,
-    /// The same of earlier windows that queries read.
+    /// The names under which earlier windows that queries read are stored.
     past: BTreeSet<String>,
-    /// What is sent once that is stored.
+    /// The messages that are sent once the changes are stored, each for a node by its number.
     send: Vec<(usize, ToProbe)>,
-    /// The state of events may not be the one that was stored last: to write it takes time where many keys are known.
+    /// True if the state of events may not be the one that was stored last: to write it takes time where many keys are known.
     has_changed: bool,
-    /// How often what nodes lack had changed when it was stored.
+    /// The number of times that each node's lacks had changed when they were stored.
     lacks: lacks::Stored,
-    /// Why nothing can be stored.
+    /// The reason why nothing can be stored.
     fault: Option<String>,
-    /// The same and other faults of its own, with their times.
+    /// The faults of the controller's own, with their times, among them that nothing can be stored.
     faults: Faults,
-    /// When nodes could last not be heard.
+    /// The last time that nodes could not be heard.
     deaf: Option<Deaf>,
-    /// Since when it can.
+    /// The time since which changes can be stored, nanoseconds since the epoch.
     stores_since_ns: u64,
     notes: VecDeque<Note>,
-    /// Who waits for what nodes remember.
+    /// The clients and dry runs that wait for what nodes remember.
     waiting: Waiting,
     dry_runs: DryRuns,
-    /// What is said once, however long it lasts.
+    /// The messages that are said once, however long their cause lasts.
     said: BTreeSet<String>,
     started_ns: u64,
     shown: Option<Instant>,

@@ -4,7 +4,7 @@ use controller::Controller;
 use protocol::WindowResult;
 use std::collections::BTreeSet;
 
-/// What the names of their states begin with.
+/// The prefix of the names of their states.
 pub(super) const PREFIX: &str = "unsettled/";
 
 /// The name of a result. One to which the answers of another start of the node were added is another one.
@@ -27,7 +27,7 @@ pub(super) fn new(
     controller.unsettled().filter(|(node, result)| !stored.contains(&name(node, result))).map(text).collect()
 }
 
-/// What is lost of them, in words: those that are damaged, and those of nodes that the settings no longer have.
+/// Returns what is lost of the results, in words: those that are damaged, and those of nodes that the settings no longer have.
 pub(super) fn not_continued(
     damaged: usize,
     results: &[(String, WindowResult)],

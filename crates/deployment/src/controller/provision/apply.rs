@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How much there is to guess of a password, bytes.
+/// The random part of a password, bytes.
 const PASSWORD_BYTES: usize = 32;
 
 /// Sets the broker up, and says what was done.
@@ -38,7 +38,7 @@ pub(super) fn apply(plan: &Plan, login: Login, management: &Management) -> Resul
 
 struct Work<'a> {
     management: &'a Management,
-    /// As it is in a path.
+    /// The virtual host as it is in a path.
     vhost: String,
     told: String,
     differing: u64,
@@ -67,7 +67,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What is there is compared: each member with what it should be.
+    /// Compares what is there with what should be, member by member.
     fn compare(&mut self, there: &Json, wanted: &Map<String, Json>, what: &str) {
         let differs = wanted.iter().find(|(name, value)| there.get(*name) != Some(*value));
         match differs {

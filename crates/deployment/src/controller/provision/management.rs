@@ -12,7 +12,7 @@ use ureq::Agent;
 use ureq::http::{Method, Request, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// How long the API may take to answer.
+/// The longest time that the API may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The largest answer that is read, bytes.
 const MOST_READ: u64 = 64 << 20;
@@ -27,7 +27,7 @@ pub(super) struct Management {
 }
 
 impl Management {
-    /// As the user of EDISON_MANAGEMENT_USER, with the password of a file or of EDISON_MANAGEMENT_PASSWORD.
+    /// Connects as the user of EDISON_MANAGEMENT_USER, with the password of a file or of EDISON_MANAGEMENT_PASSWORD.
     pub(super) fn new(url: &str, plan: &Plan, password_file: Option<&Path>) -> Result<Self, Failure> {
         let wrong = |reason: &str| Failure::usage(format!("--management: {reason}"));
         let address = url.trim_end_matches('/');
@@ -75,7 +75,7 @@ impl Management {
         Ok(Self { address: address.to_owned(), agent: config.into(), authorization, user })
     }
 
-    /// Whether it may do all that is needed.
+    /// Checks that the user may do all that is needed.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let who = self.get("/whoami")?.unwrap_or_default();
         if who.get("name").is_none() {
@@ -90,7 +90,7 @@ impl Management {
         Ok(())
     }
 
-    /// What is at a path, if there is something.
+    /// Returns what is at a path, if there is something.
     pub(super) fn get(&self, path: &str) -> Result<Option<Json>, Failure> {
         match self.ask(Method::GET, path, None)? {
             (404, _) => Ok(None),
@@ -143,7 +143,7 @@ impl Management {
         self.failed(format!("the management API does not answer: {error}; {hint}"))
     }
 
-    /// What the API refuses, in its own words.
+    /// Returns the failure for what the API refuses, in its own words.
     fn refused(&self, path: &str, status: u16, text: &str) -> Failure {
         let user = &self.user;
         let json: Option<Json> = serde_json::from_str(text).ok();
@@ -157,7 +157,7 @@ impl Management {
         }
     }
 
-    /// Whether the administrator that a broker begins with is still there.
+    /// Returns true if the administrator that a broker begins with is still there.
     pub(super) fn has_guest(&self) -> Result<bool, Failure> {
         Ok(self.get(&format!("/users/{GUEST}"))?.is_some())
     }

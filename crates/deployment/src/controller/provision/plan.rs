@@ -1,4 +1,4 @@
-//! What a broker is to have.
+//! The plan of what a broker is to have.
 
 use crate::controller::config::check_nodes;
 use crate::options::ControllerSettings;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 /// The user that a broker begins with.
 pub(super) const GUEST: &str = "guest";
 
-/// How users log in.
+/// The way in which users log in.
 #[derive(Clone, Copy)]
 pub(super) enum Login<'a> {
-    /// By the certificate that has their name; they have no password.
+    /// Users log in by the certificate that has their name; they have no password.
     Certificates,
-    /// By a password, which is in this folder.
+    /// Users log in by a password, which is in this folder.
     Passwords(&'a Path),
 }
 
-/// What a broker is to have.
+/// The plan of what a broker is to have.
 pub(super) struct Plan {
     /// The virtual host.
     pub(super) vhost: String,
@@ -36,7 +36,7 @@ pub(super) struct User {
 }
 
 impl Plan {
-    /// From the settings of a controller. Its password and its key are not asked for: they may not be there yet.
+    /// Makes the plan from the settings of a controller. Its password and its key are not asked for: they may not be there yet.
     pub(super) fn of(settings: ControllerSettings) -> Result<Self, Failure> {
         let broker = broker::named(&settings.broker, "amqps://controller@HOST")?;
         let nodes = settings.nodes;
