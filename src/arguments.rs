@@ -45,7 +45,7 @@ fn attach_address(arguments: &mut Vec<OsString>) {
     }
 }
 
-/// What the first word of a command line is.
+/// The kind of the first word of a command line.
 #[derive(Debug, PartialEq, Eq)]
 enum First {
     /// A command, or an option of the program itself.

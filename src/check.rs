@@ -80,7 +80,7 @@ fn by_packets(query: &CheckedQuery, key: &[String]) -> Option<String> {
     (!fields.is_empty()).then(|| format!("{label}: packets are counted by {} for it", fields.join(", ")))
 }
 
-/// How many queries, and the names of the first.
+/// Writes how many queries there are, and the names of the first.
 fn counted(names: &[&str]) -> String {
     const MOST: usize = 10;
     let shown = names[..names.len().min(MOST)].join(", ");

@@ -28,7 +28,8 @@ pub(crate) fn nodes(options: &ClientOptions) -> Result<ExitCode, Failure> {
     Ok(if are_up(&json) { ExitCode::SUCCESS } else { ExitCode::from(exit::EARLY) })
 }
 
-/// Whether a status says of all nodes that they are up. Those of a run may have ended with it. Nothing else of it is read: `--json` passes on
+/// Returns true if a status says of all nodes that they are up. Those of a run may have ended with it. Nothing else of it is read: `--json`
+/// passes on
 /// what a controller of another version says, and no node is up that it does not say so of.
 fn are_up(status: &Json) -> bool {
     let has_ended = |state: &Json| status["mode"] == "run" && state == "ended";

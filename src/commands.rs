@@ -42,7 +42,7 @@ Examples:
 
 `edison COMMAND --help` has all of a command; `edison run -h` has the options that most runs need.";
 
-/// What commands are for, and their names.
+/// The groups of commands by what they are for, and their names.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "collect"]),
     ("Ask", &["query", "dry-run", "check", "explain"]),

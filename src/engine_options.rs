@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const ENGINE: &str = "Another engine";
-/// How long an engine may take where the options do not say it.
+/// The longest time that an engine may take where the options do not say it.
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
 /// Options of `edison query` that ask another engine.
@@ -33,7 +33,7 @@ pub(crate) struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// How long it may take for a question.
+    /// Returns the longest time that an engine may take for a question.
     pub(crate) fn time(&self) -> Duration {
         self.engine_time.unwrap_or(USUAL_TIME)
     }

@@ -195,7 +195,7 @@ fn window_ns(options: &ImportOptions, recording: &Recording) -> Result<u64, Fail
     }
 }
 
-/// What is imported may be old: nothing is dropped because of its age.
+/// Returns limits that drop nothing because of its age: what is imported may be old.
 fn all_ages() -> Keep {
     Level::ALL.into_iter().fold(Keep::default(), |keep, level| keep.with_age(level, Some(u64::MAX)))
 }

@@ -65,7 +65,7 @@ fn memory(options: &QueryOptions) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// What is asked, and how.
+/// The command: what is asked, and how.
 struct Command<'a> {
     options: &'a QueryOptions,
     texts: &'a [NamedText],
@@ -128,7 +128,7 @@ impl Command<'_> {
         outcomes.map_err(Self::refused)
     }
 
-    /// Why nothing was read, in words.
+    /// Returns the failure that says why nothing was read.
     fn refused(refused: Refused) -> Failure {
         match refused {
             Refused::Queries(refused) => {

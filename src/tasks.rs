@@ -29,7 +29,7 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
     exit::print(&text)
 }
 
-/// What a task answers, and its options.
+/// Returns what a task answers, and its options.
 fn described(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::HeavyHitters => (

@@ -17,7 +17,7 @@ pub(crate) fn read(path: &Path) -> Result<toml::Table, Failure> {
     })
 }
 
-/// What is wrong with a file.
+/// Returns the failure that says what is wrong with a file.
 pub(crate) fn wrong(path: &Path, reason: &str) -> Failure {
     Failure::usage(format!("{}: {reason}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! What the parser of the command line refuses, in one line.
+//! Turns what the parser of the command line refuses into one line.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
@@ -6,7 +6,7 @@ use runtime::exit::Failure;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-/// What to do instead of measuring or listing.
+/// The result of a command line that the parser refuses.
 pub(crate) enum Refused {
     /// A text was asked for and is printed.
     Help(ExitCode),
@@ -57,7 +57,7 @@ fn line(error: &Error, arguments: &[OsString], command: &Command) -> String {
     }
 }
 
-/// Whether the option is given by its one letter.
+/// Returns true if the option is given by its one letter.
 fn has_short(arguments: &[OsString], letter: char) -> bool {
     let is_short =
         |word: &OsStr| word.to_string_lossy().strip_prefix('-').is_some_and(|rest| rest.starts_with(letter));

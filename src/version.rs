@@ -1,4 +1,4 @@
-//! What `edison --version` says.
+//! The text of `edison --version`.
 
 use runtime::assembly::port_drivers;
 use runtime::lacking::{AMQP, DPDK, KAFKA};

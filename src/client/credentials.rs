@@ -1,4 +1,4 @@
-//! What a client shows to a controller, and what it believes a controller by.
+//! The token that a client shows to a controller, and the certificates by which it believes a controller.
 
 use crate::commands::ApiOptions;
 use runtime::exit::Failure;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body, RequestBuilder};
 
-/// How long a controller may take to answer.
+/// The longest time that a controller may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The largest answer that is read, bytes.
 const MOST_READ: u64 = 256 << 20;
@@ -19,7 +19,7 @@ const MOST_READ: u64 = 256 << 20;
 pub(crate) struct Api {
     address: String,
     agent: Agent,
-    /// What shows the token.
+    /// The value of the header that shows the token.
     authorization: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl Api {
         Self::patient(options, PATIENCE)
     }
 
-    /// One whose controller may take so long to answer.
+    /// Makes a client whose controller may take so long to answer.
     pub(crate) fn patient(options: &ApiOptions, patience: Duration) -> Result<Self, Failure> {
         let address = options.controller.trim_end_matches('/');
         let mut config = Agent::config_builder()
@@ -65,12 +65,12 @@ impl Api {
         format!("{}/api/v1{path}", self.address)
     }
 
-    /// What the API has at this path.
+    /// Returns what the API has at this path.
     pub(super) fn get(&self, path: &str) -> Result<Json, Failure> {
         self.get_with(path, &[])
     }
 
-    /// The same with parameters.
+    /// Returns what the API has at this path with these parameters.
     pub(super) fn get_with(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, Failure> {
         let request = self.known(self.agent.get(self.url(path)));
         let parameters = parameters.iter().map(|(name, value)| (*name, value.as_str()));
@@ -130,7 +130,7 @@ impl Api {
         Failure::fault(format!("{}: the controller does not answer: {reason}; is it running?", self.address))
     }
 
-    /// What the controller refuses: the fault of who asks, or its own.
+    /// Returns the failure for what the controller refuses: the fault of who asks, or its own.
     fn refused(&self, response: Response<Body>) -> Failure {
         let status = response.status();
         let text = response.into_body().into_with_config().limit(MOST_READ).read_to_string();

@@ -1,4 +1,4 @@
-//! What a controller says, in words and tables.
+//! Writes what a controller says, in words and tables.
 
 use model::view::{CaptureView, QueryState, QueryView};
 use model::{Event, EventKind, Item};

@@ -11,14 +11,14 @@ pub(super) struct Messages<R> {
     name: String,
 }
 
-/// What a stream brings.
+/// A message of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Message {
     /// Data under a name.
     Data {
         /// The name.
         name: String,
-        /// One line of JSON.
+        /// The data, one line of JSON.
         data: String,
     },
     /// A comment: who sends it is there.

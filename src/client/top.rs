@@ -19,39 +19,39 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use top::{Link, Model, Origin, Screen, StoryLine, Wish};
 
-/// How often keys are read.
+/// The interval at which keys are read.
 const KEYS: Duration = Duration::from_millis(50);
-/// How long one that does not answer is left alone before it is asked again.
+/// The time for which an API that does not answer is left alone before it is asked again.
 const RETRY: Duration = Duration::from_secs(1);
-/// A stream is read for so long before it is asked for anew: a connection that is dead without a word does not last.
+/// The time for which a stream is read before it is asked for anew: a connection that is dead without a word does not last.
 const STREAM: Duration = Duration::from_secs(120);
-/// How long the first answer may take, before which nothing is shown.
+/// The longest time that the first answer may take, before which nothing is shown.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A server says something every 15 s.
+/// The longest silence of a server, which says something every 15 s.
 const SILENT: Duration = Duration::from_secs(20);
-/// What waits to be shown.
+/// The most pieces of news that wait to be shown.
 const WAITING: usize = 256;
 /// Answers, events and stories that are asked for at first, the newest.
 const AT_FIRST: u64 = 300;
 /// Rows of an answer that are read; the others are in its rest.
 const MOST_ROWS: u64 = 1_000;
 
-/// What is new.
+/// A piece of news from the API.
 enum News {
     Status(Box<Status>),
     Queries(Vec<QueryView>),
     Answer(Box<Answer>),
     Event(Box<EventView>),
     Story(StoryLine),
-    /// Who is asked is there.
+    /// The API answers.
     Heard,
-    /// Who is asked does not answer: why.
+    /// The API does not answer, and why.
     Away(String),
 }
 
-/// Why what is new is not passed on any more.
+/// The reason why news is not passed on any more.
 enum End {
-    /// Nobody looks any more.
+    /// The user has left: nobody looks any more.
     Left,
     /// The stream is to be asked for anew.
     Again,
@@ -223,12 +223,12 @@ fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> 
     Ok(())
 }
 
-/// Whether the time of a stream is over.
+/// Returns true if the time of a stream is over.
 fn is_over(error: &io::Error) -> bool {
     error.kind() == ErrorKind::TimedOut || error.to_string().contains("timeout")
 }
 
-/// What a message says; `None` for one that is not shown.
+/// Reads the news that a message says; `None` for one that is not shown.
 fn one(name: &str, data: &str) -> Result<Option<News>, End> {
     let unread = |error: serde_json::Error| Failure::fault(format!("a message is not understood: {error}"));
     Ok(Some(match name {
@@ -253,12 +253,12 @@ struct Queries {
 struct Story {
     id: String,
     text: String,
-    /// In the stream.
+    /// The events of the story, in the stream.
     #[serde(default)]
     events: Vec<String>,
     #[serde(default, with = "model::Integer")]
     events_unlisted: u64,
-    /// In the list.
+    /// The number of the story's events, in the list.
     #[serde(default, with = "model::Integer")]
     events_total: u64,
     acknowledged: Option<Json>,

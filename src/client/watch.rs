@@ -24,7 +24,7 @@ pub(super) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
     Err(Failure::fault(format!("{controller}: the stream has ended")))
 }
 
-/// What a message says, in words or as JSON.
+/// Writes what a message says, in words or as JSON.
 fn words(name: &str, data: &str, options: &WatchOptions) -> Result<String, Failure> {
     let unread = |error| Failure::fault(format!("a message is not understood: {error}"));
     match name {

@@ -83,7 +83,7 @@ impl CollectOptions {
         })
     }
 
-    /// Has a node of a deployment receive what these options say, where they say it, and else what its file does.
+    /// Makes a node of a deployment receive what these options say, where they say it, and else what its file does.
     ///
     /// # Errors
     /// Neither says where to listen.

@@ -20,7 +20,7 @@ use traffic::{Generator, Spec, Truth};
 /// The truth about a run that was sent.
 #[derive(Serialize)]
 struct SentTruth {
-    /// Of what was sent; its times are the specification's.
+    /// The truth about what was sent; its times are the specification's.
     #[serde(flatten)]
     truth: Truth,
     sending: Sending,
@@ -37,11 +37,11 @@ struct Sending {
     /// The device's own counters of what it lost of the frames that it had accepted.
     lost: BTreeMap<&'static str, u64>,
     packets_per_second: Option<f64>,
-    /// On the link, with preamble, check sequence and gap.
+    /// The rate on the link, with preamble, check sequence and gap.
     bits_per_second: Option<f64>,
-    /// Whether the requested rate was kept; null without one.
+    /// True if the requested rate was kept; null without one.
     kept_rate: Option<bool>,
-    /// Whether it was ended before the last frame.
+    /// True if sending was ended before the last frame.
     stopped: bool,
 }
 

@@ -94,7 +94,7 @@ impl Records {
         without_time
     }
 
-    /// Has all of them written; returns how many there were.
+    /// Ends all writers once they have written their records. Returns the number of records that were taken.
     pub(super) fn finish(self) -> u64 {
         for node in self.nodes.into_values() {
             let _ = node.writer.map(RecordWriter::finish);

@@ -1,4 +1,4 @@
-//! From the options of `edison query` to questions about rows.
+//! Makes questions about rows from the options of `edison query`.
 
 use crate::commands::QueryOptions;
 use equery::CheckedQuery;
@@ -11,7 +11,8 @@ use runtime::questions::periods;
 use runtime::questions::query_text::{self, NamedText};
 use std::rc::Rc;
 
-/// What the texts ask of rows of which this is known; without texts what the first screen shows. `period`: the time that is read where a query says nothing.
+/// Returns the questions that the texts ask of rows of which `facts` are known; without texts those of the first screen. `period` is the time
+/// that is read where a query says nothing.
 pub(super) fn questions(
     options: &QueryOptions,
     texts: &[NamedText],

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};
 
-/// What is read.
+/// The rows that are read: of one side, or of two that are compared.
 pub(super) enum Sides {
     /// Files or a store, in a period.
     One { source: Source, period: Option<Period> },
@@ -22,13 +22,13 @@ pub(super) enum Sides {
 
 /// One of two things that are compared.
 pub(super) struct Side {
-    /// As the user named it.
+    /// The name of the side, as the user gave it.
     name: String,
     source: Source,
     period: Option<Period>,
 }
 
-/// What the options read.
+/// Returns the rows that the options read.
 pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sides, Failure> {
     let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
     let [a, b] = &options.diff[..] else {

@@ -20,7 +20,7 @@ use runtime::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use runtime::machine;
 use std::process::ExitCode;
 
-/// How often an engine is asked again because files that it read have been replaced.
+/// The number of times that an engine is asked where files that it read have been replaced.
 const MOST_TRIES: usize = 5;
 
 /// Refuses options that another engine cannot follow.
@@ -123,13 +123,13 @@ pub(super) fn answer(
     })
 }
 
-/// How a question ended.
+/// The result of a question.
 enum Told {
     Answers {
         answers: Vec<Answer>,
         elsewhere: Box<Elsewhere>,
     },
-    /// It has no answer; others may have one.
+    /// The question has no answer; others may have one.
     Failed(Failure),
     Stopped,
 }

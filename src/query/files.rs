@@ -1,4 +1,4 @@
-//! Which words are files and which is the query, and the files that patterns name.
+//! Separates the words that are files from the query, and finds the files that patterns name.
 
 use crate::commands::QueryOptions;
 use history::FlowFiles;
@@ -63,7 +63,7 @@ pub(super) fn open(patterns: &[String]) -> Result<FlowFiles, Failure> {
     FlowFiles::open(paths).map_err(Failure::usage)
 }
 
-/// Whether a word names files.
+/// Returns true if a word names files.
 pub(super) fn names_files(word: &str) -> bool {
     looks_like_file(word) || word.contains(['*', '?', '['])
 }

@@ -11,14 +11,14 @@ use terminal::Series;
 /// Prints answers until the reader of standard output leaves.
 pub(super) struct Printer {
     is_json: bool,
-    /// Where addresses get names.
+    /// The resolver that gives names to addresses.
     resolver: Option<Arc<Resolver>>,
-    /// Where the answers of intervals are rows of one table.
+    /// The table whose rows are the answers of intervals, where they are asked for.
     series: Option<RefCell<Series>>,
     /// Answers of one window, which have one heading.
     window: RefCell<Vec<Answer>>,
     has_written: Cell<bool>,
-    /// An answer lacks something.
+    /// True if an answer lacks something.
     is_partial: Cell<bool>,
     is_over: Cell<bool>,
     fault: RefCell<Option<String>>,
@@ -48,12 +48,12 @@ impl Printer {
         self.is_partial.get()
     }
 
-    /// Why standard output takes nothing more, unless its reader has seen enough.
+    /// Returns the reason why standard output takes nothing more, unless its reader has seen enough.
     pub(super) fn fault(&self) -> Option<String> {
         self.fault.borrow().clone()
     }
 
-    /// What the user should know of names at the end.
+    /// Returns the remark on names that the user should have at the end.
     pub(super) fn withheld(&self) -> Option<String> {
         self.resolver.as_ref().and_then(|resolver| resolver.withheld())
     }

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long nodes may take where the options do not say it.
+/// The longest time that nodes may take where the options do not say it.
 const USUAL_TIME: Duration = Duration::from_secs(30);
-/// What the controller may take beside.
+/// The time that the controller may take in addition.
 const MORE: Duration = Duration::from_secs(60);
 
 /// Asks the controller at this address.

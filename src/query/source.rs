@@ -1,4 +1,4 @@
-//! What questions are answered from: files, or a store.
+//! The source from which questions are answered: files, or a store.
 
 use super::files;
 use crate::commands::QueryOptions;
@@ -7,7 +7,7 @@ use history::levels::Stored;
 use runtime::exit::Failure;
 use runtime::questions::facts::Facts;
 
-/// What questions are answered from.
+/// The source from which questions are answered.
 pub(super) enum Source {
     /// Files that are open.
     Files(Box<FlowFiles>),
@@ -16,7 +16,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// What the options name.
+    /// Opens the source that the options name.
     pub(super) fn open(options: &QueryOptions, patterns: &[String]) -> Result<Self, Failure> {
         match &options.store {
             Some(folder) => {
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// What is wrong with the manifest of a store.
+    /// Returns what is wrong with the manifest of a store.
     pub(super) fn damage(&self) -> Option<String> {
         match self {
             Self::Files(_) => None,
@@ -51,7 +51,7 @@ impl Source {
         }
     }
 
-    /// What the checker of queries has to know.
+    /// Returns the facts that the checker of queries has to know.
     pub(super) fn facts(&self) -> Facts {
         match self {
             Self::Files(files) => Facts {

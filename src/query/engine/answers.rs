@@ -1,4 +1,4 @@
-//! From an engine's lines to answers.
+//! Makes answers from an engine's lines.
 
 use super::lines::one_line;
 use super::values::{Shape, integer, unsigned};
@@ -13,9 +13,9 @@ use task::query::{Aggregate, Expression, Grouping, Operator, Over, Query};
 /// The groups of a window and node.
 #[derive(Debug, Default)]
 struct Window {
-    /// All of them; `None` where there is none.
+    /// The number of all groups; `None` where there is none.
     groups: Option<u64>,
-    /// Of the columns that are totals: those of all groups.
+    /// The totals of all groups, of the columns that are totals.
     totals: Vec<Total>,
     rows: Vec<Vec<Value>>,
 }
@@ -35,7 +35,7 @@ impl Total {
         }
     }
 
-    /// What is left of it without these values.
+    /// Returns what is left of the total without these values.
     fn without<'a>(self, values: impl Iterator<Item = &'a Value>, kind: ColumnKind) -> Value {
         let rest = values.fold(self, |rest, value| match (rest, value) {
             (Self::Whole(rest), Value::Unsigned(value)) => Self::Whole(rest - i128::from(*value)),
@@ -58,16 +58,16 @@ impl Total {
     }
 }
 
-/// What an engine has said so far.
+/// The groups that an engine's lines have given so far.
 pub(super) struct Collected<'a> {
     query: &'a Query,
     columns: &'a [Column],
     outputs: &'a [EngineColumn],
     shapes: Vec<Shape>,
-    /// How many lines there are to be.
+    /// The number of lines that there are to be.
     expected: Option<u64>,
     lines: u64,
-    /// By node and begin, nanoseconds since the epoch.
+    /// The windows by node and begin, nanoseconds since the epoch.
     windows: BTreeMap<String, BTreeMap<u64, Window>>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// Whether all has come.
+    /// Checks that all lines have come.
     ///
     /// # Errors
     /// What is missing.
@@ -247,7 +247,7 @@ impl<'a> Collected<'a> {
         answers
     }
 
-    /// `watched`: what was watched of its time.
+    /// Makes the answer of a window. `watched` is what was watched of its time.
     fn answer(&self, blank: &Answer, window: Window, watched: Option<Span>) -> Answer {
         let mut answer = blank.clone();
         if self.query.group == Grouping::All {

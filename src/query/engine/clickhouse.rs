@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 use ureq::Agent;
 
-/// How long it may take to listen.
+/// The longest time to connect.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What is read of a refusal.
+/// The most bytes of a refusal that are read.
 const MOST_WORDS: u64 = 64 << 10;
 /// Statements name their files: they may be long.
 const MOST_STATEMENT: &str = "268435456";

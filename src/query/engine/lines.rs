@@ -1,4 +1,4 @@
-//! What an engine says, line by line, within a time and a size.
+//! The lines of an engine's answer, within a time and a size.
 
 use runtime::exit::Failure;
 use std::io::{BufRead, BufReader, Read};
@@ -9,32 +9,32 @@ use std::time::{Duration, Instant};
 pub(super) const MOST_READ: u64 = 256 << 20;
 /// Lines that wait to be taken.
 const WAITING: usize = 256;
-/// How often it is seen whether the user has stopped.
+/// The interval at which it is seen whether the user has stopped.
 const LOOK: Duration = Duration::from_millis(50);
-/// Longer reasons are cut.
+/// The most characters of a reason; longer ones are cut.
 const MOST_WORDS: usize = 400;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// What the user asks for is not there: a program, an address.
+    /// The program or the address that the user asks for is not there.
     Usage(String),
-    /// No engine answers this question: why, with its name.
+    /// The question is one that no engine answers: why, with the engine's name.
     Question(String),
     /// The engine is away, refuses, or dies.
     Fault(String),
-    /// What it says is no answer to the question.
+    /// The engine gives something that is no answer to the question.
     Wrong(String),
-    /// It took longer than this.
+    /// The engine took longer than this.
     Late(Duration),
-    /// It says too much.
+    /// The engine gives more than is read.
     TooLarge,
     /// The user has stopped.
     Stopped,
 }
 
 impl Trouble {
-    /// As one line about this engine.
+    /// Returns the trouble as one line about this engine.
     pub(super) fn into_failure(self, engine: &str) -> Failure {
         match self {
             Self::Usage(line) => Failure::usage(format!("{engine}: {line}")),
@@ -60,18 +60,18 @@ impl Trouble {
 /// A part of what an engine says.
 pub(super) enum Said {
     Line(String),
-    /// It is at its end, well or not.
+    /// The engine is at its end, well or not.
     End(Result<(), Trouble>),
 }
 
-/// What an engine says. What has to end when nobody listens any more is dropped with it.
+/// The lines of an engine. The engine's program, which has to end when nobody listens any more, is dropped with them.
 pub(super) struct Lines {
     pub(super) said: Receiver<Said>,
     /// Ends the engine's program when it is dropped.
     pub(super) _engine: Option<Box<dyn Send>>,
 }
 
-/// Where an engine's lines go.
+/// The sender of an engine's lines.
 pub(super) type Told = SyncSender<Said>;
 
 /// A way for lines.

@@ -8,7 +8,7 @@ use ureq::http::Uri;
 const USER: &str = "EDISON_ENGINE_USER";
 const PASSWORD: &str = "EDISON_ENGINE_PASSWORD";
 
-/// Whether an engine at such an address is asked over TLS.
+/// Returns true if an engine at such an address is asked over TLS.
 pub(super) fn is_tls(address: &str) -> Result<bool, Trouble> {
     let wrong = |reason: &str| Err(Trouble::Usage(format!("--engine-url {address}: {reason}")));
     if address.contains('@') {

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What is kept of a program's words.
+/// The most bytes of a program's messages that are kept.
 const MOST_WORDS: u64 = 64 << 10;
 
 /// Asks DuckDB, which may take `memory` bytes.
@@ -95,7 +95,7 @@ fn start(command: &mut Command, folder: Folder, hint: &str) -> Result<Lines, Tro
     Ok(Lines { said, _engine: Some(Box::new(running)) })
 }
 
-/// Nobody may listen any more.
+/// Sends the end, where somebody still listens.
 fn say_end(told: &Told, result: Result<(), Trouble>) {
     let _ = told.send(Said::End(result));
 }
@@ -108,7 +108,7 @@ fn words_of(mut stream: impl Read) -> String {
     String::from_utf8_lossy(&words).into_owned()
 }
 
-/// How a program ended whose output is at its end.
+/// Waits for a program whose output is at its end, and returns its result.
 fn ended(child: &Mutex<Option<Child>>, words: impl FnOnce() -> String, program: &str) -> Result<(), Trouble> {
     // Its output may be closed before it ends: whoever listens has a time limit, and drops it then.
     let status = loop {
@@ -134,7 +134,7 @@ fn ended(child: &Mutex<Option<Child>>, words: impl FnOnce() -> String, program: 
 
 /// A program that runs. It is ended, with all that it has started, when this is dropped.
 struct Running {
-    /// Until it was waited for.
+    /// The program, until it was waited for.
     child: Arc<Mutex<Option<Child>>>,
     /// Removed after the program's end.
     _folder: Folder,

@@ -9,15 +9,15 @@ use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Query};
 /// Floating point numbers are whole up to here.
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// What a column's values are.
+/// The shape of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
-    /// Those of a kind.
+    /// Values of a kind.
     Plain(ColumnKind),
     /// Prefixes of these lengths, of IPv4 and of IPv6.
     Prefix([u8; 2]),
     Conversation,
-    /// Of values of this shape those that weigh most.
+    /// The heaviest of the values of this shape.
     Heaviest(Box<Shape>),
 }
 
@@ -142,7 +142,7 @@ fn whole(json: &Json) -> Option<i64> {
     Some(number as i64)
 }
 
-/// What is not finite is null, as in answers.
+/// Reads a floating point number. One that is not finite is null, as in answers.
 fn float(json: &Json) -> Option<Value> {
     let number: f64 = match json {
         Json::String(text) => text.parse().ok()?,
