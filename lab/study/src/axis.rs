@@ -15,7 +15,7 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// For these values of an axis; what cannot be drawn is not among them.
+    /// Makes the scale for these values of an axis. Values that cannot be drawn are not among them.
     pub(crate) fn fitting(axis: &Axis, values: &[f64]) -> Self {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -65,7 +65,7 @@ impl Scaled {
         Self { low, high, is_log: true, ticks, labels }
     }
 
-    /// Whether a value can be drawn on it.
+    /// Returns true if a value can be drawn on the axis.
     pub(crate) fn takes(axis: &Axis, value: f64) -> bool {
         value.is_finite() && (value > 0.0 || matches!(axis, Axis::Linear { .. } | Axis::Names { .. }))
     }
@@ -74,7 +74,7 @@ impl Scaled {
         self.low
     }
 
-    /// How many values are marked.
+    /// Returns the number of values that are marked.
     pub(crate) fn marks(&self) -> usize {
         self.ticks.len()
     }

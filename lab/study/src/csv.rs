@@ -43,7 +43,7 @@ fn record(cells: impl IntoIterator<Item = String>) -> String {
     cells.into_iter().map(|cell| quoted(&cell)).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
-/// In quotes if it has to be.
+/// Writes a cell, in quotes if it has to be.
 fn quoted(cell: &str) -> String {
     if cell.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))

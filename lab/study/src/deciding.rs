@@ -1,4 +1,4 @@
-//! What decides a finding: values of rows that were checked and not oversubscribed.
+//! The values that decide a finding: those of rows that were checked and not oversubscribed.
 
 use crate::row::{Row, Rows};
 use crate::verdict::Verdict;
@@ -11,7 +11,7 @@ pub(crate) fn value(rows: &Rows, series: &str, name: &str) -> Result<f64, String
     deciding(rows.of(series).next(), series, name)
 }
 
-/// The same of the row where a numeric parameter has this value.
+/// Returns a value that decides, of the row of a series where a numeric parameter has this value.
 ///
 /// # Errors
 /// As [`value`].

@@ -9,7 +9,7 @@ use crate::verdict::Verdict;
 /// A paper.
 #[derive(Debug)]
 pub struct Paper {
-    /// Its name on the command line.
+    /// The name of the paper on the command line.
     pub name: &'static str,
     /// Authors, title, place and year.
     pub cite: &'static str,
@@ -17,10 +17,10 @@ pub struct Paper {
     pub machine: &'static str,
 }
 
-/// What a paper's text says in prose or in a table. Plots are not in the text.
+/// A statement of a paper's text, in prose or in a table. Plots are not in the text.
 #[derive(Debug)]
 pub struct Said {
-    /// Of what.
+    /// The quantity that the statement is about.
     pub what: &'static str,
     /// The value, with its unit.
     pub value: &'static str,
@@ -33,23 +33,23 @@ pub struct Said {
 pub struct Figure {
     /// The paper that it is in.
     pub paper: &'static Paper,
-    /// Its name on the command line: `figure-1`, `table-3`.
+    /// The name of the figure on the command line: `figure-1`, `table-3`.
     pub name: &'static str,
-    /// What it is about, in one line.
+    /// The subject of the figure, in one line.
     pub title: &'static str,
-    /// Where it stands in the paper.
+    /// The place of the figure in the paper.
     pub section: &'static str,
-    /// What the paper shows and finds.
+    /// The results that the paper shows, and its finding.
     pub shows: &'static str,
-    /// How it is measured here, and what differs from the paper's measurement.
+    /// The way in which it is measured here, and what differs from the paper's measurement.
     pub here: &'static str,
     /// The paper's own values.
     pub said: &'static [Said],
-    /// What is measured on this machine, in order. Points with equal keys are measured once, whichever figure asks first.
+    /// The points that are measured on this machine, in order. Points with equal keys are measured once, whichever figure asks first.
     pub points: fn(&Machine, Scale) -> Vec<Point>,
-    /// What is drawn of the measured rows, from left to right. Empty panels are left out.
+    /// The panels that are drawn of the measured rows, from left to right. Empty panels are left out.
     pub panels: fn(&Rows) -> Vec<Panel>,
-    /// Whether the paper's finding holds. Asked only when all points are measured that the machine can measure.
+    /// The verdict whether the paper's finding holds. It is asked for only when all points are measured that the machine can measure.
     pub judge: fn(&Rows, &Machine) -> Verdict,
 }
 

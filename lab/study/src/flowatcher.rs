@@ -20,11 +20,11 @@ pub(crate) static PAPER: Paper = Paper {
     machine: "testbed 1: two servers, each with two Intel Xeon at 2.60 GHz, L2 256 KB, L3 25.6 MB, Intel 82599ES 10 Gbit/s; testbed 2: Xeon E5-2690 v3; testbed 3: Xeon E5-2650 v3; MoonGen sends",
 };
 
-/// What arrives in the paper: 14.88 million packets of 64 bytes a second.
+/// The rate of the paper: 14.88 million packets of 64 bytes a second.
 const LINE_RATE: &str = "10Gbps";
-/// What arrives where nothing is lost at the paper's rate: more than two cores count.
+/// The rate where nothing is lost at the paper's rate: more than two cores count.
 const OVERLOAD: &str = "100Mpps";
-/// `rate` as a row's numeric parameter, megapackets per second.
+/// The name of a row's numeric parameter for `rate`, megapackets per second.
 const MPPS: &str = "mpps";
 
 fn mpps(rate: &str) -> f64 {

@@ -67,7 +67,7 @@ impl Folder {
     }
 }
 
-/// As other files are: temporary ones are for their owner alone.
+/// Makes a file as readable as others: temporary ones are for their owner alone.
 fn readable(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))

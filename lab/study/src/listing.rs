@@ -1,4 +1,4 @@
-//! All figures, and finding them by name.
+//! The list of all figures, and finding them by name.
 
 use crate::figure::{Figure, Paper};
 use crate::{alipourfard, edison, flowatcher, makwana, wu};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub const PAPERS: &[&Paper] =
     &[&wu::PAPER, &flowatcher::PAPER, &alipourfard::PAPER, &makwana::PAPER, &edison::PAPER];
 
-/// All figures, in the order of the page.
+/// The figures of all papers, in the order of the page.
 pub const FIGURES: &[&Figure] = &[
     &wu::figure_7::FIGURE,
     &wu::figure_8::FIGURE,
@@ -92,7 +92,7 @@ pub fn list() -> String {
     text
 }
 
-/// The same as JSON.
+/// Returns papers and figures, each with the command for it, as JSON.
 pub fn list_json() -> Value {
     let one = |figure: &&Figure| {
         json!({

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What a page says of it, and what points need.
+/// The properties of a machine that a page names and that points need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The processor's name.
@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns the properties of this machine.
     pub fn here() -> Self {
         let cores = engine::allowed_cores();
         let info = read("/proc/cpuinfo");
@@ -51,27 +51,27 @@ impl Machine {
         }
     }
 
-    /// Why it cannot measure what needs this many cores, if it cannot.
+    /// Returns the reason why the machine cannot measure what needs this many cores, if it cannot.
     pub fn lacks_cores(&self, needed: usize) -> Option<String> {
         (self.cores < needed).then(|| {
             format!("it needs {needed} cores, this machine has {}; run it where there are", self.cores)
         })
     }
 
-    /// Why it cannot measure what needs this many sockets, if it cannot.
+    /// Returns the reason why the machine cannot measure what needs this many sockets, if it cannot.
     pub fn lacks_sockets(&self, needed: usize) -> Option<String> {
         (self.sockets < needed).then(|| {
             format!("it needs {needed} sockets, this machine has {}; run it where there are", self.sockets)
         })
     }
 
-    /// What tells it from machines whose measurements are not its own.
+    /// Returns the text that tells the machine from those whose measurements are not its own.
     pub(crate) fn fingerprint(&self) -> String {
         let gib = self.memory as f64 / f64::from(1 << 30);
         format!("{}, {} cores, {gib:.0} GiB", self.cpu, self.cores)
     }
 
-    /// Its properties, each with its name.
+    /// Returns the machine's properties, each with its name.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let size = |bytes: u64| match bytes {
             0 => "unknown".to_owned(),

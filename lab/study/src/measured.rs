@@ -14,14 +14,14 @@ pub(crate) struct Kept {
     pub(crate) scale: String,
     /// The key.
     pub(crate) point: String,
-    /// When it was measured, RFC 3339.
+    /// The time when the point was measured, RFC 3339.
     pub(crate) at: String,
-    /// How long it took.
+    /// The duration of the measurement, seconds.
     pub(crate) seconds: f64,
     pub(crate) rows: Vec<Row>,
 }
 
-/// What tells a study's points from those of other programs, machines and scales.
+/// The properties that tell a study's points from those of other programs, machines and scales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     pub(crate) program: String,

@@ -7,9 +7,9 @@ use engine::Preset;
 
 /// Loss in percent, without what the wire missed while a thread was off its core.
 pub(crate) const DROP: &str = "drop_percent_clock_stopped";
-/// Updating what a worker keeps: the papers' packet processing time.
+/// The time to update what a worker keeps: the papers' packet processing time.
 pub(crate) const PROCESSING: &str = "processing_ns";
-/// All steps of a packet.
+/// The time of all steps of a packet.
 pub(crate) const DELAY: &str = "delay_ns";
 
 /// A paper's settings.

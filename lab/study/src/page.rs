@@ -17,7 +17,7 @@ pub(crate) struct Shown {
     /// Points that there is a result of, and how long they took together.
     pub(crate) measured: usize,
     pub(crate) seconds: f64,
-    /// When the first and the last of them were measured.
+    /// The times when the first and the last of the points were measured.
     pub(crate) first: Option<String>,
     pub(crate) last: Option<String>,
     /// Points that this machine cannot measure, each with the reason.
@@ -211,7 +211,7 @@ fn minute(time: &str) -> String {
     format!("{date} {} UTC", clock.get(..5).unwrap_or(clock))
 }
 
-/// All rows as a table.
+/// Writes all rows as a table.
 fn values(rows: &[Row]) -> String {
     let (params, values) = columns(rows);
     let names = ["series"].into_iter().chain(params.iter().copied()).chain(values.iter().copied());

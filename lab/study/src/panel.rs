@@ -1,41 +1,41 @@
-//! What is drawn, as data.
+//! The diagrams of a figure, as data.
 
 use crate::row::Rows;
 
-/// One diagram of a figure.
+/// A diagram of a figure.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Above it.
+    /// The title above the diagram.
     pub title: String,
-    /// Below it.
+    /// The axis below the diagram.
     pub x: Axis,
-    /// At its left.
+    /// The axis at the left of the diagram.
     pub y: Axis,
-    /// In the order of the legend.
+    /// The curves in the order of the legend.
     pub curves: Vec<Curve>,
 }
 
 /// An axis.
 #[derive(Clone, Debug)]
 pub enum Axis {
-    /// From 0 (or the least value, if that is below 0).
+    /// A linear axis from 0 (or the least value, if that is below 0).
     Linear {
-        /// What it shows, and the unit.
+        /// The quantity that the axis shows, and the unit.
         label: String,
     },
-    /// By the logarithm; values of 0 and less are not drawn.
+    /// A logarithmic axis; values of 0 and less are not drawn.
     Log {
-        /// What it shows, and the unit.
+        /// The quantity that the axis shows, and the unit.
         label: String,
     },
-    /// By the logarithm, in bytes: each size that was measured is marked.
+    /// A logarithmic axis of bytes: each size that was measured is marked.
     Bytes {
-        /// What it shows.
+        /// The quantity that the axis shows.
         label: String,
     },
     /// Names; a spot's place is the number of its name. Only for x: bars are drawn.
     Names {
-        /// What they name.
+        /// The kind of things that the names are of.
         label: String,
         /// The names from left to right.
         names: Vec<String>,
@@ -45,22 +45,22 @@ pub enum Axis {
 /// Values of one variant.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// For the legend.
+    /// The name for the legend.
     pub name: String,
-    /// A paper's values, on its machine: marked as such.
+    /// True if the values are a paper's, on its machine: they are marked as such.
     pub of_paper: bool,
-    /// Its points in order.
+    /// The points of the curve in order.
     pub spots: Vec<Spot>,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Where it is.
+    /// The place of the point on the axis `x`.
     pub x: f64,
-    /// Its value.
+    /// The value of the point.
     pub y: f64,
-    /// Least and most of several rounds.
+    /// The least and the most value of several rounds.
     pub spread: Option<[f64; 2]>,
 }
 
@@ -76,7 +76,7 @@ impl Curve {
         Self { name: name.to_owned(), of_paper: false, spots }
     }
 
-    /// What a paper's text says, as pairs of place and value.
+    /// Makes a curve of what a paper's text says, as pairs of place and value.
     pub fn of_paper(name: &str, values: &[(f64, f64)]) -> Self {
         let spots = values.iter().map(|&(x, y)| Spot { x, y, spread: None }).collect();
         Self { name: name.to_owned(), of_paper: true, spots }

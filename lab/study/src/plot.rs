@@ -25,17 +25,17 @@ const PAPER: RGBColor = RGBColor(0, 0, 0);
 const TEXT: RGBColor = RGBColor(30, 30, 30);
 const GRID: RGBColor = RGBColor(222, 222, 222);
 
-/// Pixels: of a panel, and of one with many names.
+/// The size of a panel, and the width of one with many names, pixels.
 const WIDTH: u32 = 500;
 const WIDE: u32 = 2 * WIDTH;
 const HEIGHT: u32 = 330;
-/// Of a line of the legend, and about of a letter.
+/// The height of a line of the legend, and about the width of a letter, pixels.
 const LINE: u32 = 18;
 const LETTER: f64 = 6.6;
-/// More names make a panel wide.
+/// The most names of a panel that is not wide.
 const FEW_NAMES: usize = 7;
 const MARK: i32 = 4;
-/// From an axis to its turned names: the tick and a gap.
+/// The distance from an axis to its turned names: the tick and a gap.
 const TICK: i32 = 10;
 
 /// The picture. `id` names it within a page that has several.
@@ -221,15 +221,15 @@ fn turned_height(axis: &Axis, width: u32) -> Option<u32> {
     (longest > room).then_some(longest as u32)
 }
 
-/// How a curve looks.
+/// The look of a curve.
 struct Look {
     colour: RGBColor,
-    /// Of its marks; `None`: the diamond of a paper.
+    /// The shape of the curve's marks; `None`: the diamond of a paper.
     shape: Option<usize>,
 }
 
 impl Look {
-    /// That of a panel's curve. A paper's has the colour of what was measured under its name.
+    /// Returns the look of a panel's curve. A paper's has the colour of what was measured under its name.
     fn of(panel: &Panel, number: usize) -> Self {
         let curve = &panel.curves[number];
         if curve.of_paper {
@@ -241,7 +241,7 @@ impl Look {
     }
 }
 
-/// Through these places; a paper's is dashed.
+/// Draws a line through these places; a paper's is dashed.
 fn line(root: &Area, places: &[(i32, i32)], look: &Look) -> Result<(), String> {
     let style = look.colour.stroke_width(2);
     if look.shape.is_some() {
@@ -281,7 +281,7 @@ fn mark(root: &Area, (x, y): (i32, i32), look: &Look) -> Result<(), String> {
     .map_err(fault)
 }
 
-/// From the least to the most.
+/// Draws a line from the least to the most value of a spot.
 fn whisker(
     root: &Area,
     spot: &Spot,
@@ -292,7 +292,7 @@ fn whisker(
     root.draw(&PathElement::new(vec![at(least), at(most)], colour.stroke_width(1))).map_err(fault)
 }
 
-/// Which curves each line of the legend has, and where they begin.
+/// Returns the lines of the legend: the numbers of their curves, and where those begin.
 fn legend(panel: &Panel, width: u32) -> Vec<Vec<(usize, u32)>> {
     let (mut lines, mut x) = (vec![Vec::new()], 0);
     for (number, curve) in panel.curves.iter().enumerate() {

@@ -1,19 +1,19 @@
-//! What is measured at a time, and kept when it is measured.
+//! The points of a study, each of which is measured at a time and kept when it is measured.
 
 use crate::row::Row;
 use std::fmt;
 
-/// How much is measured.
+/// The amount that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Fewer points and shorter rounds: all figures in under ten minutes on two cores.
     Quick,
-    /// All points.
+    /// The full number of points.
     Full,
 }
 
 impl Scale {
-    /// Its name in files.
+    /// Returns the name of the scale in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -21,7 +21,7 @@ impl Scale {
         }
     }
 
-    /// One of two.
+    /// Returns the value of two that is for this scale.
     pub fn pick<T>(self, quick: T, full: T) -> T {
         match self {
             Self::Quick => quick,
@@ -35,11 +35,11 @@ type Measure = Box<dyn Fn() -> Result<Vec<Row>, String>>;
 
 /// Variants that are compared with each other are one point, and measured in turn, so that ratios are of one run.
 pub struct Point {
-    /// What is measured and all its parameters, as `latency bytes=32768 zipf=1`: a kept point is found by it.
+    /// The text that says what is measured with all its parameters, as `latency bytes=32768 zipf=1`: a kept point is found by it.
     pub key: String,
-    /// How it is measured, or why this machine cannot.
+    /// The function that measures the point, or the reason why this machine cannot.
     pub measure: Result<Measure, String>,
-    /// Which of its rows the figure shows.
+    /// The condition that says which of the point's rows the figure shows.
     pub shows: fn(&Row) -> bool,
 }
 
@@ -65,7 +65,7 @@ impl Point {
 }
 
 impl Point {
-    /// Only some of its rows are of the figure: the others are of another one that measures the same point.
+    /// Restricts the point to some of its rows: the others are of another figure that measures the same point.
     #[must_use]
     pub fn only(self, shows: fn(&Row) -> bool) -> Self {
         Self { shows, ..self }

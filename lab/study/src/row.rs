@@ -1,22 +1,22 @@
-//! What was measured, as rows of named values.
+//! The results of measurements, as rows of named values.
 
 use bench::Line;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One variant at one point.
+/// The result of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The structure, design or program.
     pub series: String,
     /// The parameters by name.
     pub params: BTreeMap<String, Value>,
-    /// What was measured, by a name that ends in its unit. Of `x`, the least and the most of all rounds are `x_least` and `x_most`.
+    /// The measured values, by a name that ends in the unit. Of `x`, the least and the most of all rounds are `x_least` and `x_most`.
     pub values: BTreeMap<String, f64>,
     /// True if the answer was compared with the truth and agreed; `None` where nothing was run: a prediction.
     pub checked: Option<bool>,
-    /// What else has to be said of it.
+    /// The remark that has to be made of the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -65,7 +65,7 @@ impl Row {
         self.params.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN)
     }
 
-    /// Least and most of a value, if they were measured.
+    /// Returns the least and the most of a value, if they were measured.
     pub fn spread(&self, name: &str) -> Option<[f64; 2]> {
         let end = |end: &str| self.values.get(&format!("{name}_{end}")).copied();
         Some([end("least")?, end("most")?])
@@ -79,12 +79,12 @@ impl Row {
     }
 }
 
-/// All rows of a figure, in the order of its points.
+/// The rows of a figure, in the order of its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows(pub Vec<Row>);
 
 impl Rows {
-    /// Those of one series.
+    /// Returns the rows of one series.
     pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Row> {
         self.0.iter().filter(move |row| row.series == series)
     }
@@ -94,7 +94,7 @@ impl Rows {
         self.0.iter().find(|row| row.series == series && row.param(param) == value)
     }
 
-    /// Those whose numeric parameter has this value.
+    /// Returns the rows whose numeric parameter has this value.
     #[must_use]
     pub fn only(&self, param: &str, value: f64) -> Self {
         Self(self.0.iter().filter(|row| row.param(param) == value).cloned().collect())

@@ -16,14 +16,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What is asked for.
+/// The request to run a study.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// What is measured, in this order.
+    /// The figures that are measured, in this order.
     pub figures: &'a [&'static Figure],
     /// The folder; it is made.
     pub out: &'a Path,
-    /// How much is measured.
+    /// The amount that is measured.
     pub scale: Scale,
     /// Measures again what was measured before.
     pub anew: bool,
@@ -31,18 +31,18 @@ pub struct Request<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What came of it.
+/// The outcome of a study.
 #[derive(Debug)]
 pub struct Outcome {
     /// The content of `figures.json`.
     pub figures: Value,
-    /// For each figure of the page: `wu table-3: The paper's finding, …`.
+    /// The sentence for each figure of the page: `wu table-3: The paper's finding, …`.
     pub sentences: Vec<String>,
-    /// Points that were asked for, that there is a result of, and that were measured just now.
+    /// The number of points that were asked for.
     pub asked: usize,
-    /// Of these, those that the folder has or that this machine cannot measure.
+    /// The number of points, of those asked for, that the folder has or that this machine cannot measure.
     pub done: usize,
-    /// Of these, those that were measured just now.
+    /// The number of points, of those asked for, that were measured just now.
     pub measured: usize,
     /// Points that failed, or whose answers were wrong, each with the reason: they are not kept.
     pub faults: Vec<String>,
@@ -57,7 +57,7 @@ pub fn run(request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, Stri
     among(FIGURES, request, say)
 }
 
-/// The same, where these are all figures that there are.
+/// Runs a study as [`run`] does, where `known` are all figures that there are.
 fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
     let machine = Machine::here();
     let folder = Folder::open(request.out)?;

@@ -1,4 +1,4 @@
-//! Whether a paper's finding holds on this machine.
+//! The verdict whether a paper's finding holds on this machine.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ pub struct Verdict {
     pub finding: String,
     /// `None` where this machine cannot show it.
     pub holds: Option<bool>,
-    /// Why: the measured values that decide, or what is missing.
+    /// The reason: the measured values that decide, or what is missing.
     pub why: String,
 }
 
 impl Verdict {
-    /// Decided by measured values.
+    /// Makes the verdict that measured values decide.
     pub fn new(finding: &str, holds: bool, why: impl Into<String>) -> Self {
         Self { finding: finding.to_owned(), holds: Some(holds), why: why.into() }
     }
 
-    /// Not decided: `why` says what this machine does not have, or what is not measured.
+    /// Makes a verdict that is not decided. `why` says what this machine does not have, or what is not measured.
     pub fn open(finding: &str, why: impl Into<String>) -> Self {
         Self { finding: finding.to_owned(), holds: None, why: why.into() }
     }
 }
 
-/// One sentence.
+/// The verdict is displayed as one sentence.
 impl fmt::Display for Verdict {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let holds = match self.holds {

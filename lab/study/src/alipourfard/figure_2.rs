@@ -66,7 +66,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     vec![panel(0.7, &[(2.0, 0.16e6), (3.0, 5.5e6), (4.0, 100e6)]), panel(0.42, &[(2.0, 1.2e6)])]
 }
 
-/// What rounding and reading from a plot leave.
+/// The share of the paper's value from which a measured one agrees with it, as rounding and reading from a plot allow.
 const NEAR: f64 = 0.8;
 
 fn judge(rows: &Rows, _: &Machine) -> Verdict {

@@ -19,7 +19,7 @@ pub(super) fn model(scale: Scale, shows: fn(&Row) -> bool) -> Point {
     .only(shows)
 }
 
-/// What the predictions are made from.
+/// Returns true if a row is a measurement from which predictions are made.
 pub(super) fn is_measured(row: &Row) -> bool {
     row.series != ENTRIES && row.series != "figure_2"
 }

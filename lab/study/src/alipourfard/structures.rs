@@ -8,7 +8,7 @@ pub(crate) const SIMPLE: &str = "simple_hash_table";
 pub(crate) const COUNT_MIN: &str = "count_min";
 pub(crate) const HEAP: &str = "space_saving_heap";
 
-/// All three at one size and skew, in turn, for about `seconds`.
+/// Measures the three structures at one size and skew, in turn, for about `seconds`.
 pub(crate) fn sizes(bytes: u64, zipf: f64, seconds: f64) -> Point {
     Point::new(format!("structures bytes={bytes} zipf={zipf} seconds={seconds}"), move || {
         let mut rows = Vec::new();
@@ -17,7 +17,7 @@ pub(crate) fn sizes(bytes: u64, zipf: f64, seconds: f64) -> Point {
     })
 }
 
-/// What finds heavy hitters in this much memory, over `seeds` seeds.
+/// Measures the structures that find heavy hitters in this much memory, over `seeds` seeds.
 pub(crate) fn heavy_hitters(bytes: u64, seeds: u64) -> Point {
     Point::new(format!("heavy hitters bytes={bytes} seeds={seeds}"), move || {
         let mut rows = Vec::new();

@@ -32,11 +32,11 @@ pub(crate) static FIGURE: Figure = Figure {
 
 /// Gbit/s, and the paper's packets and flows.
 const LINKS: [(f64, f64, f64); 3] = [(10.0, 14.8e6, 1.25e6), (40.0, 60e6, 5e6), (100.0, 148e6, 125e6)];
-/// Of the smallest packet on the wire: frame, preamble and gap.
+/// The bytes of the smallest packet on the wire: frame, preamble and gap.
 const PACKET_BYTES: f64 = 84.0;
 const FLOW_BYTES: f64 = 1000.0;
 
-/// By the rate of the link.
+/// Returns the entries of a second by the rate of the link.
 fn entries((gbit_s, paper_packets, paper_flows): (f64, f64, f64)) -> Row {
     let bytes = gbit_s * 1e9 / 8.0;
     let values = [

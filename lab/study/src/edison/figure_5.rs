@@ -37,7 +37,7 @@ const FRAMES: [u32; 2] = [64, 750];
 const METERS: [(&str, &str); 2] =
     [("argus", "apt-get install argus-server argus-client"), ("pmacctd", "apt-get install pmacct")];
 
-/// Where a program is: Debian keeps daemons where a user's shell does not look.
+/// Finds the file of a program: Debian keeps daemons where a user's shell does not look.
 fn place(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders =

@@ -15,15 +15,15 @@ const DOUBLE: &str = "double";
 const COMBINED: &str = "combined";
 const LIST: &str = "linked_list";
 const TABLES: [&str; 4] = [DOUBLE, COMBINED, LIST, "cuckoo"];
-/// Of the paper: a load of one flow for each bucket.
+/// The paper's number of flows: a load of one flow for each bucket.
 const FLOWS: u64 = 1 << 16;
-/// Four for each: the paper loses too much to show it.
+/// A load of four flows for each bucket: the paper loses too much to show it.
 const MORE_FLOWS: u64 = 1 << 18;
 /// Half of the paper's rate: what comes to each of two queues.
 const QUEUE_RATE: &str = "7.44Mpps";
 const COOPERATIVE: &str = "one core (lthread)";
 const TWO_CORES: &str = "two cores (pthread)";
-/// How much longer is longer.
+/// The ratio of two times from which one counts as longer.
 const CLEARLY: f64 = 1.05;
 
 const COMBINED_IS_BETWEEN: &str = "the double hash is fastest but miscounts, lists are exact but slow, and the combined hash is exact at a limited cost";

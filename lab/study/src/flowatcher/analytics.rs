@@ -16,7 +16,7 @@ const MEAN: &str = "mean gap";
 const PERCENTILE: &str = "99th percentile of the gap";
 const SERIES: [(&str, Counting); 3] =
     [(COUNTING, Counting::Flows), (MEAN, Counting::Gaps("mean")), (PERCENTILE, Counting::Gaps("p99"))];
-/// How much longer is longer.
+/// The ratio of two times from which one counts as longer.
 const CLEARLY: f64 = 1.1;
 
 const FINDING: &str = "the loss increases with the number of flows, and a percentile of each flow increases it by an order of magnitude";

@@ -108,7 +108,7 @@ pub(crate) static TABLE_3: Figure = Figure {
     judge: |rows, _| verdict(PIPELINE_IS_BEST, judge_models(rows)),
 };
 
-/// All batches, at both rates.
+/// Measures all batches, at both rates.
 pub(super) fn batches(scale: Scale) -> Point {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
@@ -198,7 +198,7 @@ fn queue_panels(rows: &Rows) -> Vec<Panel> {
     vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
 }
 
-/// What the paper finds is of the bus, which a wire in memory has none of: never decided.
+/// Judges the queues. The paper's finding is of the bus, which a wire in memory has none of: it is never decided.
 fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
     let rows = rows.only(MPPS, mpps(OVERLOAD));
     let at = |queues: usize| value_at(&rows, FLOWS, ("queues", queues as f64), DROP).ok();
@@ -212,7 +212,7 @@ fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
     Verdict::open(TWO_QUEUES_ARE_BEST, format!("the software wire has no bus to contend for{measured}"))
 }
 
-/// Both models on the same cores, at both rates.
+/// Measures both models on the same cores, at both rates.
 pub(super) fn models(machine: &Machine, scale: Scale) -> Point {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);

@@ -89,7 +89,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     vec![point(Queueing::Fair), point(Queueing::Fifo)]
 }
 
-/// Some flows, and what is true of all.
+/// Returns the rows of some flows, and those of what is true of all.
 fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
     let row = |series: &str| Row {
         series: series.to_owned(),

@@ -22,7 +22,7 @@ const WAYS: [&str; 4] = [RSS, "identify_addresses", "identify_addresses_ports", 
 const FRAMES: f64 = 64_000.0;
 /// Flows of the paper's traffic.
 const FLOWS: u64 = 1 << 16;
-/// How many times as long counts as slower.
+/// The ratio of two times from which one counts as slower.
 const CLEARLY: f64 = 1.2;
 
 const TOEPLITZ_IS_SLOW: &str = "toeplitz in software is the slowest hash by far, and every hash takes time that the card's RSS hash saves";
@@ -128,7 +128,7 @@ fn judge_identifying(rows: &Rows) -> Result<(bool, String), String> {
     Ok((tuple > CLEARLY * rss, why))
 }
 
-/// What each way takes altogether.
+/// Returns the whole time of each way.
 fn online(rows: &Rows) -> Rows {
     let of = |name: &str| rows.at(name, "frames", FRAMES).map(|row| row.value(NS));
     let (Some(rss), Some(tuple)) = (of(RSS), of(FIVE_TUPLE)) else { return Rows::default() };

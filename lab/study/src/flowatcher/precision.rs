@@ -16,7 +16,7 @@ const SERIES: [&str; 2] = [PACKETS, FLOWS];
 const PATTERNS: [(&str, f64); 2] = [("uniform", 0.0), ("Zipf", 1.0)];
 /// A share, of which medians of rounds know packets that a thread missed while it was on its core.
 const LOSS: &str = "loss_clock_stopped";
-/// Of the packets: five nines.
+/// The share of the packets that counts as little: five nines are not lost.
 const LITTLE: f64 = 1e-5;
 
 const FLOWS_COST_LITTLE: &str = "counting each flow's packets loses hardly more than counting packets, uniform and Zipf, and both lose at least a hundredth of what MoonGen and pktgen-DPDK lose";
@@ -118,7 +118,7 @@ fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {
     ))
 }
 
-/// It is about three testbeds, of which this machine is one: never decided.
+/// Judges the profile. The finding is about three testbeds, of which this machine is one: it is never decided.
 fn judge_profile(rows: &Rows, _: &Machine) -> Verdict {
     let row = rows.at(PACKETS, "zipf", 0.0);
     let measured = row.map_or(String::new(), |row| {

@@ -205,8 +205,8 @@ fn state_is_little(rows: &Rows, machine: &Machine) -> Result<(bool, String), Str
     Ok((little < SAME && is_faster, why))
 }
 
-/// Whether RSS with separate sketches has the least of a value (but for `same`), and in every design the Simple Hash Table less than
-/// the other sketches.
+/// Judges whether RSS with separate sketches has the least of a value (but for `same`), and in every design the Simple Hash Table less than the
+/// other sketches. Returns the reason too.
 fn least(rows: &Rows, name: &str, unit: &str, same: f64) -> Result<(bool, String), String> {
     let of =
         |design: &str, state: &str, sketch: &str| value(rows, &format!("{design}-{state}-{sketch}"), name);

@@ -50,7 +50,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     vec![Point::new(key, measure)]
 }
 
-/// Those of one frame size, by slots.
+/// Returns the drops of one frame size, by slots.
 fn drops(rows: &Rows, frame: u32) -> Vec<(f64, f64)> {
     let rows = rows.only("frame", frame.into());
     rows.of(RSS_TABLE).map(|row| (row.param("mbufs"), row.value(DROP))).collect()
