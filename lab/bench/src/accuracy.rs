@@ -33,7 +33,7 @@ const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 /// The fewest seeds of a comparison.
 const LEAST_SEEDS: f64 = 3.0;
 const MOST_SEEDS: f64 = 10.0;
-/// Of a comparison of times.
+/// The longest time of a comparison of times, seconds.
 const MOST_SECONDS: f64 = 5.0;
 /// Threads, each of which needs memory.
 const MOST_THREADS: usize = 4;

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What only a thread that measures runs: it polls a source.
+/// The function that only a thread that measures runs: it polls a source.
 const MEASURING: &str = "engine::poller::Poller";
 
-/// What a run of the program was, as callgrind and the program tell.
+/// The results of a run of the program, as callgrind and the program tell them.
 pub(crate) struct Counted {
     /// The instructions of the measuring thread.
     pub(crate) instructions: u64,
@@ -25,7 +25,7 @@ impl Counted {
     }
 }
 
-/// Whether there is a valgrind. If not, `bench` says what it leaves out.
+/// Returns true if there is a valgrind. If not, `bench` says what it leaves out.
 pub(crate) fn is_there(bench: &str) -> bool {
     let is_there = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there {

@@ -132,7 +132,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// This program (by `bench capture --file`), argus and pmacct on the same capture, in turn, each this many times: processor time of
+/// Measures this program (by `bench capture --file`), argus and pmacct on the same capture, in turn, each this many times: processor time of
 /// whole processes. `programs` are those of the two that are there, each with its path.
 ///
 /// # Errors
@@ -231,7 +231,7 @@ fn warm_memory() {
     std::hint::black_box(&memory);
 }
 
-/// One run of a variant; nanoseconds of processor time, user and system.
+/// Runs a variant once; returns its processor time, user and system, nanoseconds.
 fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64, String> {
     let output = output_of(variant.name, directory);
     if variant.name == "nfpcapd" {
@@ -288,7 +288,7 @@ fn rows_of_pmacct(rows: &Path) -> Result<Option<Value>, String> {
     Ok(packets.sum::<Option<u64>>().map(|packets| json!({ "packets": packets })))
 }
 
-/// What a program reported to have counted.
+/// Returns what a program reported to have counted.
 fn answer(name: &str, text: &str) -> Option<Value> {
     let after = |label: &str| -> Option<u64> {
         let rest = &text[text.find(label)? + label.len()..];

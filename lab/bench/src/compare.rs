@@ -26,8 +26,8 @@ pub(crate) fn in_turn<V>(
     times
 }
 
-/// How many times as long as `base` a variant took: the median of the ratios within each round. Where a machine is slow for
-/// seconds on end, both were, which the ratio of two medians does not know.
+/// Returns how many times as long as `base` a variant took: the median of the ratios within each round. Where a machine is slow for seconds on
+/// end, both were, which the ratio of two medians does not know.
 pub(crate) fn median_ratio(times: &[f64], base: &[f64]) -> f64 {
     median(&times.iter().zip(base).map(|(time, base)| time / base).collect::<Vec<_>>())
 }

@@ -8,10 +8,10 @@ use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 /// Packets that go into a table together: the usual burst.
 pub(crate) const BURST: usize = 256;
 
-/// After this many packets the table is notified, as by a receiver that parses.
+/// The number of packets after which the table is notified, as by a receiver that parses.
 const EXPECTED: usize = 16;
 
-/// What every packet has in addition to its key.
+/// The fields that every packet has in addition to its key.
 pub(crate) const PACKET: PacketFields = PacketFields {
     time_ns: 1_000_000_000,
     total_byte: 46,
@@ -28,7 +28,7 @@ pub(crate) const PACKET: PacketFields = PacketFields {
     macs: [2; 12],
 };
 
-/// It hashes keys itself, within the time that is measured.
+/// The engine's flow table, which hashes keys within the time that is measured.
 pub(crate) struct Cuckoo {
     table: Option<FlowTable<KeyV4>>,
     burst: KeyBurst<KeyV4>,
@@ -36,7 +36,7 @@ pub(crate) struct Cuckoo {
 }
 
 impl Cuckoo {
-    /// Without a table as yet.
+    /// Makes a contender without a table as yet.
     pub(crate) fn new() -> Self {
         Self { table: None, burst: KeyBurst::with_capacity(BURST), seed: Seed::new(7) }
     }

@@ -29,14 +29,14 @@ const LONG_NS: u64 = 10_000_000_000;
 const SHORT_NS: u64 = 1_000_000_000;
 /// The longest time of the comparison with the plain library, seconds each.
 const COMPARED: f64 = 120.0;
-/// How long anything is awaited.
+/// The longest time for which anything is awaited.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How often the controller's memory is looked at.
+/// The interval at which the controller's memory is looked at.
 const MEMORY_LOOK: Duration = Duration::from_secs(2);
 /// Windows that are sent after the broker was started again.
 const WINDOWS_AFTER: usize = 3;
 
-/// What a time of steady work took.
+/// The costs of a time of steady work.
 struct Steady {
     wall: Duration,
     /// Processor time of the controller.
@@ -182,7 +182,7 @@ fn expected(windows: usize, probes: u64) -> u64 {
     windows as u64 * (probes * rows::OF_NODES as u64 + 1)
 }
 
-/// How all answers came.
+/// The outcome of all answers.
 struct Outcome {
     expected: u64,
     answers: u64,
@@ -211,14 +211,14 @@ impl Outcome {
         }
     }
 
-    /// Nothing is lost, doubled or wrong.
+    /// Returns true if nothing is lost, doubled or wrong.
     fn is_right(&self) -> bool {
         let bad = self.wrong + self.doubled + self.foreign + self.dropped;
         self.answers == self.expected && bad == 0 && self.fault.is_none()
     }
 }
 
-/// How late answers of some windows were there, in order.
+/// Returns the delays of the answers of some windows, in order.
 fn lags(view: &View, is_of: impl Fn(u64) -> bool) -> Vec<Duration> {
     let seen = view.answers.iter().filter(|((_, window, _), _)| is_of(*window));
     let mut lags: Vec<Duration> = seen.map(|(_, seen)| seen.lag).collect();
@@ -261,7 +261,7 @@ fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Durati
     }
 }
 
-/// What the protocol takes, and a plain publisher and consumer of the same bytes.
+/// Compares the protocol with a plain publisher and consumer of the same bytes.
 fn compare(
     site: &Site,
     fleet: Fleet,

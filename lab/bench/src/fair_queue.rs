@@ -20,34 +20,34 @@ use link::{Router, leave_network};
 use monitor::{Monitor, Seen};
 use sender::Schedule;
 
-/// How the narrow link is shared.
+/// The way in which the narrow link is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queueing {
     /// A queue for each flow; all get the same rate, and what some leave over goes to the others (HTB with a class for each).
     Fair,
-    /// One queue for all, of first in, first out: the control.
+    /// A single queue for all, of first in, first out: the control.
     Fifo,
 }
 
-/// What is sent, and what the link carries.
+/// The traffic that is sent, and the link that carries it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FairQueue {
-    /// How the link is shared.
+    /// The way in which the link is shared.
     pub queueing: Queueing,
     /// Flows; the k-th is k times slower than the first. At most [`FairQueue::MOST_FLOWS`].
     pub flows: u16,
     /// Packets per second of all flows together.
     pub packets_per_second: f64,
-    /// How many of the fastest flows exceed their fair share: the link's rate follows.
+    /// The number of the fastest flows that exceed their fair share: the link's rate follows.
     pub aggressive: u16,
-    /// How long is sent.
+    /// The time for which is sent, seconds.
     pub seconds: f64,
 }
 
-/// What came of a flow.
+/// The share of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowShare {
-    /// Its number: the k-th is k times slower than the first.
+    /// The number of the flow: the k-th is k times slower than the first.
     pub number: u16,
     /// Packets that were sent.
     pub sent: u64,
@@ -64,9 +64,9 @@ pub struct FlowShare {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FairQueueRun {
-    /// Each flow, the fastest first.
+    /// The shares of the flows, the fastest first.
     pub flows: Vec<FlowShare>,
-    /// How long the sender took.
+    /// The time that the sender took, seconds.
     pub seconds: f64,
     /// Packets that the queues dropped, by the kernel's count.
     pub dropped: u64,
@@ -80,7 +80,7 @@ impl FairQueue {
     /// The flows' ports, and the numbers of their classes, have 16 bits.
     pub const MOST_FLOWS: u16 = 4000;
 
-    /// What is missing on this machine: rights, `ip` and `tc`, or a part of the kernel.
+    /// Returns what is missing on this machine: rights, `ip` and `tc`, or a part of the kernel.
     pub fn missing() -> Option<String> {
         let tried = std::thread::spawn(|| {
             leave_network()?;
@@ -112,7 +112,7 @@ impl FairQueue {
         run.join().unwrap_or_else(|_| Err("the thread that measures the device failed".to_owned()))
     }
 
-    /// In the namespace of this thread.
+    /// Runs in the namespace of this thread.
     fn run_here(&self) -> Result<FairQueueRun, String> {
         let schedule = Schedule::new(self.flows, self.packets_per_second, self.seconds);
         let level = schedule.sent(self.aggressive) as f64;
@@ -146,8 +146,8 @@ impl FairQueue {
     }
 }
 
-/// Before the device everything, of each flow; after it everything that was not dropped, and of no flow more than was sent. Where a
-/// capture lost frames, by its own count, only the sums can be checked.
+/// Returns true if the counts are right: before the device everything, of each flow; after it everything that was not dropped, and of no flow
+/// more than was sent. Where a capture lost frames, by its own count, only the sums can be checked.
 fn agrees(flows: &[FlowShare], before: &Seen, after: &Seen, dropped: u64) -> bool {
     let sent: u64 = flows.iter().map(|flow| flow.sent).sum();
     before.received + before.lost == sent

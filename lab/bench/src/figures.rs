@@ -4,10 +4,10 @@ use crate::{Line, Points, accuracy, capture, model, parallel};
 use engine::Preset;
 use std::path::PathBuf;
 
-/// What emits lines.
+/// The function that takes the lines.
 type Out<'a> = &'a mut dyn FnMut(Line);
 
-/// Alipourfard et al.'s simple hash table, Count-Min and heap of this many bytes each (4 KiB at least), at this skew, in turn for about
+/// Measures Alipourfard et al.'s simple hash table, Count-Min and heap of this many bytes each (4 KiB at least), at this skew, in turn for about
 /// `seconds`: mean and percentiles of the time per packet (Figures 1 and 3).
 ///
 /// # Errors
@@ -17,7 +17,8 @@ pub fn structures(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), S
     model::structures(&Points { flows, zipf: Some(zipf), seconds: 10.0 * seconds, ..Points::default() }, out)
 }
 
-/// How many of the heavy address pairs of a million packets the same three structures find, each in `bytes` bytes, over `seeds` seeds (Figure 1(c)).
+/// Measures how many of the heavy address pairs of a million packets the same three structures find, each in `bytes` bytes, over `seeds` seeds
+/// (Figure 1(c)).
 ///
 /// # Errors
 /// One line.
@@ -25,7 +26,8 @@ pub fn heavy_hitters(bytes: u64, seeds: u64, out: Out) -> Result<(), String> {
     accuracy::heavy_hitters(bytes as usize, seeds, out)
 }
 
-/// Their model, fitted to this machine, and what it foretells: Tables 2 and 3, Figure 2. About `seconds` for each of its five points.
+/// Measures Alipourfard et al.'s model, fitted to this machine, and what it foretells: Tables 2 and 3, Figure 2. It takes about `seconds` for
+/// each of its five points.
 ///
 /// # Errors
 /// What the machine lacks, in one line.
@@ -33,7 +35,7 @@ pub fn model(seconds: f64, out: Out) -> Result<(), String> {
     model::foretold(10.0 * seconds, out)
 }
 
-/// Two cores that count in one table, and in one each, of this many bytes, in turn for about `seconds` (Figure 4).
+/// Measures two cores that count in one table, and in one each, of this many bytes, in turn for about `seconds` (Figure 4).
 ///
 /// # Errors
 /// What the machine lacks, in one line.
@@ -41,7 +43,7 @@ pub fn two_cores(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), St
     model::two_cores(bytes, zipf, seconds, out)
 }
 
-/// What the core that receives takes of a packet where it measures itself, and where another core measures a sample, in turn for about
+/// Measures what the core that receives takes of a packet where it measures itself, and where another core measures a sample, in turn for about
 /// `seconds`: a table for `flows` flows, whose packets are drawn at a skew of 0.5 (Figure 5).
 ///
 /// # Errors
@@ -50,7 +52,7 @@ pub fn tee(flows: u64, seconds: f64, out: Out) -> Result<(), String> {
     parallel::tee_path(flows, seconds, out)
 }
 
-/// How right a sample is about the heavy hitters of a million packets at a skew of 1, and how often its bounds hold.
+/// Measures how right a sample is about the heavy hitters of a million packets at a skew of 1, and how often its bounds hold.
 ///
 /// # Errors
 /// One line.
@@ -58,8 +60,8 @@ pub fn tee_answers(out: Out) -> Result<(), String> {
     parallel::answers_of_a_window(out)
 }
 
-/// Some designs of a preset with frames of one size over the software wire, in turn for about `seconds`. `packets`: of one pass of the
-/// traffic.
+/// Measures some designs of a preset with frames of one size over the software wire, in turn for about `seconds`. `packets` is the number of one
+/// pass of the traffic.
 ///
 /// # Errors
 /// An unknown preset, or what the machine lacks, in one line.
@@ -75,7 +77,7 @@ pub fn designs(
     parallel::some_designs(&points, frame, |name| names.contains(&name), out)
 }
 
-/// This program, and those of argus and pmacct that are given by name (`argus`, `pmacctd`) and path, on one generated capture, `rounds`
+/// Measures this program, and those of argus and pmacct that are given by name (`argus`, `pmacctd`) and path, on one generated capture, `rounds`
 /// times in turn: processor time of whole processes.
 ///
 /// # Errors

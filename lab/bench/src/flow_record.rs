@@ -26,7 +26,7 @@ const BENCH: &str = "record";
 /// A part of the bench that can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordPart {
-    /// What optional parts of a record cost.
+    /// The cost of optional parts of a record.
     Statistics,
     /// FloWatcher's flow tables (its Figure 3) and Edison's.
     Tables,

@@ -49,7 +49,7 @@ pub use text::TextTable;
 
 use engine::Preset;
 
-/// What a bench is restricted to; `None` is the bench's own list of points.
+/// The points that a bench is restricted to; `None` is the bench's own list of points.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// Packets.
@@ -73,11 +73,11 @@ pub struct Points {
 pub struct Bench {
     /// The name for `edison-lab bench NAME`.
     pub name: &'static str,
-    /// What it measures, in one line.
+    /// The subject that it measures, in one line.
     pub about: &'static str,
-    /// Whether it accepts a paper's settings.
+    /// True if it accepts a paper's settings.
     pub takes_preset: bool,
-    /// Whether it can measure a given capture.
+    /// True if it can measure a given capture.
     pub takes_capture: bool,
     /// The usual length of its comparisons, seconds.
     pub seconds: f64,
@@ -93,7 +93,7 @@ pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
 /// The usual length of a comparison, seconds.
 pub const SECONDS: f64 = 10.0;
 
-/// All benches.
+/// The benches.
 pub const BENCHES: &[Bench] = &[
     Bench {
         name: "accuracy",

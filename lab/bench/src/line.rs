@@ -16,12 +16,12 @@ pub struct Line {
     pub packets: u64,
     /// Nanoseconds of each round.
     pub rounds_ns: Vec<f64>,
-    /// Its memory.
+    /// The memory of the variant, bytes.
     pub memory_bytes: Option<u64>,
     /// True if the answer was compared with the truth and agreed. A line without rounds is a prediction,
     /// without an answer.
     pub checked: bool,
-    /// What else was measured.
+    /// The other values that were measured.
     pub more: Vec<(&'static str, Value)>,
 }
 
@@ -100,7 +100,7 @@ fn rounded(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// This many decimal places. Shares have five: one flow in a million is significant.
+/// Rounds a value to this many decimal places. Shares have five: one flow in a million is significant.
 pub(crate) fn to_digits(value: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (value * scale).round() / scale

@@ -27,7 +27,7 @@ use machine::Machine;
 
 const BENCH: &str = "model";
 
-/// Why this machine or these points are impossible.
+/// Checks that this machine and these points are possible.
 fn refused(points: &Points) -> Result<(), String> {
     if !clock::IS_KNOWN {
         return Err("bench model needs an x86-64 processor: its fence and its time stamp counter".to_owned());
@@ -47,7 +47,8 @@ pub(crate) fn structures(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(
     latency::run(points, out)
 }
 
-/// What Tables 2 and 3 and Figure 2 are foretold from, and these: the machine, the simple hash table in L2 and far beyond L3, and Edison's own table.
+/// Measures what Tables 2 and 3 and Figure 2 are foretold from (the machine, the simple hash table in L2 and far beyond L3, and Edison's own
+/// table), and emits those predictions.
 pub(crate) fn foretold(seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let all = Points { seconds, ..Points::default() };
     refused(&all)?;

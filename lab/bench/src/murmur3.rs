@@ -19,7 +19,7 @@ pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-/// The same as a program calls it: a function of a library, for bytes of any number.
+/// Hashes as [`murmur3`] does, as a program calls it: a function of a library, for bytes of any number.
 #[inline(never)]
 pub(crate) fn library_murmur3(bytes: &[u8], seed: u32) -> u32 {
     murmur3(black_box(bytes), seed)

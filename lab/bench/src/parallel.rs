@@ -37,7 +37,7 @@ use notation::Rate;
 use port::wire::{Length, WireSpec};
 use traffic::Arrivals;
 
-/// One window for the whole run.
+/// A single window for the whole run.
 const ONE_WINDOW: engine::Every = engine::Every::Time(1 << 62);
 
 /// The settings of a bench.

@@ -14,7 +14,7 @@ use traffic::{Generator, Spec};
 
 const BURST: u16 = 64;
 
-/// How far a packet goes; each step includes those before it.
+/// The last step of a packet; each step includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Step {
     Count,
@@ -107,7 +107,7 @@ fn point(
     Ok(())
 }
 
-/// What the engine does with a burst, up to a step.
+/// The path of a burst in the engine, up to a step.
 struct Path {
     parser: BurstParser,
     v4: FlowTable<packet::KeyV4>,

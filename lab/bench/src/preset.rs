@@ -3,7 +3,7 @@
 use engine::{HAND_OVER_PACKETS, OfferedLoad, Preset};
 use serde_json::{Value, json};
 
-/// What every line of a bench reports of its settings in addition to its own parameters.
+/// Returns what every line of a bench reports of its settings in addition to its own parameters.
 pub(crate) fn setting_params(preset: &Preset, burst: usize) -> Vec<(&'static str, Value)> {
     vec![
         ("preset", json!(preset.name)),

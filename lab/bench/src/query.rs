@@ -84,7 +84,7 @@ fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Res
     files::run((count, zipf), &flows, &path, seconds, out)
 }
 
-/// What is said of a query that took this long, and DuckDB, where it ran.
+/// Returns the figures of a query that took this long, and of DuckDB, where it ran.
 fn figures(rows: u64, ms: f64, of_duckdb: Option<f64>) -> Vec<(&'static str, Value)> {
     vec![
         ("ms", json!((1000.0 * ms).round() / 1000.0)),
@@ -116,7 +116,7 @@ impl Job {
         Ok(Self { name, queries, limits, answers: Vec::new(), are_equal: true, memory_bytes: 0 })
     }
 
-    /// All rows of the window, and the answers; returns the processor time that it takes.
+    /// Adds all rows of the window and makes the answers; returns the processor time that it takes.
     fn round(&mut self, blocks: &[Rows<KeyV4>]) -> f64 {
         let began = thread_time();
         let mut partials = self.queries.window();

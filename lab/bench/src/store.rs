@@ -37,7 +37,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     measuring::run(points, out)
 }
 
-/// What this process measures of itself.
+/// Measures what this process measures of itself.
 fn run_in_process(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let rows = Made::rows(&folder.path().join("rows"), points.packets.unwrap_or(ROWS).max(1), PORT)?;
@@ -154,7 +154,7 @@ fn ask(store: &Path, query: &Query) -> Result<Vec<Answer>, String> {
     outcome.errors.first().map_or(Ok(answers), |error| Err(error.to_string()))
 }
 
-/// Whether the rows of an answer are the largest networks: those of equal size in any order.
+/// Returns true if the rows of an answer are the largest networks: those of equal size in any order.
 fn are_largest(answer: &Answer, networks: &HashMap<u32, u64>) -> bool {
     let mut sizes: Vec<u64> = networks.values().copied().collect();
     sizes.sort_unstable_by(|one, other| other.cmp(one));

@@ -90,8 +90,8 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     Ok(())
 }
 
-/// How long bursts take while the table grows from nothing, in microseconds: the 99.9th percentile and the
-/// longest. Interruptions by the machine are included in the longest one.
+/// Returns how long bursts take while the table grows from nothing, in microseconds: the 99.9th percentile and the longest. Interruptions by the
+/// machine are included in the longest one.
 fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     let mut cuckoo = Cuckoo::new();
     cuckoo.renew();

@@ -8,7 +8,7 @@ const VARIANT: usize = 20;
 const FIGURES: usize = 9 + 10 + 8 + 7;
 /// The narrowest table.
 const LEAST: usize = 80;
-/// Of a wide terminal's columns the points take this many at the most; what else was measured has the rest.
+/// The most columns of a wide terminal that the points take; what else was measured has the rest.
 const MOST_POINTS: usize = 44;
 
 /// A table of lines that come one by one.

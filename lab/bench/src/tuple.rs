@@ -18,7 +18,7 @@ impl Tuple {
         Self(bytes)
     }
 
-    /// That of a record; `None` if it is no 5-tuple of an IPv4 flow.
+    /// Returns the 5-tuple of a record; `None` if it is no 5-tuple of an IPv4 flow.
     pub(crate) fn of_record(key: &FlowKey) -> Option<Self> {
         let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else { return None };
         let ([a, b], [c, d]) = (key.src_port?.to_be_bytes(), key.dst_port?.to_be_bytes());
@@ -28,7 +28,7 @@ impl Tuple {
         Some(Self::new(addresses, [a, b, c, d], key.protocol?))
     }
 
-    /// That of a table's key.
+    /// Returns the 5-tuple of a table's key.
     pub(crate) fn of(key: &KeyV4) -> Self {
         Self::of_record(&key.flow_key(&KeySpec::FIVE_TUPLE)).expect("an IPv4 key is of an IPv4 flow")
     }
@@ -39,7 +39,7 @@ impl Tuple {
         KeyV4::new(*self.addresses(), *self.ports(), self.protocol())
     }
 
-    /// All 13 bytes.
+    /// Returns all 13 bytes.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8; 13] {
         &self.0
@@ -80,7 +80,7 @@ impl Tuple {
         [address(0), address(4), port(8), port(10), u32::from(self.protocol())]
     }
 
-    /// What a card hashes: addresses, and ports where the protocol has some.
+    /// Returns the hash that a card computes: of addresses, and of ports where the protocol has some.
     pub(crate) fn rss(&self, toeplitz: &Toeplitz) -> u32 {
         if self.has_ports() {
             toeplitz.ipv4_ports(self.addresses(), self.ports())
@@ -90,7 +90,7 @@ impl Tuple {
     }
 }
 
-/// For structures that keep keys: these take 13 bytes there, a table's 16.
+/// The key of structures that keep keys: these take 13 bytes there, a table's 16.
 impl Key for Tuple {
     #[inline(always)]
     fn hash(&self, seed: &Seed) -> u64 {

@@ -21,10 +21,10 @@ const ETHERNET: u16 = 1;
 const RATE: u64 = 1_000_000;
 /// Flows that are pinned, and connections with losses.
 const PINNED: usize = 64;
-/// What identifies an IPv4 flow in a frame: addresses and ports.
+/// The identity of an IPv4 flow in a frame: addresses and ports.
 type Flow = [u8; 12];
 
-/// What is asked, of which flows, and with which option.
+/// A variant: what is asked, of which flows, and with which option.
 struct Variant {
     name: &'static str,
     flows: Vec<Flow>,
@@ -145,7 +145,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether all packets were measured, and the losses of pinned flows are those that tracking all flows finds of them.
+/// Checks that all packets were measured, and that the losses of pinned flows are those that tracking all flows finds of them.
 fn check(counted: &[Counted], packets: u64) -> Result<(), String> {
     let [_, zoom, zoom_heaviest, all, all_heaviest, of_packets @ ..] = counted else {
         return Err("five runs".to_owned());

@@ -1,5 +1,4 @@
-//! What tasks cost: six at once compared with the plain record, and three structures of one size compared
-//! with each other.
+//! The cost of tasks: six at once compared with the plain record, and three structures of one size compared with each other.
 
 use super::BENCH;
 use super::metrics::{Metric, score};
@@ -133,7 +132,7 @@ impl Plain {
     }
 }
 
-/// What takes turns.
+/// A variant that takes turns with the others.
 enum Turn<'a> {
     Plain(Box<Plain>),
     Tasks(Box<Round>, TaskGroup<'a>),
@@ -157,8 +156,8 @@ fn params(part: &'static str, task: &str, stream: &Stream, memory: &str) -> Vec<
     ]
 }
 
-/// One task of each kind as the planner chooses, all at once with the memory of their promises; each of them
-/// alone; and all with a mebibyte each.
+/// Measures a task of each kind as the planner chooses, all at once with the memory of their promises; each of them alone; and all with a
+/// mebibyte each.
 fn six_at_once(
     stream: &Stream,
     sample: &Sample,

@@ -13,11 +13,11 @@ pub(super) enum Metric {
     Precision,
     /// Recall: the share of the flows that belong into the answer that is named.
     Recall,
-    /// Their harmonic mean.
+    /// F1: the harmonic mean of precision and recall.
     F1,
     /// Mean relative error over the flows that belong into the answer; a flow that is not named has 1.
     Are,
-    /// Mean absolute error over the same.
+    /// Mean absolute error over the flows that belong into the answer.
     Aae,
     /// Weighted mean relative difference of two size distributions (Kumar et al. 2004).
     Wmre,
@@ -30,7 +30,7 @@ pub(super) enum Metric {
 }
 
 impl Metric {
-    /// In the order of tables.
+    /// The measures in the order of tables.
     pub(super) const ALL: [Self; 9] = [
         Self::Precision,
         Self::Recall,
@@ -58,7 +58,7 @@ impl Metric {
         }
     }
 
-    /// As tables have it.
+    /// Returns the name of the measure in tables.
     pub(super) fn heading(self) -> &'static str {
         match self {
             Self::Precision => "precision",
@@ -74,7 +74,7 @@ impl Metric {
     }
 }
 
-/// What is known of one answer. A measure that means nothing there is missing, such as the recall where nothing belongs into the answer.
+/// The measures of one answer. A measure that means nothing there is missing, such as the recall where nothing belongs into the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Score {
     values: Vec<(Metric, f64)>,
@@ -83,7 +83,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// One measure.
+    /// Returns one measure; none if it is missing.
     pub(super) fn get(&self, metric: Metric) -> Option<f64> {
         self.values.iter().find(|(of, _)| *of == metric).map(|(_, value)| *value)
     }
@@ -153,7 +153,7 @@ fn of_flows(score: &mut Score, figures: &HashMap<FlowKey, f64>, least: f64, rows
     of_bounds(score, rows.iter().map(|row| (&row.estimate, figure(&row.key))));
 }
 
-/// Of estimates, each with the truth.
+/// Sets the coverage of estimates, each of which comes with the truth.
 fn of_bounds<'a>(score: &mut Score, rows: impl Iterator<Item = (&'a Estimate, f64)>) {
     // What was added up in another order differs in the last bits.
     let near = |value: f64| 1e-9 * value.abs();
@@ -165,7 +165,7 @@ fn of_bounds<'a>(score: &mut Score, rows: impl Iterator<Item = (&'a Estimate, f6
     covered(score, rows);
 }
 
-/// Whether each row's bounds hold, and the promised probability.
+/// Sets the coverage of rows, each of which says whether its bounds hold and with which probability that is promised.
 fn covered(score: &mut Score, rows: impl Iterator<Item = (bool, f64)>) {
     let rows: Vec<(bool, f64)> = rows.collect();
     let holding = rows.iter().filter(|(holds, _)| *holds).count() as f64;
@@ -208,7 +208,7 @@ fn quantile(values: &[Point], share: f64) -> Option<Point> {
     values.get(rank.min(values.len()).checked_sub(1)?).copied()
 }
 
-/// How far from `share` the share of values is that do not lie above `value`. Any share between those below it and those up to it
+/// Returns the distance of `share` from the share of values that do not lie above `value`. Any share between those below it and those up to it
 /// is its own.
 fn rank_error(values: &[Point], share: f64, value: Point) -> f64 {
     let all = values.len().max(1) as f64;

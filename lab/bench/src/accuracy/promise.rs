@@ -1,4 +1,4 @@
-//! What is promised of the planner's choice on a million packets of Zipf(1), and what every structure gives in the same memory.
+//! The promises of the planner's choice on a million packets of Zipf(1), and the results of every structure in the same memory.
 
 use super::metrics::Metric;
 use super::question::Question;
@@ -40,7 +40,7 @@ impl Promise {
     }
 }
 
-/// Nothing is promised for changes.
+/// The memory of a question of which nothing is promised, such as changes, bytes.
 const USUAL_MEMORY: usize = 1 << 20;
 
 /// The memory in which something is promised of a question.

@@ -14,10 +14,10 @@ const CONTACTS_PPM: u64 = 1_000;
 /// A task, and what its truth needs to know.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
-    /// As tables name it.
+    /// The name in tables.
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// What its flows consist of.
+    /// The fields of its flows' keys.
     pub(super) key: &'static str,
     /// `kind:…` of a specification, without structure and memory.
     pub(super) spec: String,
@@ -28,7 +28,7 @@ pub(super) struct Question {
 const FIVE_TUPLE: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
 
 impl Question {
-    /// All of them, for windows of this many packets.
+    /// Returns all questions, for windows of this many packets.
     pub(super) fn all(packets: u64) -> Vec<Self> {
         let contacts = (packets * CONTACTS_PPM / 1_000_000).max(2);
         let question = |name, kind: Kind, key, spec: &str, least| Self {
@@ -69,7 +69,7 @@ impl Question {
         TaskSpec::from_str(&all.replace(":,", ":")).map_err(|error| error.to_string())
     }
 
-    /// What its flows consist of.
+    /// Returns the key of its flows.
     pub(super) fn key(&self) -> KeySpec {
         KeySpec::parse(self.key).unwrap_or_default()
     }

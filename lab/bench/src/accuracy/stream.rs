@@ -1,4 +1,4 @@
-//! What is measured: windows of a capture, of generated traffic, or drawn by Zipf's law from the flows of either.
+//! The streams that are measured: windows of a capture, of generated traffic, or drawn by Zipf's law from the flows of either.
 
 use super::window::{BURST, Window, read};
 use packet::{PacketFields, PacketKey, Seed};
@@ -9,7 +9,7 @@ use traffic::RankDraw;
 
 /// Windows of a capture that are read: the number that fits into memory.
 const MOST_WINDOWS: usize = 10;
-/// Of the background.
+/// The number of flows of the background.
 const FLOWS: u64 = 300_000;
 /// Scans in both windows: parts of a million of the packets, each to a different destination.
 const SCANS: [u64; 4] = [4_000, 3_000, 2_000, 1_200];
@@ -21,8 +21,8 @@ const ELEPHANTS: &str = "elephant:share=2%:start=50%:end=100%/elephant:share=1%:
 /// Every other one of the flows that may change places in the previous window does.
 const MOVED: usize = 64;
 
-/// What is planted into two windows of this many packets, the second of which is measured: sources with many
-/// destinations, a flood, and flows that begin or end. This is an eighth of that window.
+/// Returns the events that are planted into two windows of this many packets, the second of which is measured: sources with many destinations, a
+/// flood, and flows that begin or end. They are an eighth of that window.
 fn planted(packets: u64) -> String {
     let in_window = |ppm: u64| (packets * ppm / 1_000_000).max(1);
     let scan = |ppm: &u64| {
@@ -51,7 +51,7 @@ pub(super) enum Stream {
 
 /// A window, and the previous one if any.
 pub(super) struct Sample {
-    /// By which keys are hashed.
+    /// The seed by which keys are hashed.
     pub(super) seed: Seed,
     pub(super) before: Option<Window>,
     pub(super) now: Window,
@@ -93,7 +93,7 @@ impl Stream {
         Ok(Self::Ranked { of: self.name().to_owned(), flows, zipf, packets: self.packets() })
     }
 
-    /// What people call it.
+    /// Returns the name of the stream in tables.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Generated { .. } => "generated",
@@ -119,7 +119,7 @@ impl Stream {
         }
     }
 
-    /// How many samples there are to be for at least this many seeds: each window of a capture is one.
+    /// Returns the number of samples that there are to be for at least this many seeds: each window of a capture is one.
     pub(super) fn samples(&self, seeds: u64) -> u64 {
         match self {
             Self::Capture { windows, .. } => seeds.max(windows.len().saturating_sub(1) as u64),

@@ -17,7 +17,7 @@ use task::{Kind, Structure};
 /// Decimal places of a measure.
 const DIGITS: i32 = 5;
 
-/// What is tried.
+/// A case that is tried: a question, a structure and its memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
     /// Place in the study's questions.
@@ -28,7 +28,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Each structure of each of these questions, and the planner's choice, in this much memory.
+    /// Returns the cases of each structure of each of these questions, and of the planner's choice, in this much memory.
     pub(super) fn all(questions: &[Question], memory: usize) -> Vec<Self> {
         let of = |(question, asked): (usize, &Question)| {
             let structures = task::catalog::structures(asked.kind).map(Some).chain([None]);
@@ -100,13 +100,13 @@ fn on_threads<I: Sync, T: Send>(threads: usize, items: &[I], work: impl Fn(&I) -
 
 /// Cases on a stream.
 pub(super) struct Study<'a> {
-    /// Which part of the bench it is.
+    /// The part of the bench that the study is.
     pub(super) part: &'static str,
     pub(super) stream: &'a Stream,
     pub(super) questions: &'a [Question],
     pub(super) design: Design,
     pub(super) cases: Vec<Case>,
-    /// At least this many.
+    /// The fewest seeds.
     pub(super) seeds: u64,
     /// Cases that are tried at a time; more than one where times are not measured.
     pub(super) threads: usize,

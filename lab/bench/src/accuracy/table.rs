@@ -10,7 +10,7 @@ const NOTHING: &str = "–";
 /// The main measure of a task: the first that it has.
 const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
 
-/// All tables of a run's lines.
+/// Writes the tables of a run's lines.
 pub(crate) fn markdown(lines: &[Line]) -> String {
     let of_part = |part: &str| lines.iter().filter(|line| text(line, "part") == part).collect::<Vec<_>>();
     let mut page = String::new();
@@ -73,7 +73,7 @@ fn by<'a>(lines: &[&'a Line], names: &[&str]) -> Vec<(String, Vec<&'a Line>)> {
     groups
 }
 
-/// What the lines are about, in a sentence.
+/// Writes what the lines are about, in a sentence.
 fn stream_of(lines: &[&Line]) -> String {
     let seeds = lines.iter().filter_map(|line| member(line, "seeds")?.as_u64()).max().unwrap_or(0);
     let skew = match member(lines[0], "zipf") {
@@ -155,7 +155,7 @@ fn variant(line: &Line) -> String {
     }
 }
 
-/// One measure: structures by all other differences between the lines.
+/// Writes a table of one measure: structures by all other differences between the lines.
 fn pivot(lines: &[&Line], parameter: &str) -> String {
     let Some(metric) = main_of(lines) else { return format!("Nothing to measure.\n\n{}", refusals(lines)) };
     let columns: Vec<String> = by(lines, &[parameter]).into_iter().map(|(title, _)| title).collect();
@@ -187,7 +187,7 @@ fn structures<'a>(lines: &[&'a Line]) -> Vec<(String, Vec<&'a Line>)> {
     groups
 }
 
-/// What was not possible, and why; each reason once.
+/// Writes what was not possible, and why; each reason once.
 fn refusals(lines: &[&Line]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for line in lines {

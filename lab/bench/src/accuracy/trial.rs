@@ -1,4 +1,4 @@
-//! One structure on one window: counted as a run's workers do, merged, and answered.
+//! A trial of a structure on a window: counted as a run's workers do, merged, and answered.
 
 use super::window::Window;
 use crate::compare::thread_time;
@@ -7,7 +7,7 @@ use packet::{KeySpec, Seed};
 use task::TaskAnswer;
 use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
 
-/// How packets are shared out.
+/// The way in which packets are shared out to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Design {
     pub(super) name: &'static str,
@@ -16,16 +16,16 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// One core.
+    /// The design of one core.
     pub(super) const ONE: Self = Self { name: "one worker", workers: 1, split: Split::Hash };
-    /// What is compared with it.
+    /// The designs that are compared with the one of one core.
     pub(super) const SEVERAL: [Self; 3] = [
         Self { name: "2 workers by hash", workers: 2, split: Split::Hash },
         Self { name: "4 workers by hash", workers: 4, split: Split::Hash },
         Self { name: "2 workers by position", workers: 2, split: Split::Position },
     ];
 
-    /// What each worker gets of a window.
+    /// Returns the share of a window that each worker gets.
     pub(super) fn share(self, window: Window, seed: &Seed) -> Vec<Window> {
         if self.workers == 1 { vec![window] } else { window.split(self.split, self.workers, seed) }
     }
@@ -55,7 +55,7 @@ pub(super) struct Shared {
 /// The result.
 pub(super) struct Outcome {
     pub(super) answer: TaskAnswer,
-    /// What counted.
+    /// The structure that counted.
     pub(super) structure: Structure,
     /// Processor time of counting the window, all workers' together, nanoseconds.
     pub(super) ns: f64,

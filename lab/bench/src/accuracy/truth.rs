@@ -14,7 +14,7 @@ const IPV6_BITS: u32 = 48;
 /// Packets of every 5-tuple.
 type Counts = HashMap<FlowKey, u64>;
 
-/// What is true of a window, in the form of one kind of answer.
+/// The truth about a window, in the form of one kind of answer.
 #[derive(Debug)]
 pub(super) enum Truth {
     /// The figure of every flow, and the absolute value from which on it belongs into the answer.
@@ -23,11 +23,11 @@ pub(super) enum Truth {
     Sizes(HashMap<u64, f64>),
     /// Bits.
     Entropy(f64),
-    /// All values in order, by family; values without a family are all in the first.
+    /// The values in order, by family; values without a family are all in the first.
     Quantiles([Vec<Point>; 2]),
 }
 
-/// What all truths of a window begin with.
+/// The counts of a window, with which all truths about it begin.
 pub(super) struct Counted<'a> {
     window: &'a Window,
     now: Counts,
@@ -66,7 +66,7 @@ impl<'a> Counted<'a> {
         Self { window, now: count(window), before: before.map(count) }
     }
 
-    /// How many 5-tuples there are.
+    /// Returns the number of 5-tuples.
     pub(super) fn flows(&self) -> usize {
         self.now.len()
     }

@@ -7,7 +7,7 @@ use port::{PacketSource, Poll};
 /// Packets of a burst.
 pub(super) const BURST: usize = 64;
 
-/// All packets of a window, with their hashes by one seed.
+/// The packets of a window, with their hashes by one seed.
 #[derive(Default)]
 pub(super) struct Window {
     pub(super) bursts: Vec<Bursts>,
@@ -38,14 +38,14 @@ impl Window {
         }
     }
 
-    /// The same packets, hashed by another seed.
+    /// Returns the same packets, hashed by another seed.
     pub(super) fn hashed(&self, seed: &Seed) -> Self {
         let mut window = Self::default();
         self.each(|key, fields| window.push(&key, *fields, seed));
         window
     }
 
-    /// What each of this many workers gets of it, hashed by the same seed.
+    /// Returns the share of the window that each of this many workers gets, hashed by the same seed.
     pub(super) fn split(&self, split: Split, workers: usize, seed: &Seed) -> Vec<Self> {
         let mut windows: Vec<Self> = (0..workers).map(|_| Self::default()).collect();
         let mut turn = 0;

@@ -15,7 +15,7 @@ use task::rows::{RowQueries, RowScratch, Unplaced};
 
 /// Time from one heartbeat of a probe to the next, as a probe has it.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(2);
-/// How often probes are looked at.
+/// The interval at which probes are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 struct Simulated {
@@ -24,12 +24,12 @@ struct Simulated {
     heartbeat: Instant,
 }
 
-/// All probes.
+/// The simulated probes.
 pub(super) struct Fleet {
     probes: Vec<Simulated>,
     nodes: Vec<String>,
     window_ns: u64,
-    /// What all of them are asked, once they are.
+    /// The queries that all of them are asked, once they are.
     queries: Vec<Query>,
     planned: Option<RowQueries>,
     started_ns: u64,
@@ -70,12 +70,12 @@ impl Fleet {
         })
     }
 
-    /// How many probes have a list of tasks.
+    /// Returns the number of probes that have a list of tasks.
     pub(super) fn asked(&self) -> usize {
         self.probes.iter().filter(|probe| probe.list.is_some()).count()
     }
 
-    /// How many are connected and have delivered all that they have sent.
+    /// Returns the number of probes that are connected and have delivered all that they have sent.
     pub(super) fn delivered(&self) -> usize {
         let has = |probe: &&Simulated| probe.link.state().connected && probe.link.flush(Duration::ZERO);
         self.probes.iter().filter(has).count()
@@ -157,7 +157,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// What a probe answers for a window.
+    /// Returns the result of a probe for a window.
     pub(super) fn result(&self, number: usize, window: Span) -> Result<WindowResult, String> {
         let planned = self.planned.as_ref().ok_or("no probe is asked anything")?;
         let rows = rows::rows(rows::flows(number as u64, window.start_ns / self.window_ns), window);
@@ -179,7 +179,7 @@ impl Fleet {
     }
 }
 
-/// What a probe says of itself.
+/// Returns the heartbeat of a probe.
 pub(super) fn heartbeat(list: Option<ListId>, spool: Spool, started_ns: u64) -> Heartbeat {
     Heartbeat {
         list,

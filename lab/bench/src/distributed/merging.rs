@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use summary::Limits;
 use task::rows::{Merging, Site};
 
-/// What is asked: all groups are merged, the largest are answered.
+/// The query: all groups are merged, the largest are answered.
 const QUERY: &str = "q: select src_addr, sum(total_byte) as bytes groupby src_addr order by bytes desc limit 1K across nodes by sum";
 /// The most rows of the answer.
 const LIMIT: usize = 1000;
@@ -72,7 +72,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether the answer has the largest groups, each once and with its sum, and says how many others there are.
+/// Returns true if the answer has the largest groups, each once and with its sum, and says how many others there are.
 fn agrees(answer: &Answer, truth: &HashMap<u32, u64>) -> bool {
     let mut largest: Vec<u64> = truth.values().copied().collect();
     largest.sort_unstable_by(|one, other| other.cmp(one));

@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How often what was taken is acknowledged, as a controller does that stores it first.
+/// The interval at which messages that were taken are acknowledged, as a controller does that stores them first.
 const GROUP: Duration = Duration::from_millis(100);
-/// How long what was sent last is awaited.
+/// The longest time for which the last messages are awaited.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Messages that are delivered ahead of their acknowledgement.
 const AHEAD: u16 = 256;
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 16;
 /// The exchange and the queue of results.
 const RESULTS: &str = "edison.results";
 
-/// What passed, and what it took.
+/// The messages that passed, and the processor time that they took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passed {
     /// Processor time, nanoseconds.
@@ -42,22 +42,22 @@ pub(super) struct Passed {
     pub(super) heartbeats: u64,
 }
 
-/// When what is sent, of all probes.
+/// The times at which all probes send.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     pub(super) window: Duration,
-    /// How many windows.
+    /// The number of windows.
     pub(super) windows: u32,
 }
 
-/// What each probe sends in each window.
+/// Returns the result that each probe sends in each window.
 pub(super) fn results(fleet: &Fleet, site: &Site) -> Result<Vec<WindowResult>, String> {
     let start_ns = (now_ns() / site.window_ns - 1) * site.window_ns;
     let window = Span { start_ns, end_ns: start_ns + site.window_ns };
     (0..site.nodes.len()).map(|number| fleet.result(number, window)).collect()
 }
 
-/// By the connections of probes and of a controller.
+/// Sends the results by the connections of probes and of a controller.
 pub(super) fn by_protocol(
     site: &Site,
     fleet: &Fleet,
@@ -134,7 +134,7 @@ fn await_all(arrived: &AtomicU64, sent: u64) {
     }
 }
 
-/// By connections that are told what to send and nothing else.
+/// Sends the results by connections that are told what to send and nothing else.
 pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace) -> Result<Passed, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
@@ -187,7 +187,7 @@ fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-/// What a node publishes.
+/// The messages of a node, and the channel on which it publishes them.
 struct Publisher {
     channel: Channel,
     node: String,

@@ -15,7 +15,7 @@ pub(super) fn processor_time(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos((ticks(11)? + ticks(12)?) * (1_000_000_000 / per_second)))
 }
 
-/// How much a value grows with time, by least squares: the slope of points of (seconds, value), per second.
+/// Returns the growth of a value with time, by least squares: the slope of points of (seconds, value), per second.
 pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));

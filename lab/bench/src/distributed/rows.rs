@@ -1,4 +1,4 @@
-//! What simulated probes measure, what is asked of it, and what the answers must be.
+//! The rows that simulated probes measure, the queries about them, and the right answers.
 
 use flow::{Rows, WindowRow};
 use model::{Answer, Span, Value};
@@ -119,7 +119,7 @@ fn sums(query: usize, flows: impl Iterator<Item = Flow>) -> HashMap<String, (u64
     sums
 }
 
-/// Whether the rows of an answer are right. `probes`: those whose flows it is about.
+/// Returns true if the rows of an answer are right. `probes` are those whose flows it is about.
 pub(super) fn is_right(
     query: usize,
     answer: &Answer,

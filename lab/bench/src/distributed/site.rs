@@ -37,7 +37,7 @@ pub(super) struct Site {
 /// A controller that runs.
 pub(super) struct Controller {
     child: Child,
-    /// Where its API is.
+    /// The address of its API.
     pub(super) url: String,
 }
 

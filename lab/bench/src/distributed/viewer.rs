@@ -15,18 +15,18 @@ pub(super) type Which = (usize, u64, Option<usize>);
 /// An answer that was there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// How long after the end of its window it was there first.
+    /// The time from the end of its window until it was there first.
     pub(super) lag: Duration,
-    /// It is what the flows make it, as it was there last.
+    /// True if it is what the flows make it, as it was there last.
     pub(super) is_right: bool,
-    /// How often it came as the same revision.
+    /// The number of times that it came as the same revision.
     pub(super) times: u32,
     revision: u64,
-    /// It came after its window's time for answers, or was replaced.
+    /// True if it came after its window's time for answers, or was replaced.
     pub(super) is_late: bool,
 }
 
-/// What was seen.
+/// The answers and other messages that a client saw.
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) answers: HashMap<Which, Seen>,
@@ -34,7 +34,7 @@ pub(super) struct View {
     pub(super) foreign: u64,
     /// Messages that the controller says this client was too slow for.
     pub(super) missed: u64,
-    /// Why there is no stream any more.
+    /// The reason why there is no stream any more.
     pub(super) fault: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Viewer {
     known: Arc<Known>,
 }
 
-/// What a reader needs to know.
+/// The facts that a reader needs.
 struct Known {
     /// The API.
     url: String,
@@ -116,7 +116,7 @@ impl Viewer {
         Ok(())
     }
 
-    /// How many answers the stream brought, or says that it left out.
+    /// Returns the number of answers that the stream brought or says that it left out.
     pub(super) fn told(&self) -> u64 {
         self.view(|view| view.answers.len() as u64 + view.missed)
     }
@@ -189,7 +189,7 @@ impl Known {
         Ok(answered.map_err(|error| format!("the controller's API: {error}"))?.into_body())
     }
 
-    /// What an answer is of; `None` if that was not asked.
+    /// Returns the query, window and node of an answer; `None` if that was not asked.
     fn which(&self, answer: &Answer) -> Option<Which> {
         let (query, window) = (rows::number_of(&answer.query)?, answer.window?);
         let node = match &answer.node {

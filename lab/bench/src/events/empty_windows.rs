@@ -1,4 +1,4 @@
-//! What a controller takes to pass windows in which no node had a packet, by their number.
+//! The time that a controller takes to pass windows in which no node had a packet, by their number.
 
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, median_ratio, thread_time};
@@ -11,7 +11,7 @@ use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// More than four years of windows of a second.
+/// The largest number of windows: of a second, they are more than four years.
 const MANY: u64 = 145_000_000;
 /// Gaps of a round.
 const GAPS: usize = 100;
@@ -84,7 +84,7 @@ impl Job<'_> {
 struct System<'a> {
     chain: &'a Chain,
     controller: Controller,
-    /// What each node was told last.
+    /// The list of tasks that each node was told last.
     told: [TaskList; NODES.len()],
     events: Vec<Event>,
 }
@@ -117,12 +117,12 @@ impl<'a> System<'a> {
         self.carry_out(actions);
     }
 
-    /// All nodes reach a window.
+    /// Tells the controller that all nodes reach a window.
     fn reach(&mut self, start_ns: u64) {
         (0..NODES.len()).for_each(|node| self.take(node, FromProbe::Reached { at_ns: start_ns }));
     }
 
-    /// All nodes measure windows with packets.
+    /// Tells the controller windows with packets of all nodes.
     fn measure(&mut self, begin_ns: u64) {
         for window in 0..BUSY {
             let start_ns = begin_ns + window * WINDOW_NS;
@@ -133,7 +133,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// What a node answers to its tasks.
+    /// Returns what a node answers to its tasks.
     fn result(&self, node: usize, start_ns: u64) -> WindowResult {
         let window = Span { start_ns, end_ns: start_ns + WINDOW_NS };
         let is_due = |time: &Span| (time.start_ns..time.end_ns).contains(&start_ns);
@@ -152,7 +152,7 @@ impl<'a> System<'a> {
         WindowResult::new(window, answers.collect())
     }
 
-    /// All nodes end; returns all events.
+    /// Ends all nodes; returns all events.
     fn end(mut self) -> Vec<Event> {
         (0..NODES.len()).for_each(|node| self.take(node, FromProbe::Ended { answers: Vec::new() }));
         let actions = self.controller.finish();
@@ -161,7 +161,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// Whether on each node q2 fired, was resolved in the gap and fired again, and nothing else happened.
+/// Returns true if on each node q2 fired, was resolved in the gap and fired again, and nothing else happened.
 fn has_all(events: &[Event]) -> bool {
     let end = |window: u64| BEGIN_NS + window * WINDOW_NS;
     let expected = [

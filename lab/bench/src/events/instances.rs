@@ -1,5 +1,5 @@
-//! What a probe does with the instances of a chain that has fired for as many keys as it may, in each of its steps: the list becomes a task set
-//! and is installed, and a window of rows is answered.
+//! The steps of a probe with the instances of a chain that has fired for as many keys as it may: the list becomes a task set and is installed,
+//! and a window of rows is answered.
 
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};

@@ -9,19 +9,19 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// What the values of all keys are compared with.
+/// The threshold that the values of all keys are compared with.
 const THRESHOLD: u64 = 1000;
 /// Steps of a round that are timed.
 const STEPS: usize = 5;
 
-/// What the window of a step has of all keys.
+/// The values of all keys in the window of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Window {
-    /// Less than the threshold.
+    /// Values below the threshold.
     Low,
-    /// More than it.
+    /// Values above the threshold.
     High,
-    /// No packets.
+    /// A window without packets.
     Empty,
 }
 
@@ -112,7 +112,7 @@ impl Job {
         })
     }
 
-    /// Some steps with the windows before them; returns the processor time of those that are timed.
+    /// Runs some steps with the windows before them; returns the processor time of those that are timed.
     fn round(&mut self) -> f64 {
         let mut time = 0.0;
         for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! What a controller and its transport in the process cost the measuring core: the instructions of its thread, counted by callgrind over a
+//! The cost to the measuring core of a controller and its transport in the process: the instructions of its thread, counted by callgrind over a
 //! replay of one capture, with and without them.
 
 use super::WINDOW_NS;
@@ -20,10 +20,10 @@ const ETHERNET: u16 = 1;
 const RATE: u64 = 1_000_000;
 /// A query of each window, which answers all groups.
 const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr limit 1M every 1s";
-/// One that it never starts.
+/// A query that the standing one never starts.
 const TRIGGERED: &str = "q2: select count(*) when q1.n > 1000G";
 
-/// How many sources each destination has in a window, by the number of the window.
+/// The number of sources of each destination in a window, by the number of the window.
 type Truth = BTreeMap<(u64, Ipv4Addr), u64>;
 
 /// Runs it.
@@ -82,7 +82,7 @@ fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
     Ok(truth)
 }
 
-/// Whether all packets were measured, and the answers are those that were counted apart, and nothing else was said.
+/// Checks that all packets were measured, that the answers are those that were counted apart, and that nothing else was said.
 fn check(counted: &Counted, packets: u64, truth: &Truth) -> Result<(), String> {
     if counted.packets != packets {
         return Err(format!("{} of {packets} packets were measured", counted.packets));
@@ -96,7 +96,7 @@ fn check(counted: &Counted, packets: u64, truth: &Truth) -> Result<(), String> {
     }
 }
 
-/// All rows; `None` if a line is no answer of the standing query.
+/// Reads the rows of all answers; `None` if a line is no answer of the standing query.
 fn answered(lines: &[serde_json::Value]) -> Option<Truth> {
     let mut all = Truth::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! What is sent: a datagram for each packet of a flow, whose source port says which.
+//! The frame that is sent: a datagram for each packet of a flow, whose source port says which.
 
 use std::net::Ipv4Addr;
 

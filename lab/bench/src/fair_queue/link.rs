@@ -12,7 +12,7 @@ pub(super) const IN: &str = "in0";
 const OUT: &str = "out0";
 pub(super) const RX: &str = "rx0";
 
-/// Of no interface: frames to the receiver are measured and go no further.
+/// An address of no interface: frames to the receiver are measured and go no further.
 const RECEIVER_ADDRESS: &str = "02:00:00:00:00:22";
 
 /// Packets that may wait of one flow, and of all in one queue.
@@ -36,7 +36,7 @@ pub(super) fn leave_network() -> Result<(), String> {
 pub(super) struct Router(());
 
 impl Router {
-    /// For flows 1 to `flows`, whose packets leave at `packets_per_second` altogether.
+    /// Makes a device for flows 1 to `flows`, whose packets leave at `packets_per_second` altogether.
     pub(super) fn new(queueing: Queueing, flows: u16, packets_per_second: f64) -> Result<Self, String> {
         let out_queue = match queueing {
             Queueing::Fair => FLOW_QUEUE,
@@ -80,7 +80,7 @@ impl Router {
     }
 }
 
-/// What `tc` is told.
+/// Returns the commands that `tc` is told.
 fn orders(queueing: Queueing, flows: u16, packets_per_second: f64) -> String {
     let bits = |packets: f64| (packets * (8 * FRAME) as f64).round().max(8.0) as u64;
     let rate = bits(packets_per_second);
@@ -113,7 +113,7 @@ fn ip(arguments: &str) -> Result<(), String> {
     output(Command::new("ip").args(arguments.split(' ')), "").map(|_| ())
 }
 
-/// All orders at once.
+/// Gives all commands to `tc` at once.
 fn tc(orders: &str) -> Result<(), String> {
     output(Command::new("tc").args(["-batch", "-"]), orders).map(|_| ())
 }

@@ -17,14 +17,14 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// A run that measures.
 pub(super) struct Monitor(JoinHandle<Result<Seen, String>>);
 
-/// What it saw.
+/// The results of a run that measures.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Frames.
+    /// The number of frames.
     pub(super) received: u64,
     /// Frames that the capture lost, by its own count.
     pub(super) lost: u64,
-    /// Every frame was measured, and records count them all.
+    /// True if every frame was measured and records count them all.
     pub(super) is_whole: bool,
     /// Packets and mean gap by flow.
     pub(super) flows: HashMap<u16, (u64, Option<f64>)>,

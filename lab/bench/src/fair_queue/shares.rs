@@ -1,6 +1,6 @@
 //! Max-min fair shares, as they are defined.
 
-/// What each flow gets of `capacity`: no flow more than it asks for, and those that get less than they ask for all the same.
+/// Returns what each flow gets of `capacity`: no flow more than it asks for, and those that get less than they ask for all the same.
 pub(super) fn max_min(asked: &[u64], capacity: f64) -> Vec<f64> {
     let mut sorted = asked.to_vec();
     sorted.sort_unstable();

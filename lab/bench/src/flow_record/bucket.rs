@@ -1,4 +1,4 @@
-//! What FloWatcher's tables have in common: how the RSS hash is divided, and two entries in line.
+//! The common parts of FloWatcher's tables: the division of the RSS hash, and two entries in line.
 
 use super::counted::Counted;
 

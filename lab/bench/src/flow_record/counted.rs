@@ -1,4 +1,4 @@
-//! What an entry counts.
+//! The counts of an entry.
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Counted {
         Self { packets, bytes: packets * u64::from(Self::PACKET_BYTES) }
     }
 
-    /// One more packet.
+    /// Counts another packet.
     #[inline(always)]
     pub(super) fn add(&mut self) {
         self.packets += 1;

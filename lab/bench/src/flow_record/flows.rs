@@ -22,7 +22,7 @@ impl Packets<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) key: KeyV4,
-    /// Its RSS hash.
+    /// The RSS hash of the flow.
     pub(super) hash: u32,
     /// Packets in the whole stream.
     pub(super) packets: u32,
@@ -31,7 +31,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// What a table should have counted after the whole stream and this many passes over the sample.
+    /// Returns the number of packets that a table should have counted after the whole stream and this many passes over the sample.
     pub(super) fn counted(&self, passes: u64) -> u64 {
         u64::from(self.packets) + passes * u64::from(self.sampled)
     }
@@ -46,12 +46,12 @@ impl Flow {
     }
 }
 
-/// Which flows come when.
+/// The order in which flows come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// In the order of drawing: in a skewed stream the heavy flows are first, and some never occur.
+    /// Flows come in the order of drawing: in a skewed stream the heavy flows are first, and some never occur.
     Drawn,
-    /// Before those, every flow sends one packet, in an order independent of the weights.
+    /// Every flow sends one packet, in an order independent of the weights, before those in the order of drawing.
     AnyOrder,
 }
 
@@ -64,7 +64,7 @@ impl Arrival {
     }
 }
 
-/// One point's packets and the truth about them.
+/// The packets of a point and the truth about them.
 pub(super) struct Traffic {
     stream: KeyStream<KeyV4>,
     /// Packets before the drawn ones.
@@ -72,9 +72,9 @@ pub(super) struct Traffic {
     hashes: Vec<u32>,
     sampled_keys: Vec<KeyV4>,
     sampled_hashes: Vec<u32>,
-    /// In the order of their first packets.
+    /// The flows in the order of their first packets.
     pub(super) flows: Vec<Flow>,
-    /// The index in `flows`.
+    /// The index of each flow in `flows`, by its key.
     places: HashMap<KeyV4, u32>,
 }
 
@@ -133,7 +133,7 @@ impl Traffic {
         }
     }
 
-    /// Other hashes than a card's.
+    /// Replaces the card's hashes by others.
     #[cfg(test)]
     pub(super) fn rehash(&mut self, change: impl Fn(u32) -> u32) {
         self.hashes.iter_mut().for_each(|hash| *hash = change(*hash));
@@ -150,7 +150,7 @@ impl Traffic {
         Packets { keys: &self.sampled_keys, hashes: &self.sampled_hashes }
     }
 
-    /// Where in `flows` the flow of this key is.
+    /// Returns the index in `flows` of the flow of this key.
     pub(super) fn place(&self, key: &KeyV4) -> Option<usize> {
         self.places.get(key).map(|&place| place as usize)
     }

@@ -35,9 +35,9 @@ struct Folded {
     xor: u32,
 }
 
-/// One pass over all inputs, compiled for one function.
+/// A pass over all inputs, compiled for one function.
 type Pass = dyn Fn(&[Tuple]) -> Folded;
-/// Whether a pass gave the correct result, computed in a different way.
+/// The check that a pass gave the correct result, computed in a different way.
 type Check = dyn Fn(&[Tuple], Folded) -> bool;
 
 /// A function under test.
@@ -207,8 +207,8 @@ fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Of the hashes of distinct flows: how many are distinct, how many flows share theirs, and how many would
-/// find no place in the double hash.
+/// Counts the collisions among the hashes of distinct flows: how many are distinct, how many flows share theirs, and how many would find no
+/// place in the double hash.
 fn collisions(mut hashes: Vec<u32>) -> [(&'static str, Value); 4] {
     let flows = hashes.len();
     let percent = |part: usize| json!(to_digits(100.0 * part as f64 / flows.max(1) as f64, 5));

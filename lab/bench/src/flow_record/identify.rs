@@ -29,7 +29,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 struct Mbuf {
     /// The offset of the frame in `buffer`.
     data_offset: u16,
-    /// What the card computed.
+    /// The RSS hash that the card computed.
     rss: u32,
     _rest_of_descriptor: [u8; 120],
     buffer: [u8; 128 + 2048],
@@ -73,7 +73,7 @@ const HEADERS: usize = 38;
 /// The sums of what is read of all packets, in host order, separately for each member.
 type Sums = [u64; 5];
 
-/// What a frame holds, as known from the key stream without parsing it.
+/// The contents of a frame, as known from the key stream without parsing it.
 #[derive(Clone, Copy)]
 struct Sent {
     tuple: Tuple,

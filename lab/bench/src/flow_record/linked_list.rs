@@ -33,7 +33,7 @@ impl<T: Copy + Eq> Heads<T> {
         (size_of_val(&*self.heads) + self.lists.bytes()) as u64
     }
 
-    /// All entries, with the number of their list.
+    /// Returns all entries, with the number of their list.
     fn entries(&self) -> impl Iterator<Item = (usize, (T, Counted))> + '_ {
         let heads = self.heads.iter().enumerate();
         heads.flat_map(|(at, &head)| self.lists.entries(head).map(move |entry| (at, entry)))
@@ -50,7 +50,7 @@ impl LinkedList {
     }
 }
 
-/// The same lists, whose entries hold the whole 5-tuple and compare it: exact.
+/// Linked lists whose entries hold the whole 5-tuple and compare it: exact.
 #[derive(Debug)]
 pub(super) struct LinkedListFullKeys(Heads<KeyV4>);
 

@@ -1,4 +1,4 @@
-//! What a table should answer by its published behaviour, and how far that is from the truth.
+//! The answer that a table should give by its published behaviour, and its distance from the truth.
 
 use super::bucket::low;
 use super::counted::Counted;
@@ -27,7 +27,7 @@ impl Group {
     }
 }
 
-/// What is lost, in one comparison with the truth.
+/// The loss of a table, in one comparison with the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Miscount {
     pub(super) flows_true: u64,
@@ -127,7 +127,7 @@ impl<'a> Model<'a> {
         (agrees, miscount)
     }
 
-    /// Where a comparison begins.
+    /// Returns the miscount with which a comparison begins: nothing is right.
     fn nothing_right(&self, entries: usize) -> Miscount {
         let packets = self.traffic.packets().len() as u64;
         let flows = self.traffic.flows.len() as u64;

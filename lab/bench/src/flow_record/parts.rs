@@ -1,5 +1,4 @@
-//! What each optional part of a record costs compared with the plain one: frames in memory to updated record,
-//! in one run.
+//! The cost of each optional part of a record compared with the plain one: frames in memory to updated record, in one run.
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
@@ -24,7 +23,7 @@ const FRAMES_PER_SWEPT: usize = 8;
 const SPACING_NS: u64 = 100;
 const TCP: u8 = 6;
 
-/// One way of keeping records.
+/// A way of keeping records.
 struct Variant {
     name: &'static str,
     key: KeySpec,
@@ -61,13 +60,12 @@ impl Variant {
 /// has sent. Of one flow in a thousand one segment a pass is missing, so that a tracker that finds nothing is found out.
 struct Trace {
     frames: Vec<[u8; FRAME]>,
-    /// What a further pass adds to each frame's sequence and acknowledgement number, so that it continues
-    /// where the last pass ended.
+    /// The numbers that a further pass adds to each frame's sequence and acknowledgement number, so that it continues where the last pass ended.
     steps: Vec<[u32; 2]>,
     flows: HashMap<KeyV4, Flow>,
 }
 
-/// What is true of a flow, after any number of passes.
+/// The truth about a flow, after any number of passes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     packets: u64,
@@ -149,7 +147,7 @@ fn square(gap: u64) -> u128 {
     u128::from(gap) * u128::from(gap)
 }
 
-/// One in 1,024, by bytes that are drawn.
+/// Returns true for one flow in 1,024, by bytes that are drawn.
 fn is_lossy(src: [u8; 4], src_port: [u8; 2]) -> bool {
     src[3] == 7 && src_port[1] & 3 == 0
 }

@@ -9,7 +9,7 @@ const LONG: usize = 192;
 const MIX: [u32; 12] = [50, 52, 30, 41, 54, 48, 38, 37, 62, 34, 5, 36];
 const END: [u32; 11] = [15, 52, 26, 51, 28, 9, 47, 54, 32, 25, 63];
 
-/// One step per rotation; it alternates over the four words, from the third on.
+/// Mixes four words, a step for each rotation; it alternates over the words, from the third on.
 #[inline(always)]
 fn mix(h: &mut [u64; 4]) {
     for (step, turn) in MIX.into_iter().enumerate() {
@@ -19,7 +19,7 @@ fn mix(h: &mut [u64; 4]) {
     }
 }
 
-/// As [`mix`], from the fourth on.
+/// Mixes four words as [`mix`] does, from the fourth on.
 #[inline(always)]
 fn end(h: &mut [u64; 4]) {
     for (step, turn) in END.into_iter().enumerate() {
@@ -30,7 +30,7 @@ fn end(h: &mut [u64; 4]) {
     }
 }
 
-/// Up to eight bytes as a number, little-endian.
+/// Reads up to eight bytes as a number, little-endian.
 #[inline(always)]
 fn number(bytes: &[u8]) -> u64 {
     let mut padded = [0; 8];

@@ -1,10 +1,10 @@
-//! What the tables of one comparison have in common.
+//! The common interface of the tables of one comparison.
 
 use super::counted::Counted;
 use super::flows::{Flow, Packets};
 use packet::KeyV4;
 
-/// By what a table knows a flow, and so which flows it has.
+/// The property by which a table knows a flow, and so which flows it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knows {
     /// The key: all flows.
@@ -37,12 +37,12 @@ pub(super) trait Table {
     /// of its length.
     fn load(&mut self, _: &[Flow]) {}
     fn count(&mut self, packets: Packets<'_>);
-    /// Its memory, without the allocator's overhead.
+    /// Returns the memory of the table, bytes, without the allocator's overhead.
     fn memory_bytes(&self) -> u64;
     /// Packets that no entry counts.
     fn untracked(&self) -> u64 {
         0
     }
-    /// All entries; a list still has them afterwards.
+    /// Returns all entries; a list still has them afterwards.
     fn entries(&mut self) -> Entries;
 }

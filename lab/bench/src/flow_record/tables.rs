@@ -15,7 +15,7 @@ use crate::{Line, Points};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// What memory is for.
+/// The most packets that memory is for.
 pub(super) const MOST_PACKETS: u64 = 1 << 28;
 /// About how many entries the timed pass of a list may visit, and how many packets it has at least.
 const TIMED_VISITS: f64 = 8e6;
@@ -53,7 +53,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 /// A variant and what was measured of it.
 struct Variant {
     table: Box<dyn Table>,
-    /// It is filled, and remains so.
+    /// True if the table is filled, and remains so.
     is_kept: bool,
     /// Nanoseconds of the passes that filled it; none where it was loaded.
     first_passes: Vec<f64>,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Where Linux describes the caches of the first core.
+/// The folder where Linux describes the caches of the first core.
 pub(super) const SYSFS: &str = "/sys/devices/system/cpu/cpu0/cache";
 
 /// Bytes of a cache line.

@@ -1,5 +1,4 @@
-//! How long a load waits for a cache or for memory: walks in which each load determines the address of the
-//! next.
+//! The time that a load waits for a cache or for memory: walks in which each load determines the address of the next.
 
 use super::caches::LINE;
 use crate::compare::thread_time;
@@ -16,7 +15,7 @@ struct Link([u32; LINE / 4]);
 pub(super) struct Cycle(Vec<Link>);
 
 impl Cycle {
-    /// Over `bytes` of memory, in large pages where there are any.
+    /// Makes a cycle over `bytes` of memory, in large pages where there are any.
     pub(super) fn new(bytes: u64) -> Self {
         let lines = (bytes as usize / LINE).max(2) as u32;
         let mut links: Vec<Link> = room(lines as usize);

@@ -4,7 +4,7 @@
 use crate::compare::ns;
 use std::time::{Duration, Instant};
 
-/// Whether this processor's fence and counter are known here.
+/// True if this processor's fence and counter are known here.
 pub(super) const IS_KNOWN: bool = cfg!(target_arch = "x86_64");
 
 /// Returns when all loads before it have their values: without it a processor overlaps the next packets,
@@ -32,7 +32,7 @@ pub(super) fn ticks() -> u64 {
     ticks
 }
 
-/// What a tick is.
+/// The length of a tick, and the cost of reading the counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     ticks_per_ns: f64,
@@ -41,7 +41,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// By the system's clock, in 20 ms.
+    /// Calibrates the counter by the system's clock, in 20 ms.
     pub(super) fn calibrated() -> Self {
         let (began, first) = (Instant::now(), ticks());
         while began.elapsed() < Duration::from_millis(20) {
@@ -54,7 +54,7 @@ impl Clock {
         Self { ticks_per_ns, empty: empty[empty.len() / 2] }
     }
 
-    /// What reading the counter twice takes, nanoseconds.
+    /// Returns the time that reading the counter twice takes, nanoseconds.
     pub(super) fn own_ns(&self) -> f64 {
         self.empty as f64 / self.ticks_per_ns
     }

@@ -64,7 +64,7 @@ fn checked(points: &Points) -> Vec<(u64, f64)> {
     }
 }
 
-/// What was measured, with what was predicted for it.
+/// Emits the lines of what was measured, with what was predicted for it.
 fn give_out(
     machine: &Machine,
     costs: &Costs,

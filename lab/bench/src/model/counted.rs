@@ -20,7 +20,7 @@ const WEIGHT: u64 = 2;
 pub(super) trait Answers: Summary {
     /// Weight of all that it counted.
     fn total(&self) -> u64;
-    /// Its count of a flow. None of these structures underestimates.
+    /// Returns its count of a flow. None of these structures underestimates.
     fn count_of(&self, key: &KeyV4) -> f64;
 }
 
@@ -46,7 +46,7 @@ impl Answers for CounterArray<CountMin> {
 }
 
 impl Answers for SpaceSavingHeap<KeyV4> {
-    /// All its counters: one that is taken over keeps its count.
+    /// Returns the sum of all its counters: one that is taken over keeps its count.
     fn total(&self) -> u64 {
         self.heavy_hitters(1).keys.iter().map(|(_, estimate)| estimate.value as u64).sum()
     }
@@ -77,7 +77,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         Ok(Self { summary, seed: *configuration.seed(), packets, burst: [Update::default(); BURST] })
     }
 
-    /// The same memory, empty, for other packets.
+    /// Empties the structure for other packets; its memory stays.
     pub(super) fn renew(&mut self, packets: Packets) {
         self.summary.reset();
         self.packets = packets;
@@ -104,7 +104,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
         })
     }
 
-    /// The same, each packet after the one before it is done.
+    /// Counts this many more packets, each after the one before it is done. Nanoseconds.
     pub(super) fn one_at_a_time(&mut self, packets: usize) -> f64 {
         let Self { summary, seed, packets: source, .. } = self;
         source.each_piece(packets, |flows| {

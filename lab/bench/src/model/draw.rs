@@ -12,7 +12,7 @@ pub(super) struct Draw {
     /// Bounds of the integral of the density's hat.
     low: f64,
     high: f64,
-    /// Up to this much after the middle of a rank the hat is the density.
+    /// The distance after the middle of a rank up to which the hat is the density.
     sure: f64,
     random: u64,
 }

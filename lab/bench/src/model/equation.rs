@@ -1,6 +1,6 @@
 //! Equation 1, and the terms added to it.
 
-/// How long a load waits, nanoseconds, by where it finds its line.
+/// The time that a load waits, nanoseconds, by where it finds its line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Latencies {
     pub(super) l1: f64,
@@ -29,29 +29,29 @@ impl Latencies {
         ((process + self.memory - budget) / (self.memory - self.l3)).max(0.0)
     }
 
-    /// What a packet waits for beyond a hit of L1.
+    /// Returns the time that a packet waits for beyond a hit of L1.
     pub(super) fn waits(&self, hits: Hits) -> f64 {
         let farther = (hits.l3 - hits.l2) * (self.l3 - self.l1) + (1.0 - hits.l3) * (self.memory - self.l1);
         (hits.l2 - hits.l1) * (self.l2 - self.l1) + farther
     }
 }
 
-/// What a structure takes, fitted to it at two points.
+/// The time that a structure takes, fitted to it at two points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Structure {
-    /// With nothing to wait for, nanoseconds per packet.
+    /// The time with nothing to wait for, nanoseconds per packet.
     pub(super) process: f64,
     /// Waits that are under way at a time; 1 where each packet is done before the next begins.
     pub(super) overlap: f64,
 }
 
 impl Structure {
-    /// By what a packet was measured to take where it waited for `waits`.
+    /// Fits a structure by the time that a packet was measured to take where it waited for `waits`.
     pub(super) fn at(measured: f64, waits: f64, overlap: f64) -> Self {
         Self { process: (measured - waits / overlap).max(0.0), overlap }
     }
 
-    /// By two measurements, near and far, each with its waits.
+    /// Fits a structure by two measurements, near and far, each with its waits.
     pub(super) fn in_bursts(near: (f64, f64), far: (f64, f64)) -> Self {
         // Times are process + waits / overlap. A far point that is no slower hides all waits.
         let (seen, waits) = (far.0 - near.0, far.1 - near.1);

@@ -31,7 +31,7 @@ const MOST: u64 = 2_000_000;
 const WARM: usize = 1_000_000;
 const ROUND: usize = 100_000;
 
-/// What a packet waits for, all accesses together, nanoseconds.
+/// Returns the time that a packet waits for, all accesses together, nanoseconds.
 pub(super) fn waits(machine: &Machine, flows: u64, popularity: &Popularity, felt_l3: f64) -> f64 {
     let latencies = machine.latencies(FLOW * flows as f64);
     ACCESSES * latencies.waits(machine.hits(popularity, FLOW, felt_l3))
@@ -60,7 +60,7 @@ pub(super) fn run(
     Ok(Structure::at(median(&references), near_waits, overlap))
 }
 
-/// What is measured in addition to the point that the model is fitted to.
+/// Returns the points that are measured in addition to the one that the model is fitted to.
 fn others(points: &Points) -> Vec<(u64, f64)> {
     match (points.flows, points.zipf) {
         (None, None) => POINTS.to_vec(),
@@ -116,7 +116,7 @@ struct Point {
     skew: f64,
     /// Nanoseconds of rounds, sorted.
     rounds_ns: Vec<f64>,
-    /// The same of the table that lies in L2, in turn with those.
+    /// Nanoseconds of rounds of the table that lies in L2, in turn with those.
     references: Vec<f64>,
     memory: u64,
     checked: bool,

@@ -3,13 +3,12 @@
 use super::caches::LINE;
 use super::popularity::Popularity;
 
-/// As published (Alipourfard et al., section 3.2): the cache holds as many of the most popular entries as
-/// fit.
+/// Returns the share of hits as published (Alipourfard et al., section 3.2): the cache holds as many of the most popular entries as fit.
 pub(super) fn published(popularity: &Popularity, entry_bytes: f64, cache_bytes: f64) -> f64 {
     popularity.hottest(cache_bytes / entry_bytes)
 }
 
-/// Of a cache of whole lines that forgets the line that was not used for the longest time.
+/// Returns the share of hits of a cache of whole lines that forgets the line that was not used for the longest time.
 ///
 /// A line has as many entries as fit, hashed there at random, so that a popular one keeps unpopular ones in
 /// the cache. An entry is there if its line was used within the time `t` that a line survives (Che, Tung,
@@ -45,7 +44,7 @@ pub(super) fn by_line(popularity: &Popularity, entry_bytes: f64, cache_bytes: f6
 /// there may be any number: with a skew above 1 the first of them have most of the accesses whatever comes
 /// after.
 pub(super) fn most_entries(share: f64, hits: impl Fn(u64) -> f64) -> Option<u64> {
-    /// More than any memory has.
+    /// A number of entries that is more than any memory has.
     const MOST: u64 = 1 << 40;
     if hits(MOST) >= share {
         return None;

@@ -70,14 +70,14 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// One of those that are compared, and the ticks of its packets.
+/// A structure that is compared, and the ticks of its packets.
 struct Structure {
     name: &'static str,
     counted: Box<dyn Single>,
     ticks: Vec<u64>,
 }
 
-/// Each with its own stream of the same packets.
+/// Makes the structures, each with its own stream of the same packets.
 fn structures(bytes: usize, skew: f64) -> Result<[Structure; 3], String> {
     let (seed, width) = (Seed::new(7), bytes / size_of::<u32>());
     let table = GridConfig::with_width(width, seed);

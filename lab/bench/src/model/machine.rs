@@ -18,10 +18,10 @@ const ROUNDS: usize = 5;
 /// Memory that is traversed, for tables much larger than L3: the least and the most.
 const FAR: (u64, u64) = (512 << 20, 1 << 30);
 
-/// What the model takes from the machine.
+/// The properties that the model takes from the machine.
 pub(super) struct Machine {
     pub(super) caches: Caches,
-    /// With the memory of tables that are just too large for L3.
+    /// The latencies, with the memory of tables that are just too large for L3.
     latencies: Latencies,
     /// Bytes of such a table, and of one that is much larger.
     near: f64,
@@ -32,7 +32,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// One with these caches and latencies, whose memory is everywhere as far.
+    /// Makes a machine with these caches and latencies, whose memory is everywhere as far.
     #[cfg(test)]
     pub(super) fn made_up(caches: Caches, latencies: Latencies) -> Self {
         let far_memory = latencies.memory;
@@ -88,17 +88,16 @@ impl Machine {
         })
     }
 
-    /// Those of a table of this many bytes. Between what was measured it goes by the logarithm, as the levels
-    /// do through which an address is translated; beyond it is that of the largest.
+    /// Returns the latencies of a table of this many bytes. Between what was measured that of memory goes by the logarithm, as the levels do
+    /// through which an address is translated; beyond it is that of the largest.
     pub(super) fn latencies(&self, bytes: f64) -> Latencies {
         let share = ((bytes / self.near).ln() / (self.far / self.near).ln()).clamp(0.0, 1.0);
         let memory = self.latencies.memory + share * (self.far_memory - self.latencies.memory);
         Latencies { memory, ..self.latencies }
     }
 
-    /// How many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and a virtual
-    /// machine does not report its share. Measured by loads from anywhere in an eighth, a quarter, half and
-    /// all of what there should be.
+    /// Returns how many bytes L3 and the nearer caches keep for this core, now: others use L3 too, and a virtual machine does not report its
+    /// share. It is measured by loads from anywhere in an eighth, a quarter, half and all of what there should be.
     pub(super) fn felt_l3(&self) -> f64 {
         let jump = |bytes: u64| {
             self.lines.jump(bytes, (4 * bytes / 64).min(400_000));
@@ -110,7 +109,7 @@ impl Machine {
         fitted_l3(&self.caches, &self.latencies, &walks)
     }
 
-    /// Where the accesses to a table find their entries, with an L3 of this many bytes.
+    /// Returns where the accesses to a table find their entries, with an L3 of this many bytes.
     pub(super) fn hits(&self, popularity: &Popularity, entry_bytes: f64, felt_l3: f64) -> Hits {
         let hits = |bytes: f64| by_line(popularity, entry_bytes, bytes);
         Hits { l1: hits(self.caches.l1d as f64), l2: hits(self.caches.l2 as f64), l3: hits(felt_l3) }

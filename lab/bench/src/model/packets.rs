@@ -16,7 +16,7 @@ pub(super) fn key_of(flow: u32) -> KeyV4 {
     KeyV4::new([10, b, c, d, 192, 0, 2, a], [c, d, 0, 80], 6)
 }
 
-/// What a table keeps that keeps no keys: the paper's simple hash table has one counter at each entry.
+/// The key of a table that keeps no keys: the paper's simple hash table has one counter at each entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NoKey;
 
@@ -97,7 +97,7 @@ impl Packets {
         self.total
     }
 
-    /// Each of the first flows, and its number of packets.
+    /// Returns each of the first flows, and its number of packets.
     pub(super) fn known(&self) -> impl Iterator<Item = (KeyV4, u64)> + '_ {
         (0..).zip(&self.known).map(|(flow, count)| (key_of(flow), *count))
     }

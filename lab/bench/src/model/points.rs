@@ -21,8 +21,8 @@ const ENTRY: f64 = ENTRY_BYTES as f64;
 /// Entries of the tables, and as many flows: 128 KiB to 512 MiB.
 const ENTRIES: [u64; 7] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27];
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
-/// What the model is fitted to, uniform: a table that lies in L2, measured with every point, and one that
-/// does not fit into L3, once.
+/// The entries of the tables that the model is fitted to, uniform: one that lies in L2, measured with every point, and one that does not fit
+/// into L3, once.
 const NEAR: u64 = 1 << 15;
 const FAR: u64 = 1 << 25;
 /// The most entries: 512 MiB.
@@ -44,7 +44,7 @@ type Table = Counted<SimpleHashTable<NoKey>, NoKey>;
 
 /// The simple hash table, fitted.
 pub(super) struct Fitted {
-    /// What a packet takes in a table in L2, one at a time: the paper's `T_process`, nanoseconds.
+    /// The time of a packet in a table in L2, one at a time: the paper's `T_process`, nanoseconds.
     pub(super) process: f64,
     pub(super) one_at_a_time: Structure,
     pub(super) in_bursts: Structure,
@@ -52,20 +52,19 @@ pub(super) struct Fitted {
     pub(super) felt_l3: f64,
 }
 
-/// What one point gave.
+/// The results of one point.
 struct Point {
     entries: u64,
     skew: f64,
     /// Nanoseconds of rounds: one at a time, in bursts.
     rounds: [Vec<f64>; 2],
-    /// The same of a packet in the table that lies in L2, in turn with those: a slowdown of the processor
-    /// affects both.
+    /// Nanoseconds of rounds in the table that lies in L2, in turn with those: a slowdown of the processor affects both.
     references: [Vec<f64>; 2],
     packets: u64,
     memory: u64,
     checked: bool,
     felt_l3: f64,
-    /// As published, of L3.
+    /// The share of hits of L3, as published.
     p: f64,
     hits: Hits,
     latencies: Latencies,
@@ -124,7 +123,7 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     Ok(fitted)
 }
 
-/// Whether a skew is among those that the bench is restricted to.
+/// Returns true if a skew is among those that the bench is restricted to.
 fn is_asked(points: &Points, skew: f64) -> bool {
     points.zipf.is_none_or(|asked| asked == skew)
 }
@@ -134,11 +133,11 @@ fn other_skew(points: &Points) -> Option<f64> {
     points.zipf.filter(|skew| !SKEWS.contains(skew))
 }
 
-/// What measures points, and keeps the last table for the next point.
+/// The measurement of points, which keeps the last table for the next point.
 struct Measured<'a> {
     points: &'a Points,
     machine: &'a Machine,
-    /// Uniform, in L2.
+    /// The table that lies in L2, with uniform traffic.
     near: Table,
     near_waits: f64,
     table: Option<(u64, Table)>,
@@ -207,7 +206,7 @@ impl Point {
         median(&self.rounds[way]) / self.packets as f64
     }
 
-    /// The same in the table that lies in L2, one at a time and in bursts.
+    /// Returns the median time per packet in the table that lies in L2, one at a time and in bursts.
     fn reference(&self) -> [f64; 2] {
         [0, 1].map(|way| median(&self.references[way]))
     }

@@ -1,5 +1,4 @@
-//! How accesses are spread over entries: Zipf's law, summed up so that a hundred million entries are a
-//! thousand numbers.
+//! The distribution of accesses over entries: Zipf's law, summed up so that a hundred million entries are a thousand numbers.
 
 /// Ranks with a bin each.
 const ALONE: u64 = 1 << 10;
@@ -9,7 +8,7 @@ const GROWTH: f64 = 1.01;
 /// Entries of nearly one probability.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bin {
-    /// How many.
+    /// The number of entries.
     pub(super) entries: f64,
     /// Probability that an access is to one of them, for each.
     pub(super) rate: f64,
@@ -49,7 +48,7 @@ impl Popularity {
         Self::zipf(entries, self.skew)
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub(super) fn entries(&self) -> f64 {
         self.entries
     }

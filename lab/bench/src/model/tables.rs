@@ -69,7 +69,7 @@ pub(super) fn entries_and_links(
     }
 }
 
-/// Whether one core keeps up, and how many would.
+/// Returns whether one core keeps up, and how many would, as members of a line.
 fn capacity(per_packet: f64, mpps: f64) -> Vec<(&'static str, Value)> {
     let cores = cores(per_packet, mpps);
     vec![("bursts_ns", ns(per_packet)), ("keeps_up", json!(cores <= 1)), ("cores", json!(cores))]

@@ -15,26 +15,26 @@ use summary::sketch::{
     Configuration, GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst,
 };
 
-/// As many as the paper has.
+/// The number of cores, which is the paper's.
 const CORES: usize = 2;
 /// Flows of the traffic of both cores.
 const FLOWS: u32 = 10_000_000;
 /// Packets of each part of a round: the first reloads the caches, the second is timed as a whole, the third packet by packet.
 const PART: usize = 50_000;
-/// As of the other figures: counters of 32 bits.
+/// The weight of a packet, as in the other figures: counters have 32 bits.
 const WEIGHT: u64 = 2;
 /// Bytes of a shared entry: its state and a counter of 64 bits.
 const SHARED_ENTRY: usize = 16;
 
 type Simple = SimpleHashTable<NoKey>;
 
-/// What the cores count in.
+/// The tables that the cores count in.
 enum Tables {
     Separate(Vec<Simple>),
     Shared(SharedHashTable<NoKey>),
 }
 
-/// One of the two, and each core's packets.
+/// A variant, and each core's packets.
 struct Variant {
     name: &'static str,
     tables: Tables,
@@ -43,10 +43,10 @@ struct Variant {
     ticks: Vec<u64>,
 }
 
-/// What a core measured: nanoseconds of a part, and ticks of each packet of another.
+/// The measurement of a core: nanoseconds of a part, and ticks of each packet of another.
 type Times = (f64, Vec<u64>);
 
-/// Both with tables of this many bytes each, in turn for about `seconds`.
+/// Measures both variants with tables of this many bytes each, in turn for about `seconds`.
 pub(super) fn run(bytes: u64, skew: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
     let there = engine::allowed_cores().len();
     if there < CORES {
@@ -92,7 +92,7 @@ fn variants(bytes: usize, skew: f64) -> Result<[Variant; 2], String> {
 }
 
 impl Variant {
-    /// All cores count at the same time; the mean of their times.
+    /// Lets all cores count at the same time; returns the mean of their times.
     fn round(&mut self) -> f64 {
         let Self { tables, packets, seed, ticks, .. } = self;
         let (start, seed) = (&Barrier::new(CORES), &*seed);

@@ -36,7 +36,8 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const SETTLING: u64 = 5;
 const BURST: usize = 256;
 const TRACE_BYTES: u64 = 2 << 30;
-/// Of what one worker takes: the low and the high rate, per cent. The high one is too much for one worker, and for a sample it is not.
+/// The loads in per cent of what one worker takes: the low and the high rate. The high one is too much for one worker, and for a sample it is
+/// not.
 const LOADS: [u64; 3] = [35, 160, 35];
 /// Descriptors of the wire's ring: at 50 Mpps it holds 160 microseconds.
 const RING: usize = 8192;
@@ -46,7 +47,7 @@ const PACKETS: u64 = 600_000;
 /// The least share of the packets of a flow that is heavy.
 const HEAVY: f64 = 0.001;
 
-/// How a run is measured.
+/// The way in which a run is measured.
 struct Variant {
     name: &'static str,
     workers: usize,

@@ -24,7 +24,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-/// Some of a preset's designs with frames of one size, in turn.
+/// Measures some of a preset's designs with frames of one size, in turn.
 ///
 /// # Errors
 /// The preset has no such frames; or what the machine lacks.

@@ -7,7 +7,7 @@ use engine::{Cores, Design, DesignCase, Plan, Split, State, allowed_cores};
 pub(super) struct Fitted {
     pub(super) plan: Plan,
     pub(super) queues: usize,
-    /// What is less than requested.
+    /// The respects in which the case is less than requested.
     pub(super) instead: Option<String>,
 }
 

@@ -15,11 +15,11 @@ use serde_json::json;
 pub(crate) enum Shape {
     /// Every core receives and counts.
     Rss,
-    /// Some cores receive, the others count.
+    /// A design in which some cores receive and the others count.
     Clusters,
 }
 
-/// What was measured of a design. Nanoseconds per packet are medians over the rounds.
+/// The measurement of a design. Nanoseconds per packet are medians over the rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct FullSpeed {
     pub(crate) line: Line,
@@ -27,7 +27,7 @@ pub(crate) struct FullSpeed {
     pub(crate) zipf: f64,
     pub(crate) design: Shape,
     pub(crate) threads: usize,
-    /// At a rate that both cores keep up with, so that neither waits for the other.
+    /// True if the rate is one that both cores keep up with, so that neither waits for the other.
     pub(crate) is_easy: bool,
     pub(crate) receive: f64,
     pub(crate) free: f64,
@@ -39,7 +39,7 @@ pub(crate) struct FullSpeed {
 }
 
 impl FullSpeed {
-    /// All steps of a packet.
+    /// Returns the time of all steps of a packet, nanoseconds.
     pub(crate) fn all_steps(&self) -> f64 {
         self.receive + self.free + self.parse + self.process + self.hand_over
     }
@@ -49,8 +49,8 @@ impl FullSpeed {
 const EASY: &str = "8Mpps";
 const MOST_AT_A_RATE: u64 = 8_000_000;
 
-/// One core, two that receive and count, and one that hands over to another, in turn, as far as there are cores; each goes over the traffic
-/// `laps` times. The last one once more at a rate that it keeps up with.
+/// Measures one core, two that receive and count, and one that hands over to another, in turn, as far as there are cores; each goes over the
+/// traffic `laps` times. The last one is measured once more at a rate that it keeps up with.
 pub(crate) fn full_speed(
     points: &Points,
     flows: u64,

@@ -5,12 +5,12 @@ use packet::Bursts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the workers of a run counted together.
+/// The number of packets that the workers of a run counted together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacketsOnly(Arc<AtomicU64>);
 
 impl PacketsOnly {
-    /// One for each worker.
+    /// Makes a tally for each worker.
     pub(super) fn tallies(&self, workers: usize) -> Vec<Box<dyn Tally>> {
         let tally = |_| Box::new(Own { packets: 0, all: self.clone() }) as Box<dyn Tally>;
         (0..workers).map(tally).collect()

@@ -12,14 +12,14 @@ use port::wire::{Length, WireSpec};
 use serde_json::json;
 use summary::Parts;
 
-/// What the workers of a point keep.
+/// The data that the workers of a point keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
     /// The number of packets, and nothing of flows.
     Packets,
     /// Exact flow tables.
     Flows,
-    /// The same with statistics of the interleaving gap, as for `--gap`: `mean`, `p99`.
+    /// Exact flow tables with statistics of the interleaving gap, as for `--gap`: `mean`, `p99`.
     Gaps(&'static str),
     /// A sketch with this many entries a row ([`Sketch::usual_width`]).
     Sketch(Sketch, usize),
@@ -36,7 +36,7 @@ pub struct WirePoint {
     pub cores: Option<usize>,
     /// Receive queues.
     pub queues: usize,
-    /// What workers keep.
+    /// The data that workers keep.
     pub counting: Counting,
     /// Different flows.
     pub flows: u64,
@@ -44,9 +44,9 @@ pub struct WirePoint {
     pub zipf: f64,
     /// Bytes of a frame with its check sequence.
     pub frame: u32,
-    /// What arrives: `72Mpps`, `10Gbps`.
+    /// The rate of arrivals: `72Mpps`, `10Gbps`.
     pub rate: &'static str,
-    /// Most frames of one poll.
+    /// The largest number of frames of one poll.
     pub burst: usize,
     /// Descriptors of a receive queue.
     pub ring: usize,
@@ -132,7 +132,7 @@ impl WirePoint {
     }
 }
 
-/// How much is measured of a comparison.
+/// The effort of a comparison: how much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Frames of one pass of the traffic; `None`: four for each flow, one million at least.

@@ -18,7 +18,7 @@ const RANGE_MPPS: (f64, f64) = (2.0, 80.0);
 const NEAR: f64 = 0.04;
 /// The machine may have caused the loss in a trial; a rate is rejected after this many failures.
 const TRIALS: usize = 4;
-/// After two passes over the traffic, in which flows begin.
+/// The length of a trial, nanoseconds, after two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;
 
 pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! One run of the engine over a software wire, with its answer checked.
+//! Runs the engine over a software wire, and checks its answer.
 
 use super::packets_only::PacketsOnly;
 use super::rounded;
@@ -35,7 +35,7 @@ pub(super) struct Traffic {
     traces: HashMap<usize, Arc<Trace>>,
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
-    /// What sketches of one core answer for one pass.
+    /// The estimates of sketches of one core for one pass.
     references: HashMap<Size, Estimator>,
 }
 
@@ -80,8 +80,8 @@ impl Traffic {
         self.truth.len() as u64
     }
 
-    /// Whether no estimate is less than a flow's count, and each equals that of a sketch of one core that
-    /// counted the packets flow by flow: between those of `least` and `most` passes.
+    /// Returns true if no estimate is less than a flow's count, and each equals that of a sketch of one core that counted the packets flow by
+    /// flow: between those of `least` and `most` passes.
     fn estimates_agree(
         &mut self,
         asked: &Estimator,
@@ -101,7 +101,7 @@ impl Traffic {
         }))
     }
 
-    /// How near the estimates of a sample are, of one pass.
+    /// Returns the accuracy of the estimates of a sample, of one pass.
     fn accuracy(&self, sampled: &Sampled, records: &[FlowRecord]) -> Accuracy {
         let seen = |record: &FlowRecord| Some((bytes_of(&record.key?)?, record.total_count));
         let seen: HashMap<_, _> = records.iter().filter_map(seen).collect();
@@ -109,9 +109,8 @@ impl Traffic {
         Accuracy::of(sampled, flows)
     }
 
-    /// Whether there is one record for each flow at most, and every record's count is between those of this
-    /// many passes and of this many: nothing more can be checked if packets were lost, or if the last pass is
-    /// not complete.
+    /// Returns true if there is one record for each flow at most, and every record's count is between those of `least` and `most` passes:
+    /// nothing more can be checked if packets were lost, or if the last pass is not complete.
     fn agrees(&self, records: &[FlowRecord], least: u64, most: u64) -> bool {
         let mut left: HashSet<_> = self.truth.keys().collect();
         records.iter().all(|record| {
@@ -139,7 +138,7 @@ pub(super) fn identity(frame: &[u8]) -> Result<[u8; 13], String> {
     Ok(identity)
 }
 
-/// The same of a record's key.
+/// Returns the 13 bytes of a record's key.
 pub(super) fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
     let (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else {
         return None;
@@ -178,13 +177,13 @@ fn key_of(identity: &[u8; 13]) -> KeyV4 {
     KeyV4::new(addresses, std::array::from_fn(|i| identity[8 + i]), identity[12])
 }
 
-/// What workers count in.
+/// The data that workers count in.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
     /// Exact flow tables, and what their records carry beyond the plain ones.
     Flows(Box<Parts>),
     Sketches(Sketches),
-    /// Nothing but the number of packets.
+    /// The number of packets, and nothing else.
     Packets,
 }
 
@@ -195,7 +194,7 @@ impl Kept {
     }
 }
 
-/// How a run is set up.
+/// The setting of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) wire: WireSpec,
@@ -206,7 +205,7 @@ pub(super) struct Setting {
     pub(super) every: Every,
     /// Packets that may wait between a receiver and each worker.
     pub(super) between_cores: usize,
-    /// Most frames of one poll.
+    /// The largest number of frames of one poll.
     pub(super) burst: usize,
     /// Received packets after which the wire's counters count: until then tables are filled.
     pub(super) warm_up: u64,
@@ -222,7 +221,7 @@ pub(super) struct Measured {
     pub(super) ring_full: u64,
     pub(super) memory_bytes: u64,
     pub(super) is_right: bool,
-    /// Of a sample.
+    /// The accuracy of the estimates, of a sample.
     pub(super) accuracy: Option<Accuracy>,
 }
 
@@ -242,7 +241,7 @@ pub(super) struct StepNs {
 }
 
 impl StepNs {
-    /// All of them: the delay of a packet.
+    /// Returns the sum of the steps: the delay of a packet.
     pub(super) fn sum(&self) -> f64 {
         self.receive + self.free + self.parse + self.process + self.hand_over
     }
@@ -302,7 +301,7 @@ impl Measured {
         }
     }
 
-    /// What the papers report of a run in addition to its loss, as members of a line.
+    /// Returns what the papers report of a run in addition to its loss, as members of a line.
     pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
         let step_ns = self.step_ns();
         let StepNs { receive, free, parse, process, hand_over } = step_ns;

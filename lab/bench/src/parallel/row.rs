@@ -15,13 +15,13 @@ pub(super) fn tables(preset: &Preset, load: OfferedLoad) -> Result<Vec<WirePoint
 }
 
 impl WirePoint {
-    /// Whether all cores update the same flow table.
+    /// Returns true if all cores update the same flow table.
     pub(super) fn is_shared_table(&self) -> bool {
         matches!(self.counting, Counting::Flows | Counting::Gaps(_)) && self.design.ends_with("shared")
     }
 }
 
-/// How packets are split and flows kept, if not by hash and separate.
+/// Returns the suffix for the split of packets and the place of flows, if not by hash and separate.
 fn way(split: Split, state: State) -> &'static str {
     match (split, state) {
         (Split::Hash, State::Separate) => "",

@@ -1,4 +1,4 @@
-//! What a sample of the packets tells of the flows, against the truth.
+//! The knowledge of flows that a sample of the packets gives, against the truth.
 
 use flow::Sampled;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The share of all packets with which a flow is a heavy hitter (Alipourfard et al. 2015, section 3.1).
 const HEAVY: f64 = 0.002;
 
-/// How near estimates of a sample are.
+/// The accuracy of the estimates of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Accuracy {
     /// Flows whose packets lie within their bounds, as a share of all flows, sampled or not.
@@ -59,7 +59,7 @@ impl Accuracy {
         [self.within, self.certain_precision, self.possible_recall].iter().all(|share| *share >= PROMISED)
     }
 
-    /// As members of a line.
+    /// Returns the accuracy as members of a line.
     pub(super) fn members(&self) -> Vec<(&'static str, Value)> {
         let share = |share: f64| json!(crate::line::to_digits(share, 4));
         vec![

@@ -39,7 +39,7 @@ impl Sketch {
 /// A sketch and the entries of a row.
 pub(super) type Size = (Sketch, usize);
 
-/// What a run's workers count in.
+/// The sketches that a run's workers count in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sketches {
     pub(super) size: Size,

@@ -3,7 +3,7 @@
 use super::rig::Measured;
 use crate::compare::in_turn;
 
-/// What each variant gave, in the order of the rounds.
+/// The results of each variant, in the order of the rounds.
 type ByVariant<T> = Vec<Vec<T>>;
 
 /// Measures the variants in turn for about `seconds` ([`in_turn`]). Returns the nanoseconds of each round, and what was measured, by variant.

@@ -36,7 +36,7 @@ const TABLES: [Published; 18] = {
 /// Cores of the paper (section 4.1).
 const CORES: usize = 6;
 
-/// All of them at a load of these settings, on the cores that there are: first those of Table 3, then those of Table 4, then Count-Min
+/// Returns all designs at a load of these settings, on the cores that there are: first those of Table 3, then those of Table 4, then Count-Min
 /// under SYNC and ASYNC.
 pub(super) fn points(preset: &Preset, load: OfferedLoad) -> impl Iterator<Item = WirePoint> {
     TABLES.iter().map(move |&(name, design, sketch, paper)| {
@@ -50,7 +50,7 @@ pub(super) fn points(preset: &Preset, load: OfferedLoad) -> impl Iterator<Item =
     })
 }
 
-/// All designs of Wu et al. (2016) with their sketches at the first load of these settings, as [`measure_wire`](super::measure_wire)
+/// Returns all designs of Wu et al. (2016) with their sketches at the first load of these settings, as [`measure_wire`](super::measure_wire)
 /// compares them. `paper` has the values of Tables 3 and 4.
 pub fn wu_designs(preset: &Preset) -> Vec<WirePoint> {
     points(preset, preset.loads[0]).collect()

@@ -11,12 +11,12 @@ use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("duckdb.py");
 
-/// Where DuckDB has the rows.
+/// The place where DuckDB has the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// In a table that it has loaded.
+    /// A table that DuckDB has loaded.
     Table,
-    /// In the file.
+    /// The file of rows.
     File,
 }
 

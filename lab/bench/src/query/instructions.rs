@@ -1,4 +1,4 @@
-//! What ten queries cost the measuring core: the instructions of its thread, counted by callgrind over a replay on the software wire.
+//! The cost of ten queries to the measuring core: the instructions of its thread, counted by callgrind over a replay on the software wire.
 //! Generating the frames, which the program's first thread does, is not in them.
 
 use crate::callgrind::{self, Counted};

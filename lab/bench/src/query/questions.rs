@@ -12,7 +12,7 @@ use task::query::{
 pub(crate) struct Question {
     pub(crate) name: &'static str,
     pub(crate) query: Query,
-    /// The same for DuckDB, over the table `rows`.
+    /// The query for DuckDB, over the table `rows`.
     pub(crate) sql: &'static str,
     /// The values of all groups.
     truth: fn(&[Flow]) -> Vec<f64>,
@@ -22,7 +22,7 @@ pub(crate) struct Question {
 const TOP: usize = 20;
 
 impl Question {
-    /// Whether an answer has the largest values, in their order.
+    /// Returns true if an answer has the largest values, in their order.
     pub(crate) fn is_right(&self, answer: &Answer, flows: &[Flow]) -> bool {
         let mut expected = (self.truth)(flows);
         expected.sort_by(|one, other| other.total_cmp(one));

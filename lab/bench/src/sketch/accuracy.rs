@@ -43,7 +43,7 @@ fn array<P: Policy>(seed: Seed) -> Result<Box<dyn Contender>, String> {
     Ok(Box::new(Edison::<CounterArray<P>>::asked(P::KIND, &configuration)?))
 }
 
-/// Its candidates are included in the memory, and no other component has to know the flows.
+/// Makes Count-Min with candidates. Its candidates are included in the memory, and no other component has to know the flows.
 fn with_candidates(seed: Seed) -> Result<Box<dyn Contender>, String> {
     type Structure = Tracked<KeyV4, CountMin>;
     let configuration = TrackedConfig::with_bytes(BYTES, seed).map_err(|error| error.to_string())?;
@@ -72,9 +72,9 @@ fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
         && any(&|score| score.are < are * 1.0005)
 }
 
-/// What one structure was like on one stream.
+/// The score of one structure on one stream.
 struct Score {
-    /// By threshold.
+    /// F1 by threshold.
     f1: [f64; THRESHOLDS.len()],
     /// Average relative error over all flows; 1 for those that it does not know.
     are: f64,

@@ -9,7 +9,7 @@ use summary::sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
 /// Packets of a burst.
 const BURST: usize = 64;
 
-/// What is timed, and queried afterwards.
+/// A structure that is timed, and queried afterwards.
 pub(super) trait Contender {
     fn name(&self) -> &'static str;
     /// Something to compare with, which is not queried.
@@ -21,7 +21,7 @@ pub(super) trait Contender {
     /// Counts all packets, one each: keys to hashes to counters.
     fn count(&mut self, stream: &Stream);
     fn bytes(&self) -> usize;
-    /// Its count of a flow; `None` if it does not know the flow.
+    /// Returns its count of a flow; `None` if it does not know the flow.
     fn estimate(&self, key: &KeyV4) -> Option<f64>;
     /// The flows that it names for a threshold by itself; `None` if each flow has to be queried.
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>>;
@@ -34,7 +34,7 @@ pub(super) trait Form: Key {
     fn to_key(self) -> KeyV4;
 }
 
-/// 16 bytes, as tables have them.
+/// The key of 16 bytes, as tables have it.
 impl Form for KeyV4 {
     fn packets(stream: &Stream) -> &[Self] {
         &stream.keys
@@ -49,7 +49,7 @@ impl Form for KeyV4 {
     }
 }
 
-/// 13 bytes, as the papers count them.
+/// The key of 13 bytes, as the papers count it.
 impl Form for Tuple {
     fn packets(stream: &Stream) -> &[Self] {
         &stream.tuples
@@ -64,7 +64,7 @@ impl Form for Tuple {
     }
 }
 
-/// One of Edison's structures, as the engine feeds them.
+/// A structure of Edison's, as the engine feeds it.
 pub(super) struct Edison<S, K = KeyV4> {
     name: &'static str,
     summary: S,
@@ -80,7 +80,7 @@ impl<K: Form, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
         Self::new(name, configuration, ask, |_, _| None)
     }
 
-    /// One that names flows, and is also queried for each.
+    /// Makes a contender that names flows, and is also queried for each.
     pub(super) fn listing(name: &'static str, configuration: &S::Configuration) -> Result<Self, String>
     where
         S: HeavyHitters<K>,

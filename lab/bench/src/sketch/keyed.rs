@@ -122,7 +122,7 @@ fn heavy_addresses_come_back() -> Check {
     })
 }
 
-/// One with keys of 13 bytes that names its flows and uses [`BYTES`].
+/// Makes a contender with keys of 13 bytes that names its flows and uses [`BYTES`].
 fn listing<S>(name: &'static str, seed: Seed) -> Result<Box<dyn Contender>, String>
 where
     S: UpdateBurst<Tuple> + Frequency<Tuple> + HeavyHitters<Tuple> + 'static,
@@ -134,7 +134,7 @@ where
 macro_rules! listed {
     ($($name:ident: $structure:ident),* $(,)?) => {
         $(
-            /// At [`BYTES`].
+            /// Makes the contender at [`BYTES`].
             pub(super) fn $name(seed: Seed) -> Result<Box<dyn Contender>, String> {
                 listing::<$structure<Tuple>>(stringify!($name), seed)
             }

@@ -6,13 +6,13 @@ use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
 
-/// What an entry counts, and for whom.
+/// An entry: what it counts, and for whom.
 pub(super) trait Entry: Copy + Default + 'static {
     const NAMES: [&'static str; 2];
     fn add(&mut self, tuple: &Tuple);
     /// The kept flow, and its packets.
     fn kept(&self) -> (Tuple, u32);
-    /// No less than a flow of the entry had.
+    /// Returns a bound: no less than a flow of the entry had.
     fn most(&self, tuple: &Tuple) -> u32;
 }
 
@@ -80,7 +80,7 @@ impl Entry for Checked {
     }
 }
 
-/// By a function for bytes of any number, and the hash modulo the width; or `TUNED`: compiled for 13 bytes into the loop, for a
+/// A hash table by a function for bytes of any number, and the hash modulo the width; or `TUNED`: compiled for 13 bytes into the loop, for a
 /// width that is a power of two.
 pub(super) struct PlainHashTable<E, const TUNED: bool> {
     entries: Vec<E>,

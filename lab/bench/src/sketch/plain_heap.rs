@@ -42,9 +42,9 @@ struct Node {
 
 pub(super) struct PlainHeap {
     numbers: HashMap<Flow, u32, BuildHasherDefault<Murmur3>>,
-    /// By number; `None` if no flow has taken the counter yet.
+    /// The flow of each counter, by number; `None` if no flow has taken the counter yet.
     flows: Vec<Option<Flow>>,
-    /// By number, where its node is.
+    /// The place of each counter's node, by number.
     places: Vec<u32>,
     /// A heap with the least on top.
     nodes: Vec<Node>,

@@ -72,7 +72,7 @@ const VERIFYING: usize = 2;
 /// A table for each row and byte of the mangled address; then the rows that candidates are verified by, as in the other plain
 /// versions. `TUNED`: not mangled, murmur3 compiled into the loop.
 pub(super) struct PlainReversible<const TUNED: bool> {
-    /// By row and byte, the byte's part of the index.
+    /// The part of the index that a byte gives, by row and byte.
     tables: Vec<[[u16; 256]; 4]>,
     rows: Vec<Vec<u32>>,
     /// Bits that a byte contributes.

@@ -1,4 +1,4 @@
-//! How many times as fast as a plain scalar version, on the same packets, in turn.
+//! Speed compared with a plain scalar version: how many times as fast, on the same packets, in turn.
 
 use super::BENCH;
 use super::comparison::Comparison;

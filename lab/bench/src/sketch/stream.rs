@@ -7,7 +7,7 @@ use traffic::{KeyStream, Spec};
 /// Packets in the forms that structures take them in.
 pub(super) struct Stream {
     pub(super) keys: Vec<KeyV4>,
-    /// The same in 13 bytes, for those who hash bytes.
+    /// The keys in 13 bytes, for those who hash bytes.
     pub(super) tuples: Vec<Tuple>,
     /// Every flow that was drawn, and its packets.
     pub(super) flows: Vec<(KeyV4, u32)>,

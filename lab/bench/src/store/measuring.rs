@@ -1,4 +1,4 @@
-//! What `--store` costs the measuring core: the instructions of its thread with and without it, counted by callgrind over a replay on the
+//! The cost of `--store` to the measuring core: the instructions of its thread with and without it, counted by callgrind over a replay on the
 //! software wire. The threads of the store are not in them.
 
 use crate::callgrind;

@@ -1,4 +1,5 @@
-//! What the store's threads take: rows of windows of ten seconds and the records of their flows, up to the compacted hour and the rollups.
+//! The time that the store's threads take: rows of windows of ten seconds and the records of their flows, up to the compacted hour and the
+//! rollups.
 
 use super::ask;
 use super::made::{NODE, SECOND, START, WINDOW, random, window};
@@ -70,7 +71,7 @@ struct Round {
     /// Processor time of the threads of the store.
     time_ns: f64,
     is_right: bool,
-    /// Of rows, records and rollups.
+    /// The bytes of the files of rows, records and rollups.
     file_bytes: u64,
 }
 
@@ -120,7 +121,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
     Ok(Round { time_ns, is_right, file_bytes: counts.bytes })
 }
 
-/// Whether the store answers with the sums of the rows, one of which it has twice.
+/// Returns true if the store answers with the sums of the rows, one of which it has twice.
 fn are_there(store: &Path, windows: &[Vec<WindowRow<KeyV4>>]) -> Result<bool, String> {
     let all = || windows.iter().flatten();
     let again = all().take(1);

@@ -1,4 +1,4 @@
-//! What the steps of a packet take, fitted to two points.
+//! The times of the steps of a packet, fitted to two points.
 
 use super::super::equation::Structure;
 use super::super::exact_table;
@@ -24,7 +24,7 @@ pub(super) struct Costs {
     pub(super) update: Structure,
     /// Handing over to another core; nothing is known of it on a machine of one.
     pub(super) hand_over: Option<f64>,
-    /// What another core takes more for an update, as it fetches what was handed over.
+    /// The time that another core takes more for an update, as it fetches what was handed over.
     pub(super) take: f64,
     /// Bytes of L3 that a core had, by its mean over both points.
     pub(super) felt_l3: f64,

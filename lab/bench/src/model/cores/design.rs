@@ -41,15 +41,15 @@ impl Shape {
 /// A prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prediction {
-    /// What the core that decides takes for a packet of its own, nanoseconds.
+    /// The time that the core that decides takes for a packet of its own, nanoseconds.
     pub(super) busiest_ns: f64,
-    /// Its share of the packets.
+    /// The share of the packets of that core.
     pub(super) fullest: f64,
     /// Lines of memory that a packet asks for.
     lines: f64,
-    /// What decides: `update`, `receive`, or `skew` where one core has half again as much as the mean.
+    /// The step that decides: `update`, `receive`, or `skew` where one core has half again as much as the mean.
     pub(super) limited_by: &'static str,
-    /// Of the cores, those that receive, where others count.
+    /// The number of cores that receive, where others count.
     pub(super) receivers: Option<u64>,
 }
 
@@ -59,13 +59,13 @@ impl Prediction {
         1e3 / (self.busiest_ns * self.fullest)
     }
 
-    /// What the memory delivers then, random lines.
+    /// Returns the traffic of random lines that the memory delivers at that rate, gigabytes per second.
     pub(super) fn memory_gb_per_s(&self) -> f64 {
         self.mpps() * self.lines * LINE / 1e3
     }
 }
 
-/// What each number of cores of one socket makes of the work, up to a greatest number: computed once, since every split of the cores asks.
+/// The parts of the work for each number of cores of one socket, up to a greatest number: computed once, since every split of the cores asks.
 pub(super) struct Parts {
     costs: Costs,
     /// The share of the packets on the fullest core, by number of cores less one.
@@ -75,7 +75,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Those of up to `most` cores, each with an equal part of `felt_l3` at most.
+    /// Computes the parts for up to `most` cores, each with an equal part of `felt_l3` at most.
     pub(super) fn of(
         machine: &Machine,
         costs: &Costs,
@@ -111,7 +111,7 @@ impl Parts {
         Prediction { busiest_ns, fullest, lines: update.lines, limited_by, receivers: None }
     }
 
-    /// Some receive, the others count.
+    /// Predicts a design in which some cores receive and the others count.
     fn clusters(&self, receivers: u64, workers: u64) -> Prediction {
         let Self { costs, fullest, updates } = self;
         let update = &updates[workers as usize - 1];

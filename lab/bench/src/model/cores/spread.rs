@@ -1,4 +1,4 @@
-//! How evenly a hash spreads packets over cores: a flow is on one core, however many packets it has.
+//! The evenness with which a hash spreads packets over cores: a flow is on one core, however many packets it has.
 
 use super::super::popularity::Popularity;
 use packet::split_mix;

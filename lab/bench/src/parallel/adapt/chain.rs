@@ -5,7 +5,7 @@ use port::{PacketSource, Poll, SourceCounter, SourceError, TimeBase};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// When each wire began, nanoseconds since the epoch.
+/// The time when each wire began, nanoseconds since the epoch.
 pub(super) type Begins = Arc<Mutex<Vec<u64>>>;
 
 /// Each queue is polled until it ends; the clock of the next one's wire starts then.

@@ -1,4 +1,4 @@
-//! What windows lost, and how right their counts are.
+//! The loss of windows, and the accuracy of their counts.
 
 use super::sink::Kept;
 use engine::ClosedWindow;
@@ -11,13 +11,13 @@ const MOST: usize = 100;
 
 /// The shares of the flows of a trace.
 pub(super) struct Truth {
-    /// Of those that are heavy, the heaviest first.
+    /// The shares of the heavy flows, the heaviest first.
     heavy: Vec<([u8; 13], f64)>,
     least: f64,
 }
 
 impl Truth {
-    /// `least`: the share of the packets that a heavy flow has at least.
+    /// Makes the truth from the counts of flows. `least` is the share of the packets that a heavy flow has at least.
     pub(super) fn new(counts: &HashMap<[u8; 13], u64>, least: f64) -> Self {
         let all = counts.values().sum::<u64>().max(1) as f64;
         let mut heavy: Vec<_> = counts.iter().map(|(flow, count)| (*flow, *count as f64 / all)).collect();
@@ -35,23 +35,23 @@ pub(super) struct Phase<'a> {
     pub(super) truth: &'a Truth,
 }
 
-/// All windows together.
+/// The verdict on all windows together.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// Settled windows, and those of them that lost more than the bound, without what was lost off the core.
     pub(super) windows: u64,
     pub(super) windows_above: u64,
-    /// Lost of the frames of settled windows; without what was lost off the core; the largest of a window.
+    /// The share of the frames of settled windows that was lost; that without what was lost off the core; the largest such share of a window.
     pub(super) loss_settled: f64,
     pub(super) loss_settled_on_core: f64,
     pub(super) worst_settled_on_core: f64,
-    /// Lost of all frames.
+    /// The share of all frames that was lost.
     pub(super) loss: f64,
     /// Mean relative error of the counts of the heaviest flows in settled windows; one that is not found is off by its whole count.
     pub(super) mean_error: f64,
-    /// Of the heavy flows of settled windows.
+    /// F1 of the heavy flows of settled windows.
     pub(super) f1: f64,
-    /// By phase: windows from its begin to the last one that lost more than the bound.
+    /// The number of windows from the begin of a phase to the last one that lost more than the bound, by phase.
     pub(super) to_settle: Vec<u64>,
 }
 

@@ -6,8 +6,8 @@ use flow::{FlowRecord, LossCounts, WindowRow};
 use packet::{FamilyKey, Key, KeySpec};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Of the packets of a window's rows, one in this many makes a row that is kept: a quarter of what a heavy flow has. All rows of a run
-/// would be memory that grows while it is measured, and the kernel's work for it stops the threads.
+/// The number of packets of a window's rows for each row that is kept: a quarter of what a heavy flow has. All rows of a run would be memory
+/// that grows while it is measured, and the kernel's work for it stops the threads.
 const KEPT: u64 = 4000;
 
 /// A row: its window, flow and packets.
@@ -19,7 +19,7 @@ pub(super) struct Kept {
     pub(super) rows: Arc<Mutex<Vec<Row>>>,
     pub(super) windows: Vec<ClosedWindow>,
     window: WindowId,
-    /// Those of the window at hand, and their packets.
+    /// The rows of the window at hand, and their packets.
     own: Vec<Row>,
     packets: u64,
 }
