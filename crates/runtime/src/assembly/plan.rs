@@ -6,7 +6,7 @@ use super::connections::{self, Connect};
 use super::measurement;
 use super::nodes::{self, Node};
 use super::places;
-use super::recorded::Recorded;
+use super::recorded::{Opened, Recorded};
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
@@ -33,14 +33,14 @@ pub(super) struct Plan {
     /// Recorded rows, in the place of a measurement.
     pub(super) recorded: Option<Recorded>,
     /// The tasks of `--task`.
-    pub(super) tasks: Vec<TaskSpec>,
+    tasks: Vec<TaskSpec>,
 }
 
 impl Plan {
     /// Checks what the options say.
     pub(super) fn of(options: &Spec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
         if let Some(source) = &options.recorded {
-            return Self::of_recorded(options, source, origins, stop);
+            return Self::of_recorded(Opened::of(options, source, stop)?, origins);
         }
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
@@ -77,8 +77,25 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Checks what is asked of recorded rows.
+    fn of_recorded(opened: Opened, origins: &Origins) -> Result<Self, Failure> {
+        let Opened { options, nodes, asked, recorded } = opened;
+        let plan = Self {
+            options,
+            nodes,
+            asked,
+            of_windows: true,
+            shows_windows: false,
+            connect: None,
+            recorded: Some(recorded),
+            tasks: Vec::new(),
+        };
+        plan.check(Vec::new(), origins)?;
+        Ok(plan)
+    }
+
     /// Refuses all that does not go together, and what else is wrong, before anything is opened or created.
-    pub(super) fn check(&self, wrong: Vec<String>, origins: &Origins) -> Result<(), Failure> {
+    fn check(&self, wrong: Vec<String>, origins: &Origins) -> Result<(), Failure> {
         let has_several_nodes = self.nodes.len() > 1;
         let has_routers = self.nodes.iter().any(|node| node.options.routers.listener.is_some());
         // Each line with the nodes that it is about.

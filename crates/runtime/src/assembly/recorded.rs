@@ -12,14 +12,13 @@ pub(super) use node::RecordedNode;
 pub(super) use since::Since;
 
 use super::nodes::Node;
-use super::plan::Plan;
 use crate::exit::{Failure, say};
 use crate::machine;
-use crate::origin::Origins;
-use crate::questions::asked::{self, Texts};
+use crate::questions::asked::{self, Asked, Texts};
 use crate::signals;
 use crate::spec::{RecordedOptions, Spec};
 use crate::verdict::Verdict;
+use arena::Limits;
 use engine::Every;
 use equery::Chain;
 use history::Setting;
@@ -28,7 +27,6 @@ use packet::Seed;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use summary::Limits;
 use tally::Tally;
 use windows::Windows;
 
@@ -54,15 +52,23 @@ pub(super) struct Showing {
     pub(super) since: Since,
 }
 
-impl Plan {
+/// Recorded rows that are open, and what is asked of them.
+pub(super) struct Opened {
+    /// The options, with the windows and the key of the rows.
+    pub(super) options: Spec,
+    pub(super) nodes: Vec<Node>,
+    pub(super) asked: Asked,
+    pub(super) recorded: Recorded,
+}
+
+impl Opened {
     /// Checks what the options ask of recorded rows, and reads the times of all rows.
     ///
     /// # Errors
     /// Something is refused, no file can be read, or a signal ended it.
-    pub(super) fn of_recorded(
+    pub(super) fn of(
         options: &Spec,
         source: &RecordedOptions,
-        origins: &Origins,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let words = files::split(&options.question, source)?;
@@ -115,18 +121,7 @@ impl Plan {
             shown_from_ns,
             tally,
         };
-        let plan = Self {
-            options,
-            nodes,
-            asked,
-            of_windows: true,
-            shows_windows: false,
-            connect: None,
-            recorded: Some(recorded),
-            tasks: Vec::new(),
-        };
-        plan.check(Vec::new(), origins)?;
-        Ok(plan)
+        Ok(Self { options, nodes, asked, recorded })
     }
 }
 
