@@ -114,13 +114,13 @@ instructions: ## how many instructions a packet takes, compared with results/ins
 loom: export RUSTFLAGS = --cfg loom
 loom: export LOOM_MAX_PREEMPTIONS ?= 3
 loom: ## shared state under every order of events that the memory model allows
-	cargo test --package summary --lib --target-dir $(or $(CARGO_TARGET_DIR),target)/loom loom_tests
+	cargo test --package arena --package sketch --package flowtable --lib --target-dir $(or $(CARGO_TARGET_DIR),target)/loom loom_tests
 
 # How many page faults a test counts depends on the allocator, which the sanitizer replaces.
 sanitize: export RUSTFLAGS = -Zsanitizer=address
 sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
 	@scripts/install build test
-	cargo +$(NIGHTLY) test --package packet --package summary --package engine --package port --all-targets --no-fail-fast \
+	cargo +$(NIGHTLY) test --package packet --package arena --package flowtable --package sketch --package tcp --package engine --package port --all-targets --no-fail-fast \
 		--target x86_64-unknown-linux-gnu --target-dir $(or $(CARGO_TARGET_DIR),target)/sanitize \
 		-- --skip steps_ahead_cost_no_page_faults
 

@@ -4,6 +4,7 @@ mod records;
 mod rows;
 
 use crate::commands::ImportOptions;
+use arena::Limits;
 use history::Setting;
 use history::replay::{Named, Recording, Surveyed, shortfall_reasons};
 use notation::grouped;
@@ -22,7 +23,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use store::{Keep, Level, NodeSetting, Store};
-use summary::Limits;
 
 /// Windows of flow records, unless their length is given.
 const USUAL_NS: u64 = 10_000_000_000;

@@ -10,6 +10,7 @@ mod remote;
 mod source;
 
 use crate::commands::QueryOptions;
+use arena::Limits;
 use diff::Sides;
 use history::{Outcome, Period, Question, Refused, Setting};
 use model::{Answer, Class};
@@ -24,7 +25,6 @@ use runtime::questions::query_text::NamedText;
 use source::Source;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use summary::Limits;
 
 /// Answers what the options ask.
 pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {

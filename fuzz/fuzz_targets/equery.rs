@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use model::Span;
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use std::sync::OnceLock;
-use summary::Limits;
+use arena::Limits;
 use task::Generation;
 use task::rows::{RowQueries, RowScratch, Site, Unplaced};
 

@@ -9,8 +9,9 @@ use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
-use summary::tcp::LossCounts;
-use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use tcp::LossCounts;
+use arena::Limits;
+use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 
 /// Enough for the index to grow several times: under a fuzzer it starts growing at 192 flows.
 const MOST_PACKETS: usize = 600;

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use packet::KeySpec;
 use record::{Collector, Parts, Selection};
-use summary::StatisticSpec;
+use flowtable::StatisticSpec;
 use task::TaskSpec;
 use traffic::{PathSpec, Spec};
 

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use summary::tcp::{Connection, LossCounts, Segment};
+use tcp::{Connection, LossCounts, Segment};
 
 #[derive(Arbitrary, Debug)]
 struct Sent {

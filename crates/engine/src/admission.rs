@@ -7,9 +7,9 @@ use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::Plan;
 pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, Refusal};
 pub use crate::zoom::{NoZoom, no_gaps, no_zoom};
+use arena::Lease;
 use flow::Metric;
 use packet::Tunnel;
-use summary::Lease;
 use task::{Setting, TaskSpec, Tasks};
 
 /// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs have

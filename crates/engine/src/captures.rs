@@ -18,6 +18,7 @@ pub use order::{CaptureOrder, Snap};
 pub use refusal::NotCaptured;
 pub(crate) use tap::Tap;
 
+use arena::Limits;
 use order::Order;
 use packet::Tunnel;
 use port::PcapngWriter;
@@ -29,7 +30,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use store::Store;
-use summary::Limits;
 use tap_end::TapEnd;
 
 /// Orders that are open at once: each packet is compared with all of them.

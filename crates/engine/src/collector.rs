@@ -3,10 +3,10 @@
 use crate::closed::{ClosedWindow, Totals};
 use crate::ids::WindowId;
 use flow::{FlowRecord, LossCounts, WindowRow};
+use flowtable::{Counts, FlowShare, FlowSink, FlowTable, Followed, Zoom};
 use packet::{Bursts, Key, PacketFields, Pins};
 use record::Account;
 use std::sync::Arc;
-use summary::{Counts, FlowShare, FlowSink, FlowTable, Followed, Zoom};
 use task::rows::{Overflow, OverflowCounter};
 
 /// Takes finished records and window rows, block by block; it counts what it cannot take.

@@ -5,9 +5,10 @@ use crate::idle_timeout::IdleTimeout;
 use crate::sampling::Sampling;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
+use arena::Limits;
+use flowtable::{Parts, Timeouts};
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
-use summary::{Limits, Parts, Timeouts};
 
 /// Packets that may usually wait between a receiver and each of its workers: what a link of 10 Mpps delivers
 /// while a core is preempted for 1.6 ms. Also more than fits an L2 cache (a mebibyte): written while still in

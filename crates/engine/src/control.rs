@@ -14,12 +14,12 @@ use crate::captures::Captures;
 use crate::counting::{Counting, HubHalf, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
 use crate::look_back::{LookBack, NoRoom};
+use arena::Limits;
+use sketch::SketchError;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use summary::Limits;
-use summary::sketch::SketchError;
 use task::{Generation, TaskSet, Tasks};
 
 /// The interval at which a receiver that waits for answers checks whether the user has ended the run.

@@ -1,10 +1,10 @@
 //! The counters of workers for the tasks of one set, and the place where they are merged.
 
 use crate::ids::WindowId;
+use arena::Lease;
+use sketch::SketchError;
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use summary::Lease;
-use summary::sketch::SketchError;
 use task::{Generation, TaskCounter, TaskStates, Tasks};
 
 /// Tasks that are counted from some window on, ready for all threads of a run.

@@ -8,11 +8,11 @@ use crate::ids::WindowId;
 use crate::lane::{Inbox, Lane, Order, Parcel};
 use crate::receiver::{Downstream, EXPECTED};
 use crate::refused::Refused;
+use arena::prefetch_for_writing;
 use packet::{BurstParser, Key, KeyBurst};
 use port::TimeBase;
 use std::fmt;
 use std::time::{Duration, Instant};
-use summary::prefetch_for_writing;
 
 /// The interval at which a worker is given the time while it gets no packets, nanoseconds.
 const TICK_NS: u64 = 1_000_000;

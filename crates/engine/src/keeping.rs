@@ -8,9 +8,9 @@ use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::Tally;
+use arena::OutOfMemory;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use summary::OutOfMemory;
 use task::rows::Overflow;
 
 /// The place where a worker keeps its flows.

@@ -9,6 +9,7 @@ mod ring;
 
 use crate::closed::ClosedWindow;
 use crate::ids::WindowId;
+use arena::Limits;
 use flow::{LossCounts, Rows, WindowRow};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6};
@@ -17,7 +18,6 @@ use ring::Ring;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use summary::Limits;
 use task::TaskSet;
 use task::rows::RowQueries;
 

@@ -21,6 +21,7 @@ use crate::control::Control;
 use crate::ids::WindowId;
 use consumer::Consumer;
 use flow::{FlowRecord, LossCounts, More, Rows, Untold, WindowRow};
+use flowtable::Parts;
 use model::{Answer, OutputCounts, Window};
 use packet::{FamilyKey, Key, KeyV4, KeyV6};
 use port::TimeBase;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
-use summary::Parts;
 use task::rows::Unplaced;
 
 /// Bytes of a block: with some thousand records or rows the cost of handing over is negligible, and they

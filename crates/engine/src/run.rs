@@ -14,9 +14,9 @@ use crate::idle_vote::IdleVote;
 use crate::keeping::Keepings;
 use crate::plan::Plan;
 use crate::tally::Tally;
+use flowtable::Parts;
 use port::{Filter, PacketSource, TimeBase};
 use std::sync::atomic::AtomicBool;
-use summary::Parts;
 use threads::Run;
 
 pub use outcome::{Observer, Outcome, Snapshot, StartError};

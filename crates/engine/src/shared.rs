@@ -4,10 +4,11 @@ use crate::backoff::Backoff;
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
 use crate::tables::Tables;
+use arena::{Limits, OutOfMemory};
+use flowtable::{FlowSink, SharedTable};
 use packet::{Bursts, KeyV4, KeyV6};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
-use summary::{FlowSink, Limits, OutOfMemory, SharedTable};
 
 /// Two sets of tables: one that is open, and one whose window is over, which is merged meanwhile. Receivers agree on when to
 /// change them ([`crate::window_barrier`]), when no worker has anything left to count.

@@ -2,8 +2,9 @@
 
 use crate::collector::{Collector, RecordSink};
 use crate::config::Config;
+use arena::{Limits, OutOfMemory};
+use flowtable::{FlowSink, FlowTable, TableConfig};
 use packet::{Bursts, KeyV4, KeyV6, Packets};
-use summary::{FlowSink, FlowTable, Limits, OutOfMemory, TableConfig};
 
 /// See the module's documentation.
 #[derive(Debug)]

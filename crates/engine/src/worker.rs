@@ -10,12 +10,13 @@ use crate::receiver::Downstream;
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::worker_tasks::{Outlet, WorkerTasks};
+use arena::Limits;
 use flow::FlowRecord;
+use flowtable::{Followed, Timeouts, Zoom};
 use packet::{BurstParser, Bursts, Packets, Pins, Seed};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use summary::{Followed, Limits, Timeouts, Zoom};
 use task::{Generation, TaskSet};
 
 /// Frames of a replay per swept entry: a slice of 8 for a burst of 64 costs under a nanosecond a packet.

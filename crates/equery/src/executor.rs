@@ -1,8 +1,8 @@
 //! Columns, merging and refusals of a plan by the executor, at a site of which only the flow key is known.
 
+use arena::Limits;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
-use summary::Limits;
 use task::query::{Across, Comparison, Condition, Over, Query};
 use task::rows::{ByPackets, Merging, Refusal, RowQueries, Site};
 use task::{ChangingFields, Generation, refused_by_packets};

@@ -1,12 +1,12 @@
 //! The questions that are asked of recorded flows.
 
+use arena::Limits;
 use geo::Databases;
 use model::Span;
 use packet::Seed;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use summary::Limits;
 use task::query::Query;
 
 /// A function that tells whether a query runs on a node; `None` is a node whose name is not known.

@@ -79,10 +79,10 @@ fn order(task: &CaptureTask, control: &Control, site: &Site) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena::Limits;
     use engine::{CaptureSettings, NotCaptured};
     use packet::{KeySpec, Seed};
     use std::sync::Arc;
-    use summary::Limits;
     use task::query::{Comparison, Condition};
     use task::{Generation, TaskSet};
 

@@ -1,5 +1,6 @@
 //! The answers to one task of questions, from the store within its limits.
 
+use arena::Limits;
 use history::levels::Stored;
 use history::{Outcome, Period, Question, Refused, Setting};
 use model::{Answer, Span};
@@ -11,7 +12,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
-use summary::Limits;
 use task::query::Over;
 use task::rows::Site;
 

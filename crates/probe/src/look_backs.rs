@@ -93,11 +93,11 @@ fn look_back(task: &LookBackTask, control: &Control, site: &Site) -> LookedBack 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena::Limits;
     use engine::NotKept;
     use model::Span;
     use packet::{KeySpec, Seed};
     use std::sync::Arc;
-    use summary::Limits;
     use task::TaskSet;
     use task::query::{GroupField, Item};
 

@@ -173,8 +173,8 @@ fn in_words(refused: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena::Limits;
     use packet::{KeySpec, Seed};
-    use summary::Limits;
     use task::query::{GroupField, Item};
 
     fn planner() -> (Planner, Control) {

@@ -85,7 +85,7 @@ pub fn tasks() -> Vec<String> {
 mod tests {
     use super::*;
     use engine::{Design, Split, State};
-    use summary::StatisticSpec;
+    use flowtable::StatisticSpec;
     use task::TaskSpec;
 
     #[test]

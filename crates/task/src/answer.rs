@@ -22,7 +22,7 @@ use crate::tasks::Task;
 use flow::{Estimate, Untold};
 use model::TaskNote;
 use packet::{FlowKey, Key, KeySpec};
-use summary::sketch::HeavyKeys;
+use sketch::HeavyKeys;
 
 /// The longest packet by an IP header without a jumbo payload: the most that a lost packet may have had.
 const LONGEST_PACKET: u64 = 65_575;

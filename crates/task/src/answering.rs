@@ -4,10 +4,10 @@ use crate::answer::{self, AnswerInput};
 use crate::past::Past;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{Task, TaskStates, Tasks};
+use arena::Lease;
 use flow::{Untold, WindowId};
 use model::{Answer, Class};
-use summary::Lease;
-use summary::sketch::SketchError;
+use sketch::SketchError;
 
 /// The answers of windows without a packet, of the tasks that answer queries.
 pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ {

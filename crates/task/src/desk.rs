@@ -8,9 +8,9 @@ use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
+use arena::Lease;
 use flow::WindowId;
 use std::collections::{BTreeMap, VecDeque};
-use summary::Lease;
 
 /// A window of which parts are missing.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ mod rows;
 
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
-use summary::sketch::{Contact, Update};
+use sketch::{Contact, Update};
 
 /// The form of the input of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

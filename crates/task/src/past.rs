@@ -2,8 +2,8 @@
 
 use crate::state::State;
 use crate::tasks::Tasks;
+use sketch::SketchError;
 use std::collections::VecDeque;
-use summary::sketch::SketchError;
 
 /// Earlier windows that a task compares with, the oldest first.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use flow::{Rows, WindowId};
 use packet::{KeyV4, KeyV6};
-use summary::sketch::SketchError;
+use sketch::SketchError;
 
 /// The counts of the rows of one window so far.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ pub(crate) use values::Values;
 
 use crate::feed::{FeedItems, Items};
 use crate::{Choice, Kind, Quantity, Structure, Weight};
+use arena::{Lease, Limits};
 use packet::{Key, KeyV4, KeyV6, Seed};
-use summary::sketch::{SketchError, Unmergeable};
-use summary::{Lease, Limits};
+use sketch::{SketchError, Unmergeable};
 
 /// The state of one feed of one task.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The structures that tasks can be counted in, by name.
 
-/// A structure. Its types are those of `summary::sketch`.
+/// A structure. Its types are those of `sketch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Structure {
     /// A table of all flows (of all contacts, of all values).

@@ -6,10 +6,10 @@ use crate::generation::{Generation, OtherGeneration};
 use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
 use crate::spec::{Kind, TaskSpec};
 use crate::state::{Maker, State};
+use arena::Limits;
 use packet::{Bursts, KeySpec, Seed};
+use sketch::{SketchError, Unmergeable};
 use std::fmt;
-use summary::Limits;
-use summary::sketch::{SketchError, Unmergeable};
 
 /// A task that is to be counted.
 #[derive(Clone, Debug)]

@@ -16,7 +16,10 @@ pub mod allocation;
 pub mod captures;
 pub mod mmdb;
 pub mod process;
+mod random;
 pub mod veth;
+
+pub use random::Random;
 
 /// Returns the number of random cases that a test takes: `usual`, times the whole number `EDISON_CASES` where that is set.
 ///

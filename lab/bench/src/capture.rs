@@ -6,6 +6,7 @@ use crate::huge::room;
 use crate::program;
 use crate::status;
 use crate::{Line, Points};
+use arena::Limits;
 use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
 use flow::FlowRecord;
 use packet::{FlowKey, Seed};
@@ -16,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use summary::Limits;
 use traffic::{Generator, Spec, Truth};
 
 const ETHERNET: u16 = 1;

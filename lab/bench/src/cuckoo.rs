@@ -1,9 +1,10 @@
 //! Edison's exact flow table as the engine uses it: what several benches compare with others.
 
+use arena::Limits;
 use flow::{FlowRecord, WindowRow};
+use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 use packet::{Key, KeyBurst, KeyV4, PacketFields, Seed};
-use summary::tcp::LossCounts;
-use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use tcp::LossCounts;
 
 /// Packets that go into a table together: the usual burst.
 pub(crate) const BURST: usize = 256;

@@ -2,14 +2,15 @@
 
 use crate::compare::{in_turn, ns};
 use crate::{Line, Points};
+use arena::Limits;
 use flow::{FlowRecord, WindowRow};
+use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 use packet::{BurstParser, Key, PacketFields, Seed, Tunnel};
 use port::dpdk::{Eal, EalConfig, RingPort};
 use port::{PacketSource, Poll};
 use serde_json::json;
 use std::time::Instant;
-use summary::tcp::LossCounts;
-use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
+use tcp::LossCounts;
 use traffic::{Generator, Spec};
 
 const BURST: u16 = 64;

@@ -8,13 +8,13 @@ mod questions;
 
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
+use arena::Limits;
 use flow::{Rows, WindowRow};
 use model::{Answer, Span};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use questions::{Question, questions};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
-use summary::Limits;
 use task::Generation;
 use task::query::Query;
 use task::rows::{RowQueries, RowScratch, Site, Unplaced};

@@ -8,6 +8,7 @@ mod writing;
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
 use ::store::{Catalog, Level};
+use arena::Limits;
 use history::levels::Shelf;
 use history::{FlowFiles, Question, Setting};
 use made::Made;
@@ -18,7 +19,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
-use summary::Limits;
 use task::query::{Comparison, Condition, GroupField, Item, Order, Over, Query};
 
 /// Rows of the filtered sum, unless it is said.

@@ -3,11 +3,11 @@
 use crate::compare::{in_turn, median, ns};
 use crate::cuckoo::{BURST, Cuckoo, PACKET};
 use crate::{Line, Points};
+use flowtable::Counts;
 use hashbrown::HashMap;
 use packet::{FlowKey, Key, KeySpec, KeyV4};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use summary::Counts;
 use traffic::{KeyStream, Spec};
 
 const BENCH: &str = "table";
@@ -179,10 +179,10 @@ mod rte {
         RTE_HASH_EXTRA_FLAGS_EXT_TABLE, RTE_HASH_LOOKUP_BULK_MAX, rte_hash, rte_hash_add_key, rte_hash_free,
         rte_hash_lookup_bulk, shim_hash_create,
     };
+    use flowtable::Counts;
     use port::dpdk::{Eal, EalConfig};
     use std::ffi::{CString, c_void};
     use std::sync::{Arc, Mutex, PoisonError};
-    use summary::Counts;
 
     /// Keys that are looked up together: the maximum.
     const BURST: usize = RTE_HASH_LOOKUP_BULK_MAX;

@@ -1,7 +1,7 @@
 //! Distinct counts by bitmaps (Estan, Varghese, Fisk, IMC 2003; linear counting: Whang, Vander-Zanden, Taylor, TODS 1990).
 
-use summary::sketch::parts::{BURST, CONFIDENCE, DEVIATIONS, RowHash, filled, mean_of, place, prefetch};
-use summary::sketch::{
+use sketch::parts::{BURST, CONFIDENCE, DEVIATIONS, RowHash, filled, mean_of, place, prefetch};
+use sketch::{
     Cardinality, Configuration, Estimate, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update,
     UpdateBurst,
 };

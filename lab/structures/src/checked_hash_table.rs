@@ -1,8 +1,8 @@
 //! The Simple Hash Table with the key checked: a counter for the first flow of an entry, another for all others.
 
 use packet::Key;
-use summary::sketch::parts::{BURST, RowHash, add, filled, grow, place, prefetch};
-use summary::sketch::{
+use sketch::parts::{BURST, RowHash, add, filled, grow, place, prefetch};
+use sketch::{
     Configuration, Estimate, Frequency, Grid, GridConfig, HeavyHitters, HeavyKeys, Merge, SketchError,
     Summary, Unmergeable, Update, UpdateBurst,
 };

@@ -2,12 +2,12 @@
 //! the difference between two observation points.
 
 use packet::Seed;
-use std::fmt;
-use std::marker::PhantomData;
-use summary::sketch::parts::{BURST, MAX_ROWS, Places, Rows, filled, prefetch};
-use summary::sketch::{
+use sketch::parts::{BURST, MAX_ROWS, Places, Rows, filled, prefetch};
+use sketch::{
     ByteKey, Configuration, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
+use std::fmt;
+use std::marker::PhantomData;
 
 /// Cells of sums: of weights, of keys and of check sums, the last two times the weight. A cell with a single
 /// flow yields its key by division; removing that flow from its other cells leaves further cells with a

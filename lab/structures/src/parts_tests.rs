@@ -4,7 +4,7 @@
 use crate::oracle::{Stream, parts_answer_as_one, parts_have_all_flows};
 use crate::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
 use packet::{KeyV4, Seed};
-use summary::sketch::{Cardinality, Configuration, GridConfig, Summary};
+use sketch::{Cardinality, Configuration, GridConfig, Summary};
 
 /// 400 flows at most.
 fn stream() -> Stream {

@@ -1,8 +1,8 @@
 //! The memory that structures report is what the allocator gave them.
 
 use packet::{KeyV4, Seed};
+use sketch::{Configuration, Update, UpdateBurst};
 use structures::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
-use summary::sketch::{Configuration, Update, UpdateBurst};
 use testbed::allocation::{self, Counting};
 use traffic::{KeyStream, Spec};
 

@@ -1,11 +1,11 @@
 //! The queries of a run, played over the store that it wrote, as a controller plays them over those of its probes.
 
+use arena::Limits;
 use controller::{Asked, DryRun, DryRunSetting, InstalledText, Site, StandingQueries, Step};
 use model::{DryRunOutcome, Span};
 use packet::{KeySpec, Seed};
 use probe::{Job, StoreReading};
 use std::path::Path;
-use summary::Limits;
 use task::rows;
 
 /// A day, nanoseconds: a multiple of all windows here.

@@ -202,10 +202,10 @@ fn short(text: &str) -> String {
 mod tests {
     use super::super::{CaptureOrder, Captures, Snap};
     use super::*;
+    use arena::Limits;
     use model::Span;
     use packet::Tunnel;
     use std::sync::mpsc::channel;
-    use summary::Limits;
     use task::rows::KeyFilter;
 
     #[test]

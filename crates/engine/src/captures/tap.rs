@@ -4,12 +4,12 @@ use super::entry::{HEAD, Head, TAG};
 use super::order::Order;
 use super::tap_end::{TapEnd, TapState};
 use super::{MOST_OPEN, Shared};
+use arena::Limits;
 use packet::{Frame, Packets, Tunnel};
 use rtrb::{Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
-use summary::Limits;
 
 /// Bytes of frames on their way from one receiver: those of some milliseconds at ten gigabits a second.
 const RING_BYTES: usize = 1 << 20;

@@ -1,10 +1,10 @@
 //! The end of a receiver's ring at which the thread that writes reads what the receiver hands over.
 
 use super::entry::{HEAD, Head};
+use arena::Lease;
 use rtrb::Consumer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use summary::Lease;
 
 /// The state of a receiver, as it tells it itself.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use super::*;
 use crate::config::Every;
 use crate::receiver::Receiver;
+use arena::Limits;
+use flowtable::{Parts, Timeouts};
 use packet::{KeySpec, KeyV4, KeyV6, KeyedPacket, PacketFields, ParserConfig, Seed, Tunnel};
 use port::{PacketSource, Poll, SyntheticSource};
 use std::sync::atomic::Ordering;
 use std::thread;
-use summary::{Limits, Parts, Timeouts};
 
 const BURST: usize = 16;
 const HAND_OVER: HandOver =

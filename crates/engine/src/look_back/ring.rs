@@ -4,13 +4,13 @@ use super::kept::{Found, Kept, KeptRows, Piece, Used};
 use super::{LookBackCounts, NoRoom, NotKept};
 use crate::closed::ClosedWindow;
 use crate::ids::WindowId;
+use arena::{Lease, Limits};
 use flow::Rows;
 use model::Span;
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use summary::{Lease, Limits};
 use task::TaskSet;
 
 /// The last windows, with those whose rows are coming among them.

@@ -4,12 +4,12 @@ use crate::closed::{STOPPED, unread};
 use crate::merger::RunTotals;
 use crate::steps::Steps;
 use crate::tuning::Tuned;
+use arena::OutOfMemory;
 use model::Counters;
 use port::SourceError;
+use sketch::SketchError;
 use std::fmt;
 use std::time::Duration;
-use summary::OutOfMemory;
-use summary::sketch::SketchError;
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

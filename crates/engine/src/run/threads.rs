@@ -26,6 +26,7 @@ use crate::tables::Tables;
 use crate::window_barrier::{Seat, WindowBarrier};
 use crate::worker::{Worker, WorkerEnd};
 use crate::worker_tasks::WorkerTasks;
+use arena::prefetch_for_writing;
 use port::{Filter, PacketSource, TimeBase};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -33,7 +34,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use summary::prefetch_for_writing;
 
 /// The longest time that a live source's worker may leave its ring as it is before it counts as failed. A replay waits for its workers as
 /// long as they live: they may be waiting for a slow output.

@@ -10,11 +10,11 @@ use crate::ids::WindowId;
 use crate::refused::RING_FULL;
 use crate::sampling::Sampling;
 use crate::worker_use::WorkerUse;
+use arena::Limits;
 use flow::Share;
 use model::WindowEnd;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use summary::Limits;
 
 /// Changes that are kept for the report.
 const MOST_CHANGES: usize = 10_000;

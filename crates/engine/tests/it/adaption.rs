@@ -5,8 +5,8 @@ use crate::support::{Recorder, Run, config, on_wire, plan, task_set};
 use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuner};
 use engine::{Config, Control, Every, IdleTimeout, Sampling, WindowId, WorkerUse};
 use flow::Share;
+use flowtable::Timeouts;
 use std::sync::{Arc, Mutex};
-use summary::Timeouts;
 
 /// Installs a set of the next generation, and notes the divisor.
 struct Noted {

@@ -1,12 +1,13 @@
 //! What is refused, and that all reasons are given at once.
 
 use crate::support::{config, plan};
+use arena::Limits;
 use engine::admission::{self, Directions, LEAST_MEMORY, OneReceiver, Ordered, Refusal, Site};
 use engine::{Config, Design, Every, Plan, Split, State};
 use flow::Metric;
+use flowtable::{Parts, Timeouts};
 use packet::{KeySpec, Tunnel};
 use std::time::Duration;
-use summary::{Limits, Parts, Timeouts};
 use task::TaskSpec;
 
 const MIB: usize = 1 << 20;

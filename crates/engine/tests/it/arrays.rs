@@ -4,12 +4,12 @@
 use crate::support::{BURST, Recorder, Watch, config, generated, on_queues, plan};
 use engine::{Plan, Split, State, Tally, run_tallies};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
-use summary::sketch::{
+use sketch::{
     ArrayConfig, CountMin, CountSketch, Frequency, KAry, Linear, Merge, SharedArray, Summary, Tracked,
     TrackedConfig, Turnstile, Update, UpdateBurst,
 };
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 const DESIGNS: [&str; 7] = ["rss/1", "rss/3", "sync/3", "async/4", "cooperative/1", "1x3", "2x2"];
 const SPEC: &str = "packets=20k,flows=3k,zipf=1.1";

@@ -3,13 +3,14 @@
 use crate::support::{
     BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks,
 };
+use arena::Limits;
 use engine::admission::{self, Ordered, Refusal};
 use engine::{Config, Design, Every, Plan, Split, State};
 use flow::Metric;
+use flowtable::{Parts, Timeouts};
 use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
-use summary::{Limits, Parts, Timeouts};
 
 /// Those with one receiver, whose packets keep their order.
 const ONE_RECEIVER: [&str; 10] = [

@@ -1,15 +1,16 @@
 //! Workers and receivers that die: the others continue, and what is missing is counted.
 
 use crate::support::{BURST, Live, Recorder, Run, config, count, generated, on_queues, plan, with_tasks};
+use arena::Limits;
 use engine::ClosedWindow;
 use engine::{Config, Every, Plan, Split, State};
 use flow::{EndReason, FlowRecord};
+use flowtable::Timeouts;
 use port::{PacketSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
-use summary::{Limits, Timeouts};
 
 const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
 const FRAMES: u64 = 8_000;

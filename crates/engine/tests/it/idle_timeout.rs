@@ -2,11 +2,12 @@
 //! flows where it is short.
 
 use crate::support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
+use arena::Limits;
 use engine::{Config, Control, Every, Gate, IdleTimeout, WindowId};
 use flow::EndReason;
+use flowtable::Timeouts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use summary::{Limits, Timeouts};
 
 const SECOND: u64 = 1_000_000_000;
 /// Six seconds, in which each flow comes up three times.

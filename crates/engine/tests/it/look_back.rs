@@ -1,11 +1,13 @@
 //! Queries that come after the windows that they are about.
 
 use crate::support::{BURST, Watch, config, generated, on_queues, plan};
+use arena::Limits;
 use engine::{
     ClosedWindow, Config, Control, Destinations, Every, Gate, LookBackCounts, NoRoom, NotKept, Outputs,
     RecordSink, Totals, WindowId, look_back_bytes,
 };
 use flow::WindowRow;
+use flowtable::Parts;
 use model::{Answer, Counters, PacketCounts, Span, Status, Value, Window};
 use packet::KeyV4;
 use port::TimeBase;
@@ -14,7 +16,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use summary::{Limits, Parts};
 use task::query::{GroupField, Item, Over, Query};
 use task::rows::{RowQueries, Site, Unplaced};
 use task::{Generation, TaskSet};

@@ -2,12 +2,12 @@
 
 use crate::support::{BURST, Live, Recorder, Run, config, count, generated, plan};
 use engine::{Config, Every, Plan};
+use flowtable::Timeouts;
 use port::wire::{Trace, Wire, WireSpec};
 use port::{PacketSource, SyntheticSource};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use summary::Timeouts;
 
 const SPEC: &str = "packets=60k,flows=300,ipv6=20%,rate=100k";
 const FRAMES: u64 = 60_000;

@@ -5,6 +5,7 @@ use engine::{
     ClosedWindow, Config, Control, Destinations, Every, Outputs, RecordSink, RowOutput, Totals, WindowId,
 };
 use flow::{FlowRecord, LossCounts, Rows, WindowRow};
+use flowtable::Parts;
 use model::{Counters, PacketCounts, Span, Status, Value, Window};
 use packet::{Key, KeyV4, KeyV6};
 use port::TimeBase;
@@ -13,7 +14,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use summary::Parts;
 use task::query::{GroupField, Item, Over, Query};
 use task::rows::{ByPackets, Site, Unplaced};
 use task::{Generation, SplitWindow, TaskSet};

@@ -3,6 +3,7 @@
 use crate::support::{BURST, Watch, config, generated, on_queues, plan};
 use engine::{ClosedWindow, Config, Control, Every, RecordSink, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
+use flowtable::{Parts, Timeouts};
 use packet::{FlowKey, Key, KeySpec};
 use port::PacketSource;
 use std::collections::BTreeMap;
@@ -10,7 +11,6 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use summary::{Parts, Timeouts};
 use task::query::{Comparison, Condition, GroupField, Item, Query};
 use task::rows::{Site, ZoomOffer};
 use task::{Generation, TaskSet};

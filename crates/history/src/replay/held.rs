@@ -1,10 +1,10 @@
 //! Rows that wait for their window, in memory that has a limit.
 
+use arena::{Lease, Limits};
 use flow::{LossCounts, WindowRow};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::collections::HashMap;
 use std::hash::Hash;
-use summary::{Lease, Limits};
 use task::rows::Unplaced;
 
 /// The number of bytes that are taken from the account at a time.

@@ -1,5 +1,6 @@
 //! Files that lie, and files that change while they are read.
 
+use arena::Limits;
 use flow::{FlowKey, FlowRecord};
 use history::{FlowFiles, Outcome, Question, Setting};
 use model::{Answer, Status};
@@ -8,7 +9,6 @@ use record::Selection;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use summary::Limits;
 use task::query::{GroupField, Item, Over, Query};
 
 fn write(path: &Path, records: impl Iterator<Item = FlowRecord>) {

@@ -1,5 +1,6 @@
 //! Answers over random records, in files of all formats and in any order, against ordinary maps over the same records.
 
+use arena::Limits;
 use flow::{FlowKey, FlowRecord};
 use history::{FlowFiles, Outcome, Period, Question, Setting};
 use model::{Answer, Value};
@@ -9,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use summary::Limits;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Item, Over, Query};
 
 const SECOND: u64 = 1_000_000_000;

@@ -1,5 +1,6 @@
 //! A probe whose controller asks what its store remembers.
 
+use arena::Limits;
 use engine::Control;
 use flow::{Rows, WindowRow};
 use model::{Span, Status, Value};
@@ -14,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Keep, NodeSetting, Store};
-use summary::Limits;
 use task::query::{GroupField, Item, Over, Query};
 use task::rows::Site;
 

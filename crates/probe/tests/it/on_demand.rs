@@ -1,5 +1,6 @@
 //! A probe whose controller asks for windows that are over, and for packets.
 
+use arena::Limits;
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, Gate, Observer, Outputs, Plan, Snap, Snapshot,
 };
@@ -14,7 +15,6 @@ use protocol::{
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use summary::Limits;
 use task::query::{Comparison, Condition, GroupField, Item, Query};
 use task::rows::Site;
 

@@ -16,12 +16,14 @@ use crate::signals;
 use crate::sinks::standard_output::{self, Reader};
 use crate::spec::Spec;
 use crate::wording;
+use arena::{Lease, Limits};
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
     CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
     Plan, RowOutput, Sampling, TUNED_HAND_OVER_PACKETS, WindowOutlet,
 };
 use flow::Share;
+use flowtable::Timeouts;
 use geo::Databases;
 use model::ExporterReport;
 use packet::Seed;
@@ -34,7 +36,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{NodeSetting, Store};
-use summary::{Lease, Limits, Timeouts};
 use task::ChangingFields;
 use task::rows::{ByPackets, Site, ZoomOffer};
 use task::{TaskSpec, Tasks};

@@ -3,7 +3,7 @@
 use crate::spec::Spec;
 use flow::Metric;
 use flow::StatisticKind;
-use summary::{Parts, Statistic, StatisticSpec};
+use flowtable::{Parts, Statistic, StatisticSpec};
 
 /// What records carry.
 pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {

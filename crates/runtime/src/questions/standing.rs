@@ -187,8 +187,8 @@ fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena::Limits;
     use packet::Seed;
-    use summary::Limits;
     use task::Generation;
     use task::rows::{RowQueries, Site};
 

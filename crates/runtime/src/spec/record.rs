@@ -6,7 +6,7 @@ use crate::choices;
 use crate::choices::completed;
 use clap::Args;
 use clap::builder::BoolishValueParser;
-use summary::StatisticSpec;
+use flowtable::StatisticSpec;
 
 /// What flow records are.
 #[derive(Clone, Debug, Default, Args)]

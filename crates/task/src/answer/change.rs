@@ -7,11 +7,11 @@ use crate::state::{Counted, Part, State, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use std::collections::BTreeMap;
-use summary::sketch::{
+use sketch::{
     ExactCounts, FlowSample, Frequency, HeavyKeys, Merge, MvSketch, Policy, Signed, SignedCell, Summary,
     Tracked, Unmergeable,
 };
+use std::collections::BTreeMap;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let spec = &asked.task.spec;
@@ -138,7 +138,7 @@ fn exact<K: Key>(flows: Vec<(K, f64)>, not_kept: bool) -> HeavyKeys<K> {
 
 /// Returns the changes of linear sketches: `windows` times this window minus all those before it, divided by their number, so
 /// that counters stay whole.
-fn linear<'a, K: Key, P: Policy + Signed + summary::sketch::Linear + 'a>(
+fn linear<'a, K: Key, P: Policy + Signed + sketch::Linear + 'a>(
     now: &Tracked<K, P>,
     before: impl Iterator<Item = &'a Tracked<K, P>>,
     windows: usize,

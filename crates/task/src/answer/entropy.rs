@@ -6,7 +6,7 @@ use crate::state::{Counted, Part, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
 use packet::Key;
-use summary::sketch::SizeDistribution;
+use sketch::SizeDistribution;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let state = asked.state();

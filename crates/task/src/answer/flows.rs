@@ -6,7 +6,7 @@ use crate::state::{Counted, Part, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use summary::sketch::{ExactCounts, Frequency, HeavyKeys};
+use sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Returns both families' flows with `threshold` or more; those of each that are not among its `most` largest may
 /// only be counted.
@@ -72,7 +72,7 @@ fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> 
 mod tests {
     use super::*;
     use packet::{KeyV4, Seed};
-    use summary::sketch::{ExactConfig, HeavyHitters, Summary, Update, UpdateBurst};
+    use sketch::{ExactConfig, HeavyHitters, Summary, Update, UpdateBurst};
 
     #[test]
     fn the_largest_are_those_of_a_full_sort() {

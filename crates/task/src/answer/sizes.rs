@@ -4,7 +4,7 @@ use super::{AnswerInput, OK, Rows};
 use crate::state::{Counted, Part, State, StateKind};
 use crate::task_answer::TaskRows;
 use packet::Key;
-use summary::sketch::{SizeDistribution, Summary};
+use sketch::{SizeDistribution, Summary};
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     let (distribution, status) = distribution(asked.state());

@@ -208,10 +208,10 @@ mod tests {
     use super::*;
     use crate::query::{Comparison, Expression, GroupField, Item, Over};
     use crate::rows::{ByPackets, Outside};
+    use arena::Limits;
     use flow::WindowRow;
     use model::Status;
     use packet::{KeySpec, MaskedKey};
-    use summary::Limits;
 
     /// A row of VLAN 5 with one packet, and others without a place of which it is not known whether they are of it.
     fn window(without_place: u64) -> SplitWindow {

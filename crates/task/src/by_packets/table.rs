@@ -2,9 +2,9 @@
 
 use super::fields::{ChangingFields, Words, row, words};
 use crate::rows::Unplaced;
+use arena::{Lease, Limits};
 use flow::WindowRow;
 use packet::{Bursts, Key, KeyV4, KeyV6, KeyedPacket, Packets, Seed};
-use summary::{Lease, Limits};
 
 /// The rows by packets of both address families.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use super::fields::ChangingFields;
 use super::table::{SplitPart, SplitTable};
 use crate::rows::Unplaced;
+use arena::{Lease, Limits};
 use flow::{Rows, WindowRow};
 use packet::{KeyV4, KeyV6, Seed};
 use std::sync::Arc;
-use summary::{Lease, Limits};
 
 /// The most that all tables take, bytes: rows of more than a million flows in a window.
 const MOST_BYTES: usize = 256 << 20;

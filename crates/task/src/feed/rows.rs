@@ -4,7 +4,7 @@ use super::{Feed, FeedItems, Feeder, Items, value_of_v4, value_of_v6};
 use crate::spec::Weight;
 use flow::{Rows, WindowRow};
 use packet::{Key, KeyV4, KeyV6, MaskedKey, Seed};
-use summary::sketch::{Contact, Update};
+use sketch::{Contact, Update};
 
 impl Feeder {
     /// Takes rows of IPv4.

@@ -2,10 +2,10 @@ use super::*;
 use crate::query::{GroupField, Item};
 use crate::rows::ZoomOffer;
 use crate::{Generation, TaskSet};
+use arena::Limits;
 use model::{Class, Span};
 use packet::{KeySpec, KeyV4, Seed};
 use std::net::IpAddr;
-use summary::Limits;
 
 fn site() -> Site {
     let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));

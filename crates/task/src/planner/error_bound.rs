@@ -4,7 +4,7 @@ use super::Question;
 use crate::spec::{Kind, Limit};
 use crate::{Structure, Weight};
 use packet::{Key, KeyV4, Seed};
-use summary::sketch::{
+use sketch::{
     CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
     EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
     SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, SpreadSketch, Summary, Tracked,

@@ -41,8 +41,8 @@ impl KeyFilter {
 mod tests {
     use super::*;
     use crate::query::{Comparison, Expression};
+    use arena::Limits;
     use packet::{KeySpec, KeyV4, KeyV6, Seed};
-    use summary::Limits;
 
     fn site() -> Site {
         Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1))

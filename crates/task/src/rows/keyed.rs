@@ -5,8 +5,8 @@ use super::grouping::{MOST_EXTRAS, Parts};
 use super::input::Input;
 use super::site::Site;
 use flow::{FlowKey, NULL, RowBatch};
+use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
-use summary::{GroupTable, NO_GROUP};
 
 /// Words of a group's key that has values in addition to the flow key.
 const WIDE: usize = 5 + MOST_EXTRAS;

@@ -3,9 +3,9 @@
 use super::aggregate::total;
 use super::site::Site;
 use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
+use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::ops::Range;
-use summary::{GroupTable, NO_GROUP};
 
 /// The rows of each key, merged into one with some columns.
 #[derive(Debug)]

@@ -16,9 +16,9 @@ use super::program::{Node, NodeId, Program, Type};
 use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
+use arena::{Lease, Limits};
 use flow::{RowBatch, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
-use summary::{Lease, Limits};
 
 /// Rows of a partition, about: their groups, with sets of distinct values, take some hundred KiB.
 const PARTITION: usize = if cfg!(test) { 4 } else { 4096 };

@@ -5,7 +5,7 @@ use super::owners::Owners;
 use super::program::Type;
 use super::scalar::Scalar;
 use super::site::Site;
-use summary::Lease;
+use arena::Lease;
 
 /// The values of all groups, of one aggregate.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use super::refusal::Refusal;
 use crate::ChangingFields;
 use crate::query::{Over, Query};
+use arena::Limits;
 use flow::{Field, Metric, Part, RowValue, Statistic};
 use geo::Databases;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
-use summary::Limits;
 
 /// The offer of a site to follow pinned flows: their losses, and statistics of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::plan::Plan;
 use super::site::Site;
 use super::top_rows::TopRows;
 use super::update::{Collections, Inputs, update};
+use flowtable::NO_GROUP;
 use packet::MaskedKey;
-use summary::NO_GROUP;
 
 /// Number of the group of rows whose groups had no memory.
 const UNPLACED: u64 = u64::MAX;

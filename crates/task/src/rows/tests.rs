@@ -10,13 +10,13 @@ use crate::Generation;
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Order, Over, Query,
 };
+use arena::Limits;
 use flow::{FlowKey, LossCounts, Rows, WindowRow};
 use model::{Answer, Span, Status, Value};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use summary::Limits;
 
 /// A row as the test knows it.
 #[derive(Clone, Debug)]

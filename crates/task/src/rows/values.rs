@@ -5,11 +5,12 @@ use super::input::Input;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
 use super::site::Site;
+use arena::{Lease, Limits};
 use flow::RowBatch;
+use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, MaskedKey, Seed};
+use sketch::{Cardinality, GridConfig, HyperLogLog, Summary, Update, UpdateBurst};
 use std::collections::BTreeMap;
-use summary::sketch::{Cardinality, GridConfig, HyperLogLog, Summary, Update, UpdateBurst};
-use summary::{GroupTable, Lease, Limits, NO_GROUP};
 
 /// Distinct values that one item of one query counts exactly in one window. Beyond, or without memory, a
 /// count has bounds.
@@ -208,7 +209,7 @@ fn each_weight<const N: usize>(table: &GroupTable<N>, each: &mut impl FnMut(u64,
 
 impl Beyond {
     fn merge(&mut self, group: u64, sketch: &HyperLogLog) {
-        use summary::sketch::Merge;
+        use sketch::Merge;
         match self.groups.get_mut(&group) {
             // Sketches of one seed and size merge.
             Some(own) => drop(own.merge(sketch)),

@@ -2,9 +2,9 @@
 
 use super::Making;
 use crate::Structure;
+use arena::Lease;
 use packet::Key;
-use summary::Lease;
-use summary::sketch::{
+use sketch::{
     Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, SpreadSketch,
     Spreaders, Summary, Unmergeable,
 };

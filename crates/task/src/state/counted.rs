@@ -2,15 +2,15 @@
 
 use super::Making;
 use crate::{Structure, Weight};
+use arena::Lease;
 use packet::Key;
-use std::fmt;
-use summary::Lease;
-use summary::sketch::{
+use sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
     HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling,
     SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
     Unmergeable, Update, UpdateBurst,
 };
+use std::fmt;
 
 /// A structure that counts flows: chosen when a run begins, and matched once a burst.
 pub(crate) enum Counted<K: Key> {

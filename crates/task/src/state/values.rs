@@ -2,13 +2,13 @@
 
 use super::Making;
 use crate::Structure;
+use arena::Lease;
 use packet::{KeyV4, Seed};
-use std::fmt;
-use summary::Lease;
-use summary::sketch::{
+use sketch::{
     Configuration, DyadicArray, DyadicConfig, Estimate, ExactCounts, Merge, QuantileSketch, Quantiles,
     SketchError, Summary, Unmergeable, Update, UpdateBurst, ValueReservoir,
 };
+use std::fmt;
 
 /// Values that are added together.
 const BATCH: usize = 64;

@@ -1,10 +1,10 @@
 //! Tasks that rows of windows answer: exactly, in memory that is taken as rows come.
 
 use crate::support::*;
+use arena::Limits;
 use flow::{Rows, WindowRow};
 use packet::{FlowKey, KeySpec, KeyV4, KeyV6, Seed};
 use std::collections::HashMap;
-use summary::Limits;
 use task::rows::Site;
 use task::{Generation, Reported, RowDesk, Setting, TaskAnswer, TaskRows, TaskSet, Tasks, WindowId};
 

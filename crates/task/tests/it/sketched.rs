@@ -1,8 +1,8 @@
 //! Answers of tasks that answer queries have the queries' names and columns, also where there was nothing to count.
 
+use arena::Limits;
 use model::{Class, Status, Value};
 use packet::{KeySpec, Seed};
-use summary::Limits;
 use task::query::{Aggregate, Expression, GroupField, Item, Query, Weight};
 use task::rows::Site;
 use task::sketched::{Counting, task_of};

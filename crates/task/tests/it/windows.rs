@@ -1,10 +1,10 @@
 //! Windows, workers and losses.
 
 use crate::support::*;
+use arena::Limits;
 use flow::Estimate;
 use packet::{KeySpec, Seed};
 use std::collections::HashMap;
-use summary::Limits;
 use task::rows::Site;
 use task::{
     CannotMerge, Desk, Generation, Kind, OtherGeneration, Structure, TaskRows, TaskSet, Tasks, WindowId,

@@ -11,16 +11,17 @@ use super::window::Window;
 use crate::Line;
 use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
+use arena::Limits;
 use flow::{FlowRecord, WindowRow};
+use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 use notation::size_text;
 use packet::{Key, KeyV4, KeyV6, PacketFields, Seed};
 use serde_json::{Value, json};
-use summary::tcp::LossCounts;
-use summary::{FlowSink, FlowTable, Limits, TableConfig, Timeouts};
 use task::{
     Choice, Desk, Kind, Structure, TaskAnswer, TaskCounter, TaskRows, TaskSpec, TaskStates, Tasks, WindowId,
     WorkerId,
 };
+use tcp::LossCounts;
 
 /// The maximum cost of all six tasks, as a multiple of the plain record.
 const ASKED_TIMES: f64 = 3.0;

@@ -2,13 +2,13 @@
 
 use super::rows;
 use super::site::Site;
+use arena::Limits;
 use model::view::{Load, Spool};
 use model::{Account, Answer, PacketCounts, Span};
 use packet::{KeySpec, Seed};
 use protocol::amqp::{AmqpProbeLink, ProbeSettings, probe_link};
 use protocol::{FromProbe, Heartbeat, ListId, ProbeLink, TaskList, ToProbe, WindowResult};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use summary::Limits;
 use task::Generation;
 use task::query::Query;
 use task::rows::{RowQueries, RowScratch, Unplaced};

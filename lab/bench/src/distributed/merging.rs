@@ -4,13 +4,13 @@ use super::rows::GROUPS;
 use crate::compare::{in_turn, thread_time};
 use crate::line::to_digits;
 use crate::{Line, Points};
+use arena::Limits;
 use equery::{Across, Options, Source, check};
 use model::{Answer, Column, ColumnKind, Span, Value};
 use packet::{KeySpec, Seed};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
-use summary::Limits;
 use task::rows::{Merging, Site};
 
 /// The query: all groups are merged, the largest are answered.

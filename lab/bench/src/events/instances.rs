@@ -4,6 +4,7 @@
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};
 use crate::{Line, Points};
+use arena::Limits;
 use engine::{Control, WindowId};
 use flow::{Rows, WindowRow};
 use model::{Column, ColumnKind, Item, Span, Value};
@@ -13,7 +14,6 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use summary::Limits;
 use task::query::{Over, Query};
 use task::rows::{RowScratch, Site, Unplaced};
 use task::{Generation, TaskSet};

@@ -4,12 +4,12 @@ use super::frame::FIRST_PORT;
 use crate::record_list::RecordList;
 use engine::{Config, Every, Observer, Plan, Snapshot, run};
 use flow::Metric;
+use flowtable::{Parts, Timeouts};
 use port::{InterfaceOptions, InterfaceSource, PacketSource};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use summary::{Parts, Timeouts};
 
 /// Silence after which a run has seen everything.
 const SILENCE: Duration = Duration::from_secs(5);

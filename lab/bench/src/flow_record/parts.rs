@@ -2,15 +2,16 @@
 
 use crate::compare::{in_turn, median_ratio, ns};
 use crate::{Line, Points};
+use arena::Limits;
 use flow::Metric;
 use flow::{FlowRecord, WindowRow};
+use flowtable::{FlowSink, FlowTable, Parts, TableConfig, Timeouts};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
-use summary::tcp::LossCounts;
-use summary::{FlowSink, FlowTable, Limits, Parts, TableConfig, Timeouts};
+use tcp::LossCounts;
 use traffic::{KeyStream, Spec};
 
 const BURST: usize = 64;

@@ -4,7 +4,7 @@ use super::clock::{ticks, wait_for_loads};
 use super::packets::{Form, NoKey, Packets, key_of};
 use crate::compare::thread_time;
 use packet::{KeyV4, Seed};
-use summary::sketch::{
+use sketch::{
     Configuration, CountMin, CounterArray, Frequency, HeavyHitters, SimpleHashTable, SpaceSavingHeap,
     Summary, Update, UpdateBurst,
 };
@@ -141,7 +141,7 @@ impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use summary::sketch::{ArrayConfig, GridConfig};
+    use sketch::{ArrayConfig, GridConfig};
 
     fn counts<K: Form, S: UpdateBurst<K> + Answers>(configuration: &S::Configuration) {
         let mut counted =

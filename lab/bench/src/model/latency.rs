@@ -11,7 +11,7 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::{KeyV4, Seed};
 use serde_json::json;
-use summary::sketch::{
+use sketch::{
     ArrayConfig, Configuration, CountMin, CounterArray, GridConfig, SimpleHashTable, SpaceSavingHeap,
     UpdateBurst,
 };

@@ -12,8 +12,8 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
 use serde_json::{Value, json};
+use sketch::{GridConfig, SimpleHashTable};
 use std::time::Instant;
-use summary::sketch::{GridConfig, SimpleHashTable};
 
 /// Bytes of an entry: a counter.
 pub(super) const ENTRY_BYTES: u64 = 4;

@@ -9,11 +9,9 @@ use crate::compare::{in_turn, thread_time};
 use crate::line::to_digits;
 use packet::{Key, KeyV4, Seed};
 use serde_json::json;
+use sketch::{Configuration, GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst};
 use std::sync::Barrier;
 use std::thread;
-use summary::sketch::{
-    Configuration, GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst,
-};
 
 /// The number of cores, which is the paper's.
 const CORES: usize = 2;
@@ -79,7 +77,7 @@ pub(super) fn run(bytes: u64, skew: f64, seconds: f64, out: &mut dyn FnMut(Line)
 
 fn variants(bytes: usize, skew: f64) -> Result<[Variant; 2], String> {
     let seed = Seed::new(7);
-    let text = |error: summary::sketch::SketchError| error.to_string();
+    let text = |error: sketch::SketchError| error.to_string();
     let own = GridConfig::with_width((bytes / size_of::<u32>()).max(1), seed);
     let separate = (0..CORES).map(|_| Simple::new(&own)).collect::<Result<_, _>>().map_err(text)?;
     let common = GridConfig::with_width((bytes / SHARED_ENTRY).max(1), seed);
@@ -132,7 +130,7 @@ impl Variant {
 
     /// True if all packets of both cores were counted, and no known flow has fewer than arrived.
     fn is_right(&self) -> Result<bool, String> {
-        use summary::sketch::Merge;
+        use sketch::Merge;
         let table = match &self.tables {
             Tables::Separate(tables) => {
                 let mut sum = Simple::new(tables[0].configuration()).map_err(|error| error.to_string())?;

@@ -9,6 +9,7 @@ mod judge;
 mod sink;
 
 use crate::{Line, Points};
+use arena::Limits;
 use chain::Chain;
 use engine::tuning::{Adaption, Change, Handles, Range, Tuned, Tuner};
 use engine::{
@@ -16,6 +17,7 @@ use engine::{
     allowed_cores, run,
 };
 use flow::Share;
+use flowtable::Timeouts;
 use judge::{Phase, Truth, Verdict, judge};
 use packet::Seed;
 use port::wire::{Length, Trace, Wire, WireSpec};
@@ -26,7 +28,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use summary::{Limits, Timeouts};
 use traffic::RateSteps;
 
 /// The bound of loss.

@@ -8,9 +8,9 @@ use crate::compare::spread;
 use crate::{Line, line::to_digits};
 use engine::{DesignCase, OfferedLoad, Preset, State};
 use flow::Metric;
+use flowtable::Parts;
 use port::wire::{Length, WireSpec};
 use serde_json::json;
-use summary::Parts;
 
 /// The data that the workers of a point keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,13 @@ use super::sampled::Accuracy;
 use super::sketches::{Estimator, Run, Size, Sketches};
 use crate::compare::ns;
 use crate::record_list::RecordList;
+use arena::Limits;
 use engine::{
     Config, Every, HardwareCounts, Observer, Outcome, Plan, Role, Sampling, Snapshot, State, Steps,
     hardware_counters, run, run_tallies,
 };
 use flow::{FlowRecord, Sampled, Share};
+use flowtable::{Parts, Timeouts};
 use packet::{Bursts, FlowKey, KeyV4, PacketFields, Seed};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
@@ -20,7 +22,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use summary::{Limits, Parts, Timeouts};
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;

@@ -3,12 +3,12 @@
 
 use engine::{State, Tally};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
-use std::fmt::{Debug, Display};
-use std::sync::{Arc, Mutex, PoisonError};
-use summary::sketch::{
+use sketch::{
     ArrayConfig, CountMin, Frequency, GridConfig, Merge, ReversibleSets, SharedArray, SharedHashTable,
     SharedReversibleSets, SimpleHashTable, Tracked, TrackedConfig, Update, UpdateBurst,
 };
+use std::fmt::{Debug, Display};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of Count-Min and of the Reversible sketch; not stated in the paper.
 const ROWS: usize = 4;

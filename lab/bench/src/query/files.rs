@@ -5,6 +5,7 @@ use super::questions::{Question, of_files, questions};
 use super::{Flow, SPAN, figures};
 use crate::Line;
 use crate::compare::{in_turn, median, thread_time};
+use arena::Limits;
 use flow::{FlowKey, FlowRecord};
 use history::{FlowFiles, Setting};
 use model::Answer;
@@ -14,7 +15,6 @@ use serde_json::json;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use summary::Limits;
 use task::query::{Over, Query};
 
 /// A question about a file.

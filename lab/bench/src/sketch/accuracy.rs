@@ -9,11 +9,11 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::{KeyV4, Seed};
 use serde_json::{Value, json};
-use std::collections::HashSet;
-use summary::sketch::{
+use sketch::{
     ArrayConfig, Configuration, Conservative, CountMin, CountSketch, CounterArray, KAry, Policy, Tracked,
     TrackedConfig,
 };
+use std::collections::HashSet;
 
 /// Streams, and seeds of the structures.
 const SEEDS: u64 = 10;

@@ -3,8 +3,8 @@
 use super::stream::Stream;
 use crate::tuple::Tuple;
 use packet::{Key, KeyV4};
+use sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
 use std::marker::PhantomData;
-use summary::sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
 
 /// Packets of a burst.
 const BURST: usize = 64;

@@ -10,12 +10,12 @@ use super::stream::Stream;
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
 use serde_json::json;
-use std::collections::HashMap;
-use structures::CheckedHashTable;
-use summary::sketch::{
+use sketch::{
     CocoSketch, Configuration, Frequency, Grid, GridConfig, HeavyHitters, MvSketch, PacketSample,
     SampleAndHold, SimpleHashTable, SpaceSavingHeap, SpaceSavingSummary, Summary, UpdateBurst,
 };
+use std::collections::HashMap;
+use structures::CheckedHashTable;
 
 /// Speed.
 pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> {

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
-use summary::sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary};
+use sketch::{Frequency, GridConfig, HeavyHitters, ReversibleSketch, Summary};
 
 /// Packets of a burst.
 const BURST: usize = 64;

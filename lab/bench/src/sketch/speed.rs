@@ -11,7 +11,7 @@ use crate::line::to_digits;
 use crate::{Line, Points};
 use packet::Seed;
 use serde_json::json;
-use summary::sketch::{ArrayConfig, CountMin, CounterArray};
+use sketch::{ArrayConfig, CountMin, CounterArray};
 
 fn comparisons() -> Result<Vec<Comparison>, String> {
     let count_min = [(1 << 10, 4.0), (1 << 16, 4.0), (1 << 20, 6.0)];

@@ -1,7 +1,9 @@
 //! Runs of the engine whose every word is kept.
 
+use arena::Limits;
 use engine::{ClosedWindow, Config, Control, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
+use flowtable::Timeouts;
 use model::{Counters, PacketCounts};
 use packet::{Key, KeySpec, Seed};
 use port::wire::{Trace, Wire, WireSpec};
@@ -11,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use summary::{Limits, Timeouts};
 use task::query::Query;
 use task::rows::Site;
 use task::{Generation, Setting, TaskSet, TaskSpec, Tasks};

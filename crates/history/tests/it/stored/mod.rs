@@ -1,5 +1,6 @@
 //! A store that is made by hand: rows, and rollups of them by ordinary maps.
 
+use arena::Limits;
 use flow::{Rows, WindowRow};
 use history::levels::Shelf;
 use history::{FlowFiles, Outcome, Period, Question, Setting};
@@ -10,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use store::{Catalog, Change, Level, Manifest, StoredFile, Unstored, Watched, Watcher, place};
-use summary::Limits;
 use task::query::Query;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;

@@ -9,13 +9,13 @@ use engine::{
     Config, Control, Destinations, Every, Observer, Outputs, RecordSink, Snapshot, WindowId, WindowOutlet,
 };
 use flow::{LossCounts, WindowRow};
+use flowtable::Parts;
 use history::replay::{FinishedWindow, NodeRecording, WindowSink};
 use model::{RunReport, Span};
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use summary::Parts;
 use task::rows::Site;
 
 /// A node, ready to be played.

@@ -3,6 +3,7 @@
 mod row;
 
 use super::quality::{Qualities, Quality, Tally, named};
+use arena::Limits;
 use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
 use flow::Untold;
 use history::replay::{Held, Memory, Row};
@@ -12,7 +13,6 @@ use record::Account;
 use router::Flow;
 use row::row;
 use std::collections::BTreeMap;
-use summary::Limits;
 use task::rows::Unplaced;
 
 /// What all records of a window, and of a run, may count together, so that no sum overflows: more is no measurement.

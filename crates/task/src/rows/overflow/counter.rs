@@ -4,9 +4,10 @@ use super::amounts::{Amounts, WEIGHTS, greater, sums};
 use super::summary::{GroupKey, GroupSummary};
 use super::{BURST, SummaryPlan, UnplacedPacket};
 use crate::rows::keyed::{base, lesser};
+use arena::Limits;
+use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeyV4, KeyV6, MaskedKey, Seed};
 use std::cmp::Reverse;
-use summary::{GroupTable, Limits, NO_GROUP};
 
 /// Groups of one address family that are kept, at the most: where there are more, the lesser half is discarded.
 pub(super) const CAPACITY: usize = 4096;

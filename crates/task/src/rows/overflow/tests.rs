@@ -9,9 +9,9 @@ use crate::query::Comparison;
 use crate::rows::grouping::Parts;
 use crate::rows::predicate::{KeyNumber, KeyPredicate};
 use crate::rows::program::{Member, Network};
+use arena::Limits;
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use std::collections::HashMap;
-use summary::Limits;
 
 fn limits() -> Limits {
     Limits::new(1 << 30, usize::MAX)

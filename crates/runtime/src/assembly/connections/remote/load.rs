@@ -1,9 +1,9 @@
 //! How busy a probe is.
 
+use arena::Limits;
 use engine::Snapshot;
 use model::view::Load;
 use std::sync::{Arc, Mutex, PoisonError};
-use summary::Limits;
 
 /// What the thread that watches a run tells the one that makes heartbeats.
 #[derive(Clone, Debug)]

@@ -1,0 +1,90 @@
+//! The exact flow table that several cores update together.
+
+use crate::Counts;
+use crate::flow_table::FlowSink;
+use crate::share::{FlowShare, Marks};
+use arena::shared::{Counter, Section, Slots};
+use arena::{Lease, Limits, OutOfMemory};
+use packet::{Key, KeyBurst, KeyedPacket, Numbers};
+
+/// Packets that go through the table's stages together, as in [`crate::FlowTable`].
+const BATCH: usize = 64;
+
+/// The state of a flow.
+#[derive(Debug)]
+struct Flow {
+    packets: Counter,
+    bytes: Counter,
+    wire: Counter,
+    marks: Section<Marks>,
+}
+
+impl Flow {
+    fn new() -> Self {
+        Self {
+            packets: Counter::new(),
+            bytes: Counter::new(),
+            wire: Counter::new(),
+            marks: Section::new(Marks::NONE),
+        }
+    }
+}
+
+/// Flows of one address family with exact counts, kept by several cores in one place: the plain record,
+/// without timeouts. Its size is fixed: flows without a place are passed to the sink.
+#[derive(Debug)]
+pub struct SharedTable<K: Key> {
+    flows: Slots<K, Flow>,
+    /// Credited when the table is dropped.
+    _memory: Lease,
+}
+
+impl<K: Key> SharedTable<K> {
+    /// An empty table for `flows` flows, whose memory is allocated now.
+    ///
+    /// # Errors
+    /// If `limits` have no room for it.
+    pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
+        let bytes = Self::bytes_for(flows);
+        let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::of_limits(bytes))?;
+        Ok(Self { flows: Slots::new(flows, K::default(), Flow::new), _memory: memory })
+    }
+
+    /// Bytes that a table for `flows` flows takes.
+    pub fn bytes_for(flows: usize) -> usize {
+        Slots::<K, Flow>::bytes_for(flows)
+    }
+
+    /// Counts a burst; other cores may count at the same time.
+    pub fn update_burst(&self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
+        for batch in burst.packets().chunks(BATCH) {
+            self.update_batch(batch, burst.numbers(), sink);
+        }
+    }
+
+    fn update_batch(&self, batch: &[KeyedPacket<K>], numbers: Numbers, sink: &mut impl FlowSink) {
+        batch.iter().for_each(|packet| self.flows.prefetch_word(packet.hash));
+        batch.iter().for_each(|packet| self.flows.prefetch_slot(packet.hash));
+        for KeyedPacket { key, hash, fields } in batch {
+            match self.flows.get_or_put(key, *hash) {
+                Some(flow) => {
+                    flow.packets.add(1);
+                    flow.bytes.add(fields.total_byte.into());
+                    flow.wire.add(fields.wire_byte.into());
+                    flow.marks.enter(|marks| marks.merge(&Marks::of(fields, numbers.of(fields))));
+                }
+                None => sink.no_place(key, fields),
+            }
+        }
+    }
+
+    /// Emits all flows, and is empty afterwards.
+    pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
+        self.flows.drain(|key, flow| {
+            let Flow { packets, bytes, wire, marks } = flow;
+            let counts = Counts { packets: packets.take(), bytes: bytes.take(), wire: wire.take() };
+            let marks = marks.enter(|marks| std::mem::replace(marks, Marks::NONE));
+            take(&FlowShare { key: *key, counts, marks });
+        });
+    }
+}

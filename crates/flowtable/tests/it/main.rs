@@ -1,0 +1,6 @@
+//! Tables against models.
+
+mod growth;
+mod model;
+mod shares;
+mod statistic;

@@ -1,0 +1,180 @@
+//! A counter array that all cores share, as in Wu et al. 2016: counters by compare-and-swap (Algorithm 4), and one global heavy hitter
+//! guarded by a critical section (section 2.2.1, Algorithm 6).
+
+use super::places::{Place, Places, with_depth};
+use super::update::BATCH;
+use super::{ArrayConfig, CounterArray, Linear};
+use crate::memory::{filled_with, prefetch};
+use crate::{Cell, SignedCell};
+use crate::{Configuration, SketchError, Summary, Update};
+use arena::shared::{Counter, Section};
+use arena::sync::{AtomicU64, Ordering};
+use packet::Key;
+
+/// A counter array that several cores update at the same time. Counters have 64 bits while they are shared,
+/// and stop at their limits.
+///
+/// Any linear policy: additions commute. Conservative update reads all rows and raises some; two cores at
+/// once would lose packets, so it is excluded, and this does not compile:
+///
+/// ```compile_fail,E0277
+/// # use summary::sketch::{Conservative, SharedArray};
+/// fn shared(_: SharedArray<packet::KeyV4, Conservative>) {}
+/// ```
+///
+/// The global heavy hitter is the flow with the largest estimate that any packet had when it was counted. The
+/// critical section is entered only for an estimate above that, which every packet of the heaviest flow has:
+/// this is its cost.
+#[derive(Debug)]
+pub struct SharedArray<K, P: Linear> {
+    configuration: ArrayConfig<P>,
+    places: Places,
+    /// Row after row.
+    cells: Box<[Counter]>,
+    added: Counter,
+    heaviest: Section<(K, u64)>,
+    /// The estimate in `heaviest`, for updates that only check whether theirs is larger. It may lag behind.
+    largest: AtomicU64,
+}
+
+impl<K: Key, P: Linear> SharedArray<K, P> {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
+        Ok(Self {
+            configuration: *configuration,
+            places: Places::draw(configuration.seed(), configuration.width, P::HAS_SIGNS),
+            cells: filled_with(configuration.cells(), Counter::new)?,
+            added: Counter::new(),
+            heaviest: Section::new((K::default(), 0)),
+            largest: AtomicU64::new(0),
+        })
+    }
+
+    /// The configuration.
+    pub fn configuration(&self) -> &ArrayConfig<P> {
+        &self.configuration
+    }
+
+    /// Memory of its counters.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.cells)
+    }
+
+    /// Counts a burst; from any number of threads.
+    pub fn update_burst(&self, burst: &[Update<K>]) {
+        with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst));
+    }
+
+    #[inline(always)]
+    fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
+        let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
+        // First, so that a concurrent reader hardly ever finds more in a counter than in the total; nothing
+        // orders the two.
+        self.added.add(total);
+        let mut found = [[Place::default(); D]; BATCH];
+        for burst in burst.chunks(BATCH) {
+            for (found, update) in found.iter_mut().zip(burst) {
+                *found = if P::HAS_SIGNS {
+                    self.places.of::<D, false, true>(update.hash)
+                } else {
+                    self.places.of::<D, false, false>(update.hash)
+                };
+                found.iter().for_each(|place| prefetch(&self.cells, place.index()));
+            }
+            burst.iter().zip(&found).for_each(|(update, places)| self.add_one(update, places));
+        }
+    }
+
+    #[inline(always)]
+    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[Place; D]) {
+        let rank = P::rank::<D>(std::array::from_fn(|row| {
+            let cell = &self.cells[places[row].index()];
+            P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {
+                (cell.update(|word| (word as i64).minus(update.weight) as u64) as i64).saturating_neg() as u64
+            } else if P::Cell::IS_SIGNED {
+                cell.update(|word| (word as i64).plus(update.weight) as u64)
+            } else {
+                cell.add(update.weight)
+            })
+        }));
+        // A negative value is no valid total.
+        let estimate = rank.max(0) as u64;
+        if estimate > self.largest.load(Ordering::Relaxed) {
+            self.replace_heaviest(update.key, estimate);
+        }
+    }
+
+    fn replace_heaviest(&self, key: K, estimate: u64) {
+        self.heaviest.enter(|heaviest| {
+            // Another core may have been here since.
+            if estimate > heaviest.1 {
+                *heaviest = (key, estimate);
+                self.largest.store(estimate, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// The global heavy hitter and the estimate that it had; none before the first packet.
+    pub fn heaviest(&self) -> Option<(K, u64)> {
+        Some(self.heaviest.enter(|heaviest| *heaviest)).filter(|(_, estimate)| *estimate > 0)
+    }
+
+    /// An array of one core with the same counts, for queries. While others update, each counter is one that
+    /// it had.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn snapshot(&self) -> Result<CounterArray<P>, SketchError> {
+        let mut array = CounterArray::new(&self.configuration)?;
+        for (cell, shared) in array.counters.weighed().cells().iter_mut().zip(&self.cells) {
+            *cell = P::Cell::from_word(shared.get());
+        }
+        array.added = self.added.get();
+        Ok(array)
+    }
+
+    /// Clears it and keeps its memory.
+    pub fn reset(&mut self) {
+        for cell in &mut self.cells {
+            cell.take();
+        }
+        self.added.take();
+        self.heaviest = Section::new((K::default(), 0));
+        self.largest = AtomicU64::new(0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::CountMin;
+    use loom::{sync::Arc, thread};
+    use packet::{KeyV4, Seed};
+
+    fn update(flow: u8, weight: u64) -> Update<KeyV4> {
+        Update::new(KeyV4::new([flow; 8], [0; 4], 6), weight, &Seed::new(1))
+    }
+
+    #[test]
+    fn nothing_is_lost_and_the_heaviest_is_the_largest_estimate() {
+        for flows in [[1, 1], [1, 2]] {
+            loom::model(move || {
+                let configuration = ArrayConfig::<CountMin<u64>>::new(1, 1, Seed::new(1)).expect("a size");
+                let array = Arc::new(SharedArray::new(&configuration).expect("memory"));
+                let other = Arc::clone(&array);
+                let thread = thread::spawn(move || other.update_burst(&[update(flows[0], 5)]));
+                array.update_burst(&[update(flows[1], 7)]);
+                thread.join().expect("no thread fails");
+                let answer = array.snapshot().expect("memory");
+                assert_eq!((answer.estimate_hash(update(1, 0).hash).value, answer.total()), (12.0, 12.0));
+                // One counter: the second update gets both weights.
+                let (key, estimate) = array.heaviest().expect("packets");
+                assert_eq!(estimate, 12);
+                assert!(flows.iter().any(|flow| update(*flow, 0).key == key));
+            });
+        }
+    }
+}
