@@ -6,7 +6,7 @@ use super::connections::{self, Connect};
 use super::measurement;
 use super::nodes::{self, Node};
 use super::places;
-use super::recorded::{Opened, Recorded};
+use super::recorded::{OpenRecording, Recorded};
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
@@ -40,7 +40,7 @@ impl Plan {
     /// Checks what the options say.
     pub(super) fn of(options: &Spec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
         if let Some(source) = &options.recorded {
-            return Self::of_recorded(Opened::of(options, source, stop)?, origins);
+            return Self::of_recorded(OpenRecording::of(options, source, stop)?, origins);
         }
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
@@ -78,8 +78,8 @@ impl Plan {
     }
 
     /// Checks what is asked of recorded rows.
-    fn of_recorded(opened: Opened, origins: &Origins) -> Result<Self, Failure> {
-        let Opened { options, nodes, asked, recorded } = opened;
+    fn of_recorded(opened: OpenRecording, origins: &Origins) -> Result<Self, Failure> {
+        let OpenRecording { options, nodes, asked, recorded } = opened;
         let plan = Self {
             options,
             nodes,

@@ -53,7 +53,7 @@ pub(super) struct Showing {
 }
 
 /// Recorded rows that are open, and what is asked of them.
-pub(super) struct Opened {
+pub(super) struct OpenRecording {
     /// The options, with the windows and the key of the rows.
     pub(super) options: Spec,
     pub(super) nodes: Vec<Node>,
@@ -61,7 +61,7 @@ pub(super) struct Opened {
     pub(super) recorded: Recorded,
 }
 
-impl Opened {
+impl OpenRecording {
     /// Checks what the options ask of recorded rows, and reads the times of all rows.
     ///
     /// # Errors
