@@ -30,19 +30,19 @@ pub enum Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// It is answered from the rows of a window, when that closes.
+    /// A query that is answered from the rows of a window, when the window closes.
     #[default]
     Row,
-    /// It is answered from the packets of pinned keys, which are few.
+    /// A query that is answered from the packets of pinned keys, which are few.
     Zoom,
-    /// It is answered from the packets of all flows, by a structure of bounded size.
+    /// A query that is answered from the packets of all flows, by a structure of bounded size.
     Sketch,
-    /// It is answered from window rows of a sample of the packets.
+    /// A query that is answered from window rows of a sample of the packets.
     Sample,
 }
 
 impl Class {
-    /// Returns its name in JSON.
+    /// Returns the name of the class in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Row => "row",
@@ -228,7 +228,7 @@ impl Answer {
         missing.iter().for_each(|more| Missing::push(&mut self.missing, *more));
     }
 
-    /// Says something more of it, which leaves it as complete as it is.
+    /// Adds a remark to the reason; the answer stays as complete as it is.
     pub fn remark(&mut self, remark: &str) {
         self.reason = Some(match self.reason.take() {
             None => remark.to_owned(),
@@ -236,7 +236,7 @@ impl Answer {
         });
     }
 
-    /// Says that values are estimates, and how good they are, in words: they have no bounds.
+    /// States that the values are estimates, and how good they are, in words: they have no bounds.
     pub fn estimates(&mut self, how_good: &str) {
         self.remark(how_good);
         if ["exact", "certain"].contains(&&*self.bounds) {
@@ -269,7 +269,7 @@ impl Answer {
         cut.len()
     }
 
-    /// Values come of others, too, whose bounds are of this kind: the weaker kind is that of all.
+    /// Takes note that values come of others, too, whose bounds are of this kind: the weaker kind is that of all.
     pub fn join_bounds(&mut self, of_others: &str) {
         // Texts of probabilities differ in the number alone.
         let weakness = |bounds: &str| match bounds {

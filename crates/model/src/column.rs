@@ -1,4 +1,4 @@
-//! What a column of an answer holds.
+//! The columns of an answer, and the types of their values.
 
 use serde::{Deserialize, Serialize};
 

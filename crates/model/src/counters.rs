@@ -20,7 +20,7 @@ pub struct Counters(
 );
 
 impl Counters {
-    /// The sum of all.
+    /// Returns the sum of all counters.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |total, (_, count)| total.saturating_add(*count))
     }
@@ -30,7 +30,7 @@ impl Counters {
         self.0.iter().find(|(own, _)| own == name).map_or(0, |(_, count)| *count)
     }
 
-    /// Those that are not zero.
+    /// Returns the counters that are not zero.
     pub fn nonzero(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
         self.0.iter().map(|(name, count)| (name.as_str(), *count)).filter(|&(_, count)| count != 0)
     }
@@ -44,7 +44,7 @@ impl Counters {
         }
     }
 
-    /// Adds others, by name.
+    /// Adds other counters, by name.
     pub fn add(&mut self, more: &Self) {
         for (name, count) in &more.0 {
             match self.0.iter_mut().find(|(own, _)| own == name) {
@@ -54,7 +54,7 @@ impl Counters {
         }
     }
 
-    /// What was added since `before`.
+    /// Returns the counts added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         self.0.iter().map(|(name, count)| (name.clone(), count.saturating_sub(before.get(name)))).collect()
     }
@@ -131,7 +131,7 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// Adds others.
+    /// Adds the counts of other packets.
     pub fn add(&mut self, more: &Self) {
         self.received = self.received.saturating_add(more.received);
         self.measured = self.measured.saturating_add(more.measured);
@@ -139,7 +139,7 @@ impl PacketCounts {
         self.remarks.add(&more.remarks);
     }
 
-    /// What was added since `before`.
+    /// Returns the counts added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             received: self.received.saturating_sub(before.received),

@@ -31,7 +31,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Its name in JSON.
+    /// Returns the name of the kind in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fired => "fired",
@@ -48,7 +48,7 @@ impl EventKind {
 /// A named value of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its name, kind and unit.
+    /// The name, kind and unit of the value.
     pub column: Column,
     /// The value.
     pub value: Value,
@@ -93,7 +93,7 @@ pub struct Event {
     pub parent: Option<String>,
 }
 
-/// JSON: its column, and the value.
+/// An item is written as JSON as its column and its value.
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (&self.column, &self.value).serialize(serializer)

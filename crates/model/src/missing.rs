@@ -15,24 +15,24 @@ pub enum MissingReason {
     Stopped,
     /// The measurement was killed: neither what followed nor what it had not stored yet is there.
     Killed,
-    /// There was no room on the disk.
+    /// The disk had no room.
     DiskFull,
     /// The measurement could not be written for another reason.
     WriteFailed,
     /// The file that had it is damaged.
     Damaged,
-    /// It is older than what is kept.
+    /// The measurement is older than what is kept.
     Retention,
     /// The probe sent nothing: it did not run, was not reached, or was killed before it had kept what it measured.
     NotSent,
     /// The probe dropped some of it because its spool was full.
     SpoolFull,
-    /// It came later than it is waited for.
+    /// The measurement came later than it is waited for.
     TooLate,
 }
 
 impl MissingReason {
-    /// All reasons.
+    /// The list of all reasons.
     pub const ALL: [Self; 10] = [
         Self::NotBegun,
         Self::Stopped,
@@ -62,7 +62,7 @@ impl MissingReason {
         }
     }
 
-    /// Why, in words that follow "missing".
+    /// Returns the reason in words that follow "missing".
     pub fn words(self) -> &'static str {
         match self {
             Self::NotBegun => "no measurement had begun",

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 const NANOSECONDS: u64 = 1_000_000_000;
 const DAY_SECONDS: u64 = 86_400;
-/// From 0000-03-01 to 1970-01-01.
+/// The number of days from 0000-03-01 to 1970-01-01.
 const EPOCH_DAYS: u64 = 719_468;
-/// Days of 400 years of the Gregorian calendar, after which it repeats.
+/// The number of days in 400 years of the Gregorian calendar, after which it repeats.
 const ERA_DAYS: u64 = 146_097;
 
 /// Nanoseconds since the epoch as text, such as `2026-11-24T15:40:02.000000001Z`.

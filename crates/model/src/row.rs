@@ -61,9 +61,9 @@ pub(crate) fn check_names(columns: &[Column]) -> Result<(), String> {
 #[derive(Debug, Default)]
 pub(crate) struct ReadRows {
     names: HashMap<String, usize>,
-    /// Each with the number of its name.
+    /// The values of all rows, each with the number of its name.
     values: Vec<(usize, Json)>,
-    /// Where each row ends among them.
+    /// The end of each row in `values`.
     ends: Vec<usize>,
 }
 

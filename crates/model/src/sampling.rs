@@ -1,4 +1,4 @@
-//! By which share packets were sampled.
+//! The shares by which packets were sampled.
 
 use crate::Integer;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// What is said of both together, by whose one share their totals are divided; `None` where the shares differ.
+    /// Returns the sampling of both together, whose totals are divided by the one share; `None` where the shares differ.
     #[must_use]
     pub fn with(&self, other: &Self) -> Option<Self> {
         (self.share == other.share).then(|| Self {

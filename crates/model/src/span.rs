@@ -18,17 +18,17 @@ pub struct Span {
 }
 
 impl Span {
-    /// Its length in nanoseconds.
+    /// Returns the length of the span in nanoseconds.
     pub fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Its length in seconds.
+    /// Returns the length of the span in seconds.
     pub fn seconds(&self) -> f64 {
         self.length_ns() as f64 / 1e9
     }
 
-    /// Returns whether times that are in order have all of it.
+    /// Returns true if times that are in order cover all of the span.
     pub fn is_within(self, times: &[Self]) -> bool {
         let until = times.iter().fold(self.start_ns, |until, time| match time.start_ns <= until {
             true => until.max(time.end_ns),
@@ -37,8 +37,8 @@ impl Span {
         until >= self.end_ns
     }
 
-    /// What is left of it without times at its begin and its end; `None` if that is nothing, or not one time. The times are in order, and none
-    /// overlaps another.
+    /// Returns what is left of the span without times at its begin and its end; `None` if nothing is left, or more than one time. The times
+    /// are in order, and none overlaps another.
     pub fn without(self, times: &[Self]) -> Option<Self> {
         let from = times.partition_point(|time| time.end_ns <= self.start_ns);
         let to = times.partition_point(|time| time.start_ns < self.end_ns);

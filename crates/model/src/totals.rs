@@ -5,17 +5,17 @@ use crate::{Answer, Span, Value};
 /// Sums over all measured packets: the answer of the query `totals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Their layer-3 bytes.
+    /// The layer-3 bytes of the packets.
     pub bytes: u64,
-    /// Their bytes on the wire; `None` where they are not known of all packets.
+    /// The bytes of the packets on the wire; `None` where they are not known of all packets.
     pub wire_bytes: Option<u64>,
-    /// Of a run: flow records that they belong to; of a window: flows.
+    /// The number of flows: of a run, the flow records that the packets belong to; of a window, its flows.
     pub flows: u64,
-    /// The least that they may be: each packet without a place in the table counts in `flows` as one of its own.
+    /// The smallest possible number of flows: each packet without a place in the table counts in `flows` as a flow of its own.
     pub least_flows: u64,
-    /// The time from the first of them to the last; `None` without packets, and where it is not told.
+    /// The time from the first packet to the last; `None` without packets, and where the time is not told.
     pub measured: Option<Span>,
 }
 

@@ -1,4 +1,4 @@
-//! One value of an answer.
+//! A value of an answer.
 
 mod conversation;
 mod heaviest;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 use std::net::IpAddr;
 
-/// One value of an answer.
+/// A value of an answer.
 ///
 /// A value is written as JSON without its type and read back by the kind of its column. Numbers that are not
 /// finite are null in JSON: a [`Value::Float`] that is not finite is read back as [`Value::Null`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// The null value.
     #[default]
     Null,
     /// An unsigned integer.
@@ -37,9 +37,9 @@ pub enum Value {
     Address(IpAddr),
     /// An address prefix.
     Prefix {
-        /// Its first address.
+        /// The first address of the prefix.
         address: IpAddr,
-        /// Its length in bits, at most that of the address.
+        /// The length of the prefix in bits, at most that of the address.
         length: u8,
     },
     /// A time, nanoseconds since the epoch.
@@ -98,7 +98,7 @@ impl Value {
         })
     }
 
-    /// Whether a column of this kind may hold the value.
+    /// Returns true if a column of this kind may hold the value.
     pub fn fits(&self, kind: ColumnKind) -> bool {
         match self {
             Self::Null | Self::Estimate { .. } => true,

@@ -10,33 +10,33 @@ pub struct Window {
     /// The number of the window in this run, from 0 on.
     #[serde(with = "Integer")]
     pub index: u64,
-    /// Its time; all of them in a run of empty windows.
+    /// The time of the window; in a run of empty windows, the time of all of them.
     #[serde(rename = "window")]
     pub span: Span,
-    /// Whether it was observed from its start to its end, and everything was counted.
+    /// The completeness of the window: whether it was observed from its start to its end, and everything was counted.
     pub status: Status,
     /// The observed part of a window that was observed only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Span>,
-    /// Of a run of empty windows: their number.
+    /// The number of windows in a run of empty windows.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "Nullable::<Integer>")]
     pub empty: Option<u64>,
-    /// Its frames.
+    /// The counts of the frames of the window.
     pub packets: PacketCounts,
-    /// What the source lost in it; `None` if the source cannot count its loss.
+    /// The frames that the source lost in the window; `None` if the source cannot count its loss.
     pub loss: Option<Counters>,
-    /// Packets in the record `other`.
+    /// The number of packets in the record `other`.
     #[serde(with = "Integer")]
     pub table_full: u64,
-    /// Its answers.
+    /// The answers of the window.
     pub answers: Vec<Answer>,
-    /// Answers of windows of other lengths that ended with it or before it.
+    /// The answers of windows of other lengths that ended with this window or before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Answer>,
 }
 
 impl Window {
-    /// The answer of this query.
+    /// Returns the answer of this query.
     pub fn answer(&self, query: &str) -> Option<&Answer> {
         self.answers.iter().find(|answer| answer.query == query)
     }
@@ -47,15 +47,15 @@ impl Window {
     }
 }
 
-/// Why a window was closed.
+/// The reason why a window was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowEnd {
-    /// Its time, or its number of packets, was over.
+    /// The time of the window, or its number of packets, was over.
     Full,
     /// Time advanced past at least one whole window.
     Jump,
-    /// The run ended in it.
+    /// The run ended in the window.
     RunEnd,
 }
 
@@ -81,7 +81,7 @@ pub struct WindowCounts {
 }
 
 impl WindowCounts {
-    /// Adds those of another node.
+    /// Adds the numbers of another node.
     pub(crate) fn add_all(&mut self, more: &Self) {
         self.count += more.count;
         self.full += more.full;
@@ -90,7 +90,7 @@ impl WindowCounts {
         self.unreported += more.unreported;
     }
 
-    /// Counts one more.
+    /// Counts one more window.
     pub fn add(&mut self, ended_by: WindowEnd) {
         self.count += 1;
         *match ended_by {

@@ -47,7 +47,7 @@ struct AnswerJson<'a, I, R> {
     task: Option<Cow<'a, TaskNote>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<Cow<'a, PacketCounts>>,
-    /// With `packets`; null where the source cannot count its loss.
+    /// The counters of loss, present with `packets`; null where the source cannot count its loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Option<Cow<'a, Counters>>>,
 }

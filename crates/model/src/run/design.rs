@@ -1,4 +1,4 @@
-//! How the work of a run was divided.
+//! The division of the work of a run.
 
 use serde::{Deserialize, Serialize};
 

@@ -27,7 +27,7 @@ pub struct FlowCounts {
 }
 
 impl FlowCounts {
-    /// Adds those of another node.
+    /// Adds the counts of another node.
     pub(crate) fn add(&mut self, more: &Self) {
         self.seen += more.seen;
         self.active += more.active;

@@ -10,8 +10,8 @@ pub struct Rates {
     /// The packets measured per second of the time from the first of them to the last.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub packets_per_second: Option<f64>,
-    /// Their bits per second of the same time, on the wire without preamble, gap and check sequence; `None`, too, where bytes on the wire
-    /// are not known.
+    /// The bits measured per second of the time from the first packet to the last, on the wire without preamble, gap and check sequence;
+    /// `None`, too, where bytes on the wire are not known.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub bits_per_second: Option<f64>,
     /// The packets received per second of the time that the run took.
@@ -32,14 +32,14 @@ impl Rates {
     }
 }
 
-/// What was measured, and when.
+/// The amount of traffic that was measured, and its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Their bytes on the wire, where they are known.
+    /// The bytes of the packets on the wire, where they are known.
     pub wire_bytes: Option<u64>,
-    /// From the first of them to the last.
+    /// The time from the first packet to the last.
     pub span: Option<Span>,
 }
 

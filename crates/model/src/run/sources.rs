@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One name, or a list of names: for `#[serde(with = "Sources")]`.
+/// A name, or a list of names: for `#[serde(with = "Sources")]`.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(untagged, expecting = "a name or a list of names")]

@@ -1,4 +1,4 @@
-//! What `--adapt` changed.
+//! The changes that `--adapt` made.
 
 use crate::{Integer, Positive, Span, Time};
 use serde::{Deserialize, Serialize};

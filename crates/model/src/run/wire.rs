@@ -1,4 +1,4 @@
-//! What a software wire observed of its receivers.
+//! The observations that a software wire made of its receivers.
 
 use crate::Integer;
 use serde::{Deserialize, Serialize};

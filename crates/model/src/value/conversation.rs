@@ -1,4 +1,4 @@
-//! Both directions of a flow.
+//! A conversation: both directions of a flow.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -10,11 +10,11 @@ use serde_json::{Map, Value as Json};
 /// JSON: `{"top": [{"value", "weight"}, …], "rest": {"values", "weight"}}`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heaviest {
-    /// Each value with its weight.
+    /// The heaviest values, each with its weight.
     pub values: Vec<(Value, u64)>,
     /// The number of all other values.
     pub rest_values: u64,
-    /// Their weight.
+    /// The weight of all other values together.
     pub rest_weight: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Heaviest {
 pub(super) struct HeaviestJson<'a> {
     /// The values that weigh most, the heaviest first.
     top: Vec<Entry<'a>>,
-    /// All other values.
+    /// The number and the weight of all other values.
     rest: Others,
 }
 

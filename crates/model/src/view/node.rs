@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
-    /// It answers in time.
+    /// The node answers in time.
     Up,
-    /// It answers after its time.
+    /// The node answers after its time.
     Late,
-    /// It answers no more.
+    /// The node no longer answers.
     Down,
-    /// The controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known.
+    /// The controller does not hear the node through a fault of its own (`faults` of the status), so that the state of the node is not known.
     Unheard,
-    /// It said that nothing follows.
+    /// The node said that nothing follows.
     Ended,
-    /// It was never seen.
+    /// The node was never seen.
     #[default]
     Never,
 }

@@ -10,12 +10,12 @@ use std::ops::Not;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QueryState {
-    /// It is always answered.
+    /// A query that is always answered.
     #[default]
     Standing,
-    /// It is answered when its trigger fires.
+    /// A query that is answered when its trigger fires.
     Waiting,
-    /// It is answered because its trigger fired.
+    /// A query that is answered because its trigger fired.
     Running,
 }
 
@@ -69,7 +69,7 @@ pub struct QueryView {
 }
 
 impl QueryView {
-    /// Whether all but the latest answers is the same.
+    /// Returns true if both views are equal in everything but the latest answers.
     pub fn is_as(&self, other: &Self) -> bool {
         let Self {
             name,

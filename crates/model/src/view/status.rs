@@ -169,7 +169,7 @@ pub struct WindowTotals {
 }
 
 impl WindowTotals {
-    /// Adds those of another node.
+    /// Adds the numbers of another node.
     pub fn add(&mut self, more: &Self) {
         let Self { complete, partial, late, lost, missing, doubled } = *more;
         let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
