@@ -1,5 +1,5 @@
-//! One pipeline, always the same: nodes measure, a controller joins them where there are several or where queries start others, and sinks
-//! take what follows.
+//! The pipeline of a run, always the same: nodes measure, a controller joins them where there are several or where queries start others, and
+//! sinks take what follows.
 
 mod adapt;
 mod capabilities;
@@ -78,7 +78,7 @@ trait Route {
     /// Returns the nodes, which are ready to be measured.
     fn measurements(&mut self) -> Vec<&mut Measurement>;
 
-    /// Has the store, which is open now, take what the nodes measure.
+    /// Lets the store, which is open now, take what the nodes measure.
     fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
         self.measurements().into_iter().try_for_each(|measurement| measurement.keep_in(store))
     }

@@ -1,4 +1,4 @@
-//! Where the broker is, whom it is trusted by, and how passwords and keys come to the program: from files or the environment, never from
+//! The broker: its address, whom it is trusted by, and how passwords and keys come to the program, from files or the environment, never from
 //! the command line.
 
 use crate::exit::{Failure, say};
@@ -42,7 +42,7 @@ fn wrong(option: &str, error: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("'{option}': {error}"))
 }
 
-/// Whether a host is this machine, as far as its name says.
+/// Returns true if a host is this machine, as far as its name says.
 pub fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())

@@ -1,4 +1,4 @@
-//! What is added to answers: places of addresses (`--geo`) and their names (`--resolve`).
+//! The places of addresses (`--geo`) and their names (`--resolve`) that are added to answers.
 
 use crate::exit::Failure;
 use crate::resolver::Resolver;
@@ -32,7 +32,7 @@ impl EnrichOptions {
         databases.map(Arc::new).map(Some).map_err(|error| Failure::usage(format!("--geo {error}")))
     }
 
-    /// What `--resolve` asks, if it is given.
+    /// Returns the resolver that `--resolve` asks, if it is given.
     pub fn resolver(&self) -> Option<Arc<Resolver>> {
         self.resolve.then(|| Arc::new(Resolver::new()))
     }

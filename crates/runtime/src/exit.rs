@@ -1,15 +1,15 @@
-//! How the program ends: a message, or one for each reason, and an exit code.
+//! The end of the program: a message, or one for each reason, and an exit code.
 
 use crate::origin::Origins;
 use crate::wording;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What kept the program from doing what was requested.
+/// A failure that kept the program from doing what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     code: u8,
-    /// One line each.
+    /// The messages, one line each.
     messages: Vec<String>,
 }
 
@@ -26,17 +26,17 @@ impl Failure {
         Self::usages([message.to_string()])
     }
 
-    /// The same for several reasons at once.
+    /// A failure for several reasons at once.
     pub fn usages(messages: impl IntoIterator<Item = String>) -> Self {
         Self { code: USAGE, messages: messages.into_iter().collect() }
     }
 
-    /// What is asked is damaged, so that nothing is answered.
+    /// The requested data is damaged, so that nothing is answered.
     pub fn damage(message: impl ToString) -> Self {
         Self { code: EARLY, messages: vec![message.to_string()] }
     }
 
-    /// The user ended it before anything was answered.
+    /// The user ended the program before anything was answered.
     pub fn early(message: impl ToString) -> Self {
         Self::damage(message)
     }
@@ -46,19 +46,19 @@ impl Failure {
         Self::faults([message.to_string()])
     }
 
-    /// The same for several reasons at once.
+    /// A failure for several reasons at once.
     pub fn faults(messages: impl IntoIterator<Item = String>) -> Self {
         Self { code: FAULT, messages: messages.into_iter().collect() }
     }
 
-    /// Several as one, which is a fault if one of them is; `None` of none.
+    /// Joins failures to one, which is a fault if one of them is; `None` if there are none.
     pub fn joined(failures: Vec<Self>) -> Option<Self> {
         // Of the codes of failures a fault's is the least.
         let code = failures.iter().map(|failure| failure.code).min()?;
         Some(Self { code, messages: failures.into_iter().flat_map(|failure| failure.messages).collect() })
     }
 
-    /// The same of what an option asks for.
+    /// Names the option in each message.
     pub fn of(mut self, option: &str) -> Self {
         self.messages.iter_mut().for_each(|message| *message = format!("{option}: {message}"));
         self
@@ -71,7 +71,7 @@ impl Failure {
         self
     }
 
-    /// The same with where the options were set that the messages name.
+    /// Adds to the messages where the options that they name were set.
     pub fn explained(mut self, origins: &Origins) -> Self {
         self.messages.iter_mut().for_each(|message| *message = origins.explain(message));
         self
@@ -82,12 +82,12 @@ impl Failure {
         self.messages
     }
 
-    /// All of it in one line.
+    /// Returns all messages in one line.
     pub fn line(&self) -> String {
         self.messages.join("; ")
     }
 
-    /// Says so on standard error, and where the option was set that a message names.
+    /// Writes the messages to standard error, with where the option was set that a message names. Returns the exit code.
     pub fn report(&self, origins: &Origins) -> ExitCode {
         self.messages.iter().for_each(|message| say_error(&origins.explain(message)));
         ExitCode::from(self.code)
@@ -119,12 +119,12 @@ pub fn say(line: &str) {
     console::say("edison", line);
 }
 
-/// What ended or spoilt the run, on standard error.
+/// Writes to standard error what ended or spoilt the run.
 pub fn say_error(line: &str) {
     say(&format!("error: {line}"));
 }
 
-/// An answer on standard output. A reader that has seen enough (`| head`) is no fault.
+/// Prints an answer to standard output. A reader that has seen enough (`| head`) is no fault.
 pub fn print(text: &str) -> Result<ExitCode, Failure> {
     console::print(text).map_err(|error| Failure::fault(format!("standard output: {error}")))?;
     Ok(ExitCode::SUCCESS)

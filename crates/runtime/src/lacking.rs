@@ -4,9 +4,9 @@ use crate::exit::Failure;
 
 /// A feature that a build may lack.
 pub struct Feature {
-    /// Its name in the manifest.
+    /// The name of the feature in the manifest.
     pub name: &'static str,
-    /// How a program with it is built.
+    /// The way to build a program with the feature.
     pub remedy: &'static str,
 }
 

@@ -2,7 +2,7 @@
 
 use packet::KeySpec;
 
-/// `--key`: an error is one line, with the nearest field.
+/// Reads `--key`: an error is one line, with the nearest field.
 pub fn key(text: &str) -> Result<KeySpec, String> {
     KeySpec::parse(text).map_err(|error| {
         let reason = error.to_string().lines().next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! How many files the program may have open.
+//! The number of files that the program may have open.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 

@@ -1,4 +1,4 @@
-//! Where an option's value comes from, so that an error says where to put it right.
+//! The origins of the values of options, so that an error says where to put a value right.
 
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ impl Origins {
         self.0.iter().filter(|(_, origin)| origin.is_none()).map(|(name, _)| name.as_str())
     }
 
-    /// Whether anything but the built-in default decides the option, on the command line or elsewhere.
+    /// Returns true if anything but the built-in default decides the option, on the command line or elsewhere.
     pub fn has(&self, option: &str) -> bool {
         self.0.iter().any(|(name, _)| name == option)
     }
@@ -86,7 +86,7 @@ pub fn variables_of(
     found
 }
 
-/// Whether the option stands on the command line, under its name or its letter.
+/// Returns true if the option stands on the command line, under its name or its letter.
 pub fn is_given(argument: &Arg, arguments: &[OsString]) -> bool {
     let words = arguments.iter().map(|word| word.to_string_lossy());
     let mut words = words.take_while(|word| word != "--");

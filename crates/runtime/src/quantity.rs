@@ -8,7 +8,7 @@ use router::Rate;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
-/// `10s`, or `1Mp` for packets.
+/// Reads the length of a window: `10s`, or `1Mp` for packets.
 pub fn every(text: &str) -> Result<Every, String> {
     if let Some(Ok(packets)) = text.strip_suffix('p').map(count) {
         return match packets {
@@ -39,7 +39,7 @@ pub fn coverage(text: &str) -> Result<f64, String> {
     share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| format!("'{text}' is no share, as 99.9%"))
 }
 
-/// How often something is drawn, as `1s`.
+/// Reads the time after which something is drawn again, such as `1s`.
 pub fn pace(text: &str) -> Result<Duration, String> {
     const LEAST: Duration = Duration::from_millis(100);
     match duration(text) {
@@ -49,7 +49,7 @@ pub fn pace(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; of a file of settings also `true`.
+/// Reads an address and a port: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; of a file of settings also `true`.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let address = match text.strip_prefix("localhost:") {
         _ if text == "true" => return Ok(USUAL_ADDRESS),
@@ -59,21 +59,21 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| format!("'{text}' is not an address and a port, as {USUAL_ADDRESS}"))
 }
 
-/// Where the page and the API are by default.
+/// The usual address of the page and the API.
 pub const USUAL_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
 
-/// Whether a word is an address rather than a source or a filter.
+/// Returns true if a word is an address rather than a source or a filter.
 pub fn is_address(text: &str) -> bool {
     text.contains(':') && address(text).is_ok()
 }
 
-/// Lines of a ranking.
+/// Reads the number of lines of a ranking.
 pub fn lines(text: &str) -> Result<usize, String> {
     let number = count(text).map_err(|error| error.to_string())?;
     usize::try_from(number).map_err(|_| format!("'{text}' is out of range"))
 }
 
-/// `headers`, or bytes: `1514`, `64KiB`.
+/// Reads how much of a captured packet is kept: `headers`, or bytes: `1514`, `64KiB`.
 pub fn snap(text: &str) -> Result<Snap, String> {
     if text == "headers" {
         return Ok(Snap::Headers);
@@ -91,14 +91,14 @@ pub fn sampling(text: &str) -> Result<Rate, String> {
         .ok_or_else(|| format!("'{text}' is no sampling rate, as 1000 for one packet of 1000"))
 }
 
-/// Packets in a second.
+/// Reads a number of packets in a second.
 pub fn capture_rate(text: &str) -> Result<u32, String> {
     let number = count(text).map_err(|error| error.to_string())?;
     let rate = u32::try_from(number).ok().filter(|rate| *rate != 0);
     rate.ok_or_else(|| format!("'{text}' is out of range"))
 }
 
-/// `1h`, or `100MiB`, or `hup`.
+/// Reads when a new file begins: `1h`, or `100MiB`, or `hup`.
 pub fn rotation(text: &str) -> Result<Rotation, String> {
     if text == "hup" {
         return Ok(Rotation::OnDemand);

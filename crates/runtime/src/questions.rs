@@ -1,4 +1,4 @@
-//! What is asked: texts of queries and their short forms, and the queries that the program asks by itself.
+//! The questions of a run: texts of queries and their short forms, and the queries that the program asks by itself.
 
 pub mod asked;
 pub mod facts;

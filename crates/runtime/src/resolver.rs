@@ -17,12 +17,12 @@ const LONGEST_NAME: usize = 253;
 
 type LookUp = dyn Fn(IpAddr) -> Option<String> + Send + Sync;
 
-/// How much is looked up.
+/// The bounds of looking up names.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Different addresses in a run.
+    /// The most different addresses in a run.
     addresses: usize,
-    /// How long answers wait for names.
+    /// The longest time that answers wait for names.
     wait: Duration,
 }
 
@@ -39,17 +39,17 @@ pub struct Resolver {
 
 struct State {
     look_up: Arc<LookUp>,
-    /// Where the threads take addresses; `None` until there are threads.
+    /// The channel from which the threads take addresses; `None` until there are threads.
     requests: Option<Sender<IpAddr>>,
     found: (Sender<Found>, Receiver<Found>),
-    /// What was asked; `None` as long as there is no response.
+    /// The names of the addresses that were asked for; `None` as long as there is no response.
     names: HashMap<IpAddr, Option<Option<String>>>,
-    /// Addresses in answers whose names the bounds withheld.
+    /// The number of addresses in answers whose names the bounds withheld.
     withheld: u64,
 }
 
 impl Resolver {
-    /// With the system's resolver.
+    /// Creates a resolver that asks the system's resolver.
     pub(crate) fn new() -> Self {
         Self::with(USUAL, |address| dns_lookup::lookup_addr(&address).ok())
     }
@@ -95,7 +95,7 @@ impl Resolver {
         answers.iter_mut().for_each(|answer| add_columns(answer, &mut name));
     }
 
-    /// What the user should know at the end.
+    /// Returns what the user should know of withheld names at the end.
     pub fn withheld(&self) -> Option<String> {
         let withheld = self.state.lock().unwrap_or_else(PoisonError::into_inner).withheld;
         let Bounds { addresses, wait } = self.bounds;
@@ -110,7 +110,7 @@ impl Resolver {
 }
 
 impl State {
-    /// Has new addresses looked up, as far as there is room for them.
+    /// Asks for the names of new addresses, as far as there is room for them.
     fn ask(&mut self, wanted: &[IpAddr], most: usize) {
         for address in wanted {
             if self.names.contains_key(address) || self.names.len() >= most {

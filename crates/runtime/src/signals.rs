@@ -6,7 +6,7 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What ends a run, with a report.
+/// The signals that end a run, with a report.
 pub const ENDS: [i32; 2] = [SIGINT, SIGTERM];
 /// Exit code if the user did not wait for the report (128 + SIGINT, as shells have it).
 const IMPATIENT: i32 = 130;

@@ -1,4 +1,4 @@
-//! Where what a run tells goes: one trait and the list of all sinks. A run knows no sink by its name.
+//! The sinks that take what a run tells: one trait and the list of all sinks. A run knows no sink by its name.
 
 pub mod alerts;
 mod answer_file;
@@ -70,7 +70,7 @@ pub(crate) trait Sink: Send + Sync {
     }
 }
 
-/// What sinks know of a run before it begins.
+/// The facts that sinks know of a run before it begins.
 pub(crate) struct Telling<'a> {
     pub(crate) options: &'a Spec,
     pub(crate) asked: &'a Asked,
@@ -78,7 +78,7 @@ pub(crate) struct Telling<'a> {
     pub(crate) nodes: Vec<(Site, Vec<String>)>,
     /// The queries of windows.
     pub(crate) chain: Option<Chain>,
-    /// The run waits where a sink is slow.
+    /// True if the run waits where a sink is slow.
     pub(crate) is_replay: bool,
     /// The flag that ends the run.
     pub(crate) stop: &'a Arc<AtomicBool>,
@@ -94,7 +94,7 @@ struct Known {
     shows_windows: fn(&Spec) -> bool,
 }
 
-/// All sinks, in the order in which they are called. The page stays after the end, and is the last.
+/// The list of all sinks, in the order in which they are called. The page stays after the end, and is the last.
 const SINKS: [Known; 6] = [
     Known { start: Kept::start, shows_windows: |_| false },
     Known { start: AlertsSink::start, shows_windows: |_| false },
@@ -114,7 +114,7 @@ pub(crate) fn show_windows(options: &Spec) -> bool {
 pub(crate) struct Sinks(Arc<[Box<dyn Sink>]>);
 
 impl Sinks {
-    /// Starts those that the options ask for.
+    /// Starts the sinks that the options ask for.
     pub(crate) fn start(telling: &Telling<'_>) -> Result<Self, Failure> {
         let mut sinks = Vec::new();
         for known in SINKS {

@@ -1,5 +1,5 @@
-//! What is to be run, whatever it was asked by: a command line, the environment or a file. An option stands in one place, its group, with its
-//! name, its help and its meaning.
+//! The options of a run, whatever it was asked by: a command line, the environment or a file. An option stands in one place, its group, with
+//! its name, its help and its meaning.
 
 mod alerts;
 mod broker;

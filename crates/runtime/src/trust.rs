@@ -1,4 +1,4 @@
-//! By which authorities the certificates of servers are checked.
+//! The authorities by which the certificates of servers are checked.
 
 use crate::exit::Failure;
 use rustls::crypto::ring;

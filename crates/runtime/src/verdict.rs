@@ -1,10 +1,10 @@
-//! How a run ended: the exit code, and a line for each reason.
+//! The end of a run: the exit code, and a line for each reason.
 
 use crate::exit::{self, EARLY, FAULT, USAGE};
 use crate::wording;
 use engine::{Outcome, Outputs};
 
-/// How the sources ended.
+/// The way in which the sources ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) code: u8,
@@ -46,7 +46,7 @@ impl Verdict {
         }
     }
 
-    /// Adds that of another node.
+    /// Adds the verdict of another node.
     pub(crate) fn add(&mut self, node: &str, other: &Self) {
         // A fault is worse than an early end, and that than nothing.
         let worst = |code: u8| [0, EARLY, USAGE, FAULT].iter().position(|known| *known == code);

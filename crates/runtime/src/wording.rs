@@ -6,7 +6,7 @@ use flow::{Metric, Part};
 use port::{Setting, SourceError};
 use record::{Needed, SelectionError};
 
-/// Why a source cannot be opened or cannot continue.
+/// Returns why a source cannot be opened or cannot continue.
 pub fn of_source(error: &SourceError) -> String {
     let SourceError::Refused(setting, reason) = error else { return error.to_string() };
     match setting {
@@ -23,7 +23,7 @@ pub fn of_source(error: &SourceError) -> String {
     }
 }
 
-/// Why a list of fields was refused.
+/// Returns why a list of fields was refused.
 pub fn of_selection(error: &SelectionError) -> String {
     match error {
         SelectionError::NotAsked { name, needs } => {

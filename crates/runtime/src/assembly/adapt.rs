@@ -23,22 +23,22 @@ use task::query::Query;
 use task::rows::Site;
 use task::{Generation, Size, TaskSet, TaskSpec};
 
-/// The name that its events have in the place of a query's.
+/// The name that the events of a tuning have in the place of a query's.
 pub(crate) const NAME: &str = "adapt";
-/// Parts of their memory that tasks may have.
+/// The divisors of the memory of tasks.
 const DIVISORS: [u32; 2] = [4, 16];
-/// Parts of the idle timeout that records may have, of which the first is taken that lasts for this many windows.
+/// The divisors of the idle timeout of records, of which the first is taken whose part lasts for `LEAST_WINDOWS`.
 const IDLE_DIVISORS: [u32; 2] = [16, 4];
 const LEAST_WINDOWS: u64 = 2;
 
-/// With `--adapt` packets are sampled: all of them, until less is needed.
+/// Returns the options with packets sampled where `--adapt` is given: all of them, until less is needed.
 pub(crate) fn sampled(options: &Spec) -> Spec {
     let mut sampled = options.clone();
     sampled.machine.tee = options.machine.tee.or(options.machine.adapt.map(|_| Share::ALL));
     sampled
 }
 
-/// Has a run tune itself. `queries` and `specs`: what its task set was made of.
+/// Lets a run tune itself. `queries` and `specs`: what its task set was made of.
 pub(crate) fn start(
     bound: Bound,
     measurement: &mut Measurement,
@@ -255,7 +255,7 @@ fn shown(setting: Setting, value: f64) -> String {
     }
 }
 
-/// What a run's tuning did, for the report.
+/// Returns what a run's tuning did, for the report.
 pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
     let report = adaption.report();
     let span = |window: u64| {

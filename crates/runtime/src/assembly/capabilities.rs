@@ -1,4 +1,4 @@
-//! What does not go together in a run, and why: one table, by which runs are checked and from which docs/refused.md is made.
+//! The options that do not go together in a run, and the reasons: one table, by which runs are checked and from which docs/refused.md is made.
 
 use crate::origin::Origins;
 use crate::sinks::standard_output;
@@ -10,23 +10,23 @@ use record::Format;
 use std::path::PathBuf;
 use task::{Kind, Quantity, TaskSpec, is_from_rows};
 
-/// What is known of a node before anything is opened.
+/// The facts about a node that are known before anything is opened.
 pub(super) struct Facts<'a> {
-    /// What the run is asked for, with the sources of the node.
+    /// The options of the run, with the sources of the node.
     pub(super) spec: &'a Spec,
-    /// Where its options are set.
+    /// The places where the options are set.
     pub(super) origins: &'a Origins,
     /// The queries of the run that rows answer.
     pub(super) queries: &'a [CheckedQuery],
     /// The tasks of the node, those of queries among them.
     pub(super) tasks: &'a [TaskSpec],
-    /// A node of the run receives what routers send.
+    /// True if a node of the run receives what routers send.
     pub(super) has_routers: bool,
-    /// There are several nodes.
+    /// True if there are several nodes.
     pub(super) has_several_nodes: bool,
     /// The node, where its rows were recorded.
     pub(super) recorded: Option<&'a NodeRecording>,
-    /// A controller joins nodes: there are several, or queries start or read others.
+    /// True if a controller joins nodes: there are several, or queries start or read others.
     pub(super) is_controlled: bool,
 }
 
@@ -39,13 +39,13 @@ impl<'a> Facts<'a> {
 
 /// Something that a run cannot do beside something else.
 struct Rule {
-    /// What is refused, as users write it.
+    /// The option that is refused, as users write it.
     what: &'static str,
-    /// What it is refused with, or what is missing.
+    /// The circumstance in which it is refused: an option beside it, or something that is missing.
     condition: &'static str,
-    /// Why.
+    /// The reason why it is refused.
     why: &'static str,
-    /// What is possible.
+    /// The alternative that is possible.
     instead: &'static str,
     is_broken: fn(&Facts<'_>) -> bool,
 }
@@ -86,7 +86,7 @@ const fn without_routers(what: &'static str, is_broken: fn(&Facts<'_>) -> bool) 
     Rule { what, condition: "without routers", why, instead, is_broken }
 }
 
-/// All of them, by subject.
+/// The list of all rules, by subject.
 const RULES: &[Rule] = &[
     // Options that show in something that is not asked for.
     Rule {

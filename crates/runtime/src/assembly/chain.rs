@@ -53,7 +53,7 @@ pub(super) fn steps(plan: &Plan) -> Vec<String> {
     parents.filter(|name| !has_rows(name)).cloned().collect()
 }
 
-/// Whether a query starts or reads another one, is started or read, or reads its own earlier windows.
+/// Returns true if a query starts or reads another one, is started or read, or reads its own earlier windows.
 fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
     let is_parent = |other: &CheckedQuery| {
         other.derived_from.contains(&query.label)
@@ -63,7 +63,7 @@ fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
     query.trigger.is_some() || is_computed || asked.checked.iter().any(is_parent)
 }
 
-/// What a node answers whatever the controller asks: queries over the run, and without the user's those of the program.
+/// Returns the queries that a node answers whatever the controller asks: those over the run, and without the user's those of the program.
 pub(super) fn own_queries(plan: &Plan, node: &str) -> Vec<Query> {
     let Plan { options, asked, of_windows, .. } = plan;
     let of_run = standing::are_of_run(options);

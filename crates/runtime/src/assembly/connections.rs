@@ -1,4 +1,4 @@
-//! What connects a node to the controller of its deployment.
+//! The connections of a node to the controller of its deployment.
 
 #[cfg(feature = "amqp")]
 mod remote;
@@ -15,7 +15,7 @@ pub(super) type Connect = Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route
 /// Checks how a controller is reached.
 type Check = fn(&LinkOptions) -> Result<Connect, Failure>;
 
-/// The feature `amqp` adds one.
+/// The ways to reach a controller; the feature `amqp` adds one.
 const CONNECTIONS: &[Check] = &[
     #[cfg(feature = "amqp")]
     crate::assembly::connections::remote::connection,

@@ -41,11 +41,11 @@ pub(super) struct Controlled {
     printer: Printer,
     progress: Progress,
     reader: Reader,
-    /// Something else than standard output is written.
+    /// True if something else than standard output is written.
     writes_files: bool,
-    /// Which conditions were not decided is not said on standard output.
+    /// True if standard output does not say which conditions were not decided.
     says_undecided: bool,
-    /// What is shown of recorded rows.
+    /// The selection of what is shown of recorded rows.
     since: Option<Since>,
 }
 
@@ -149,7 +149,7 @@ impl Route for Controlled {
     }
 }
 
-/// What a controller shows, on its way to standard output and the sinks.
+/// The output of a controller, on its way to standard output and the sinks.
 struct Shown<'a> {
     progress: Progress,
     printer: &'a mut Printer,

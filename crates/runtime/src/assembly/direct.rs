@@ -1,4 +1,4 @@
-//! One node by itself: its windows go to the screen and to the sinks as they are answered.
+//! A node by itself: its windows go to the screen and to the sinks as they are answered.
 
 use super::Route;
 use super::adapt::{self, Teller};
@@ -25,19 +25,19 @@ use task::{Generation, TaskSet, Tasks};
 
 /// The node, ready to be measured.
 pub(super) struct Direct {
-    /// `None` once it is measured.
+    /// The measurement of the node; `None` once it is measured.
     measurement: Option<Measurement>,
     control: Control,
     adaption: Option<Adaption>,
     /// The bound of `--adapt`.
     bound: f64,
     window_ns: u64,
-    /// How it is shown, until it is.
+    /// The setting of the screen, until the screen is started.
     setting: Option<Setting>,
     screen: Option<Screen>,
     given_back: Arc<AtomicBool>,
     takes_terminal: bool,
-    /// Something else than standard output is written.
+    /// True if something else than standard output is written.
     writes_files: bool,
     reader: Reader,
     /// Answers of windows that the end cut.
@@ -105,7 +105,7 @@ impl Route for Direct {
         self.measurement.iter_mut().collect()
     }
 
-    /// Not while the terminal is taken.
+    /// Returns a flag that is set once a signal may end the program at once: not while the terminal is taken.
     fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
         Arc::clone(if self.takes_terminal { &self.given_back } else { stop })
     }
@@ -143,7 +143,7 @@ impl Route for Direct {
     }
 }
 
-/// What is shown of windows.
+/// Returns what is shown of windows.
 fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
     let Plan { options, asked, shows_windows, .. } = plan;
     match (options.output.json, time_base) {

@@ -1,4 +1,4 @@
-//! One node, ready to be measured: its options checked, its sources open, and its outputs created once nothing refuses the run any more.
+//! A node that is ready to be measured: its options are checked, its sources open, its outputs created once nothing refuses the run any more.
 
 use crate::assembly::folder;
 use crate::assembly::parallel;
@@ -40,24 +40,24 @@ use task::ChangingFields;
 use task::rows::{ByPackets, Site, ZoomOffer};
 use task::{TaskSpec, Tasks};
 
-/// One node, ready to be measured.
+/// A node that is ready to be measured.
 pub(crate) struct Measurement {
     pub(crate) node: String,
     pub(crate) config: Config,
     pub(crate) plan: Plan,
     pub(crate) time_base: TimeBase,
-    /// All sources are capture files.
+    /// True if all sources are capture files.
     pub(crate) are_captures: bool,
     /// The tasks that were asked for.
     pub(crate) tasks: Option<Tasks>,
-    /// The names of its sources.
+    /// The names of the node's sources.
     names: Vec<String>,
     sources: Sources,
-    /// The options that it is measured by.
+    /// The options that the node is measured by.
     options: Spec,
-    /// The columns of its records.
+    /// The columns of the node's records.
     selection: Selection,
-    /// Rows may have losses, of the flows that queries pin at least.
+    /// True if rows may have losses, of the flows that queries pin at least.
     has_losses: bool,
     rows: Vec<Box<dyn RowOutput>>,
     writers: Vec<Box<dyn RecordWriter>>,
@@ -65,15 +65,15 @@ pub(crate) struct Measurement {
     geo: Option<Arc<Databases>>,
     captures: CaptureSettings,
     zoom: ZoomOffer,
-    /// Memory of the queues of the exporter and the store, of tasks and frames.
+    /// The memory of the queues of the exporter and the store, of tasks and frames.
     _memory: ([Option<Lease>; 2], Lease),
 }
 
-/// What nodes of a run have in common.
+/// The settings that the nodes of a run have in common.
 pub(crate) struct Common {
-    /// What replaces the addresses of all that leaves them.
+    /// The anonymizer that replaces the addresses of all that leaves the nodes.
     anonymizer: Option<Anonymizer>,
-    /// Bytes of the queue of the store that takes their rows and records.
+    /// The size of the queue of the store that takes the nodes' rows and records, bytes.
     store_queue: Option<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Common {
     }
 }
 
-/// What was measured.
+/// The result of a measurement.
 pub(crate) struct Measured {
     pub(crate) outcome: Outcome<Outputs>,
     pub(crate) node: String,
@@ -95,7 +95,7 @@ pub(crate) struct Measured {
     pub(crate) plan: Plan,
     pub(crate) wire: Option<Wire>,
     pub(crate) are_captures: bool,
-    /// Routers that sent records, and what is known of these.
+    /// The routers that sent records, and what is known of these.
     pub(crate) routers: Option<(Vec<ExporterReport>, Qualities)>,
 }
 
@@ -188,7 +188,7 @@ impl Measurement {
         Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
     }
 
-    /// Has the store take its rows and records too.
+    /// Lets the store take the node's rows and records too.
     pub(crate) fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
         let options = &self.options;
         let (window_ns, usual_ns) = window_lengths(options, "--store")?;
@@ -212,12 +212,12 @@ impl Measurement {
         Ok(())
     }
 
-    /// The names of its sources.
+    /// The names of the node's sources.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What replaces the addresses of all that leaves it.
+    /// Returns the anonymizer that replaces the addresses of all that leaves the node.
     pub(crate) fn anonymizer(&self) -> Option<&Anonymizer> {
         self.anonymizer.as_ref()
     }
@@ -232,12 +232,12 @@ impl Measurement {
         None
     }
 
-    /// What is known of its sources.
+    /// Returns what is known of the node's sources.
     pub(crate) fn sources_site(&self) -> engine::admission::Site {
         self.sources.site
     }
 
-    /// What becomes of questions by fields in which packets of a flow may differ.
+    /// Returns what becomes of questions by fields in which packets of a flow may differ.
     fn by_packets(&self) -> ByPackets {
         let Self { sources, plan, .. } = self;
         // Workers of a silent receiver would report no window.
@@ -249,7 +249,7 @@ impl Measurement {
         }
     }
 
-    /// What its rows are like.
+    /// Returns the properties of the node's rows.
     pub(crate) fn site(&self) -> Site {
         Site {
             key: self.config.key,
@@ -339,7 +339,7 @@ pub(super) fn refusals(options: &Spec, specs: &[TaskSpec]) -> Vec<String> {
     planned.err().map(Failure::messages).unwrap_or_default()
 }
 
-/// How the engine measures what the options say.
+/// Returns the engine's configuration for the options.
 pub(super) fn config(options: &Spec) -> Config {
     let usual_ring =
         if options.machine.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
@@ -442,7 +442,7 @@ fn of_source(options: &Spec, selection: Selection) -> Selection {
     }
 }
 
-/// Where captures go.
+/// Returns the settings of captures: where they go, and what is kept of them.
 fn captures(options: &Spec, node: &str) -> CaptureSettings {
     CaptureSettings {
         folder: options.capture.captures.clone(),

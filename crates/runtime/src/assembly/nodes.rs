@@ -13,10 +13,10 @@ pub(crate) struct Node {
     pub(crate) options: Spec,
 }
 
-/// What is wrong with a source that is not there.
+/// The error of a source that does not exist.
 const NO_SOURCE: &str = "no such file or interface; the source of a node is a capture file, '-', an interface, a DPDK port, or routers (ipfix://:4739)";
 
-/// What a node measures.
+/// The kind of a node's sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Capture,
@@ -120,7 +120,7 @@ fn named_options(options: &Spec) -> Vec<(Kind, &str, &str)> {
     named.collect()
 }
 
-/// What a source is, as its name says.
+/// Returns the kind of a source, as its name says.
 fn kind(source: &str) -> Kind {
     match source {
         _ if source.contains("://") => Kind::Routers,
@@ -139,7 +139,7 @@ fn is_interface(name: &str) -> bool {
     devices.lines().any(|line| line.trim_start().split_once(':').is_some_and(|(device, _)| device == name))
 }
 
-/// Whether a source reads like the arguments of a DPDK port: a PCI address, or a virtual device.
+/// Returns true if a source reads like the arguments of a DPDK port: a PCI address, or a virtual device.
 fn is_port(source: &str) -> bool {
     let device = source.split(',').next().unwrap_or_default();
     let parts: Vec<&str> = device.split([':', '.']).collect();
@@ -189,7 +189,7 @@ fn check(options: &Spec, named: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `NAME=SOURCE`, unless there is a file of that name, or the name is none.
+/// Splits `NAME=SOURCE`, unless there is a file of that name, or the name is none.
 fn name_and_source(word: &str) -> Option<(&str, &str)> {
     // A filter may have '=' too: len=60.
     let is_source = |source: &str| match kind(source) {

@@ -71,13 +71,13 @@ fn design(options: &Spec) -> Option<Design> {
     options.machine.design.or_else(|| options.machine.tee.map(|_| of_sample))
 }
 
-/// What is known of sources before they are open.
+/// Returns what is known of sources before they are open.
 pub(crate) fn site(options: &Spec) -> Site {
     let replaying = options.source.wire.filter(|wire| wire.rate.is_none());
     Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
 }
 
-/// Its part of the report.
+/// Returns the part of the report about the parallel design.
 pub(crate) fn report(plan: &Plan) -> DesignReport {
     DesignReport {
         name: plan.design.to_string(),

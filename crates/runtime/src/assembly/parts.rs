@@ -1,11 +1,11 @@
-//! What records carry beyond the plain ones: from options to the engine's terms.
+//! The parts that records carry beyond the plain ones: from options to the engine's terms.
 
 use crate::spec::Spec;
 use flow::Metric;
 use flow::StatisticKind;
 use flowtable::{Parts, Statistic, StatisticSpec};
 
-/// What records carry.
+/// Returns the parts that records carry.
 pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
     let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
         spec.statistics().iter().map(move |statistic| {
@@ -26,7 +26,7 @@ pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
     }
 }
 
-/// All optional parts that the options request.
+/// Returns all optional parts that the options request.
 pub(crate) fn of(options: &Spec) -> Parts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
     Parts {

@@ -1,4 +1,4 @@
-//! From options to what is run: the nodes, what is asked of them, and how windows are shown.
+//! The plan of a run, made of its options: the nodes, what is asked of them, and how windows are shown.
 
 use super::adapt;
 use super::capabilities::{self, Facts};
@@ -137,7 +137,7 @@ impl Plan {
         if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
     }
 
-    /// Whether a controller joins the nodes.
+    /// Returns true if a controller joins the nodes.
     pub(super) fn is_controlled(&self) -> bool {
         self.nodes.len() > 1 || self.asked.needs_controller || self.recorded.is_some()
     }

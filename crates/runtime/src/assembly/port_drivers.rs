@@ -19,7 +19,7 @@ type Share = fn(&[(Spec, Config)]) -> Result<Box<dyn Any>, Failure>;
 type OpenWire = fn(&Spec, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
 type OpenSink = fn(Option<&str>, &str, usize) -> Result<Box<dyn PacketSink>, Failure>;
 
-/// What a driver does.
+/// A driver of ports, as a table of functions.
 pub struct PortDriver {
     /// Describes the ports of this machine, and what is missing for more.
     pub list: fn() -> String,
@@ -33,7 +33,7 @@ pub struct PortDriver {
     pub sink: OpenSink,
 }
 
-/// The feature `dpdk` adds one.
+/// The drivers of ports; the feature `dpdk` adds one.
 const PORT_DRIVERS: &[PortDriver] = &[
     #[cfg(feature = "dpdk")]
     PortDriver { list: dpdk::list, share: dpdk::share, open: dpdk::open, wire: dpdk::wire, sink: dpdk::sink },

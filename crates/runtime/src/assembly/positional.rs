@@ -1,4 +1,4 @@
-//! Which words of `edison run SOURCE… [FILTER]` are files and which are the filter.
+//! The words of `edison run SOURCE… [FILTER]`: which are files, and which are the filter.
 
 use crate::exit::Failure;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -
     Ok(Words { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })
 }
 
-/// Whether a word that names no file ends like the name of a capture.
+/// Returns true if a word that names no file ends like the name of a capture.
 pub(crate) fn looks_like_path(word: &str) -> bool {
     const SUFFIXES: [&str; 6] = [".pcap", ".pcapng", ".cap", ".gz", ".zst", ".trace"];
     !word.contains(' ') && SUFFIXES.iter().any(|suffix| word.ends_with(suffix))

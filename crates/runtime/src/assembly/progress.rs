@@ -1,4 +1,4 @@
-//! How far the nodes are, as a line on a terminal.
+//! The progress of the nodes, as a line on a terminal.
 
 use crate::exit::say;
 use engine::{Observer, Snapshot};
@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the line is drawn.
+/// The least time between two drawings of the line.
 const REFRESH: Duration = Duration::from_millis(200);
 
 /// The progress of all nodes.
@@ -21,7 +21,7 @@ struct State {
     drawn: Instant,
 }
 
-/// What a node's measuring thread tells.
+/// The progress of a node, as its measuring thread tells it.
 pub(super) struct NodeProgress {
     number: usize,
     progress: Progress,

@@ -36,16 +36,16 @@ pub(super) struct Recorded {
     nodes: Vec<NodeRecording>,
     /// The files of flow records, whose events are approximate.
     of_records: Vec<PathBuf>,
-    /// What the user should know of the files, a line each.
+    /// The remarks on the files for the user, a line each.
     remarks: Vec<String>,
-    /// Answers are shown beside events.
+    /// True if answers are shown beside events.
     shows_answers: bool,
     /// The time up to which nothing is shown.
     shown_from_ns: Option<u64>,
     tally: Arc<Tally>,
 }
 
-/// How what recorded rows tell is shown.
+/// The way in which results of recorded rows are shown.
 pub(super) struct Showing {
     pub(super) has_answers: bool,
     pub(super) is_approximate: bool,

@@ -1,4 +1,4 @@
-//! What the engine refuses, in the words of the command line.
+//! The refusals of the engine, in the words of the command line.
 
 use crate::exit::Failure;
 use crate::wording;
@@ -21,7 +21,7 @@ pub(crate) fn failure(refusals: &[Refusal]) -> Failure {
     Failure::usages(refusals.iter().map(words))
 }
 
-/// Why a run that was admitted cannot begin.
+/// Returns why a run that was admitted cannot begin.
 pub(crate) fn not_begun(error: &StartError) -> Failure {
     let StartError::Tables(memory) = error else { return Failure::fault(error) };
     Failure::fault(match memory.cause() {
@@ -37,7 +37,7 @@ fn mib(bytes: usize) -> usize {
     bytes.div_ceil(1 << 20)
 }
 
-/// One line: what is not possible, why, and the options that would allow it.
+/// Returns a line that says what is not possible, why, and the options that would allow it.
 fn words(refusal: &Refusal) -> String {
     match refusal {
         Refusal::TooFewCores { asked, allowed } => {

@@ -1,4 +1,4 @@
-//! From what was measured to the report, the exit code, and what is shown at the end.
+//! The results of a run: the report of what was measured, the exit code, and what is shown at the end.
 
 use crate::assembly::measurement::Measured;
 use crate::assembly::parallel;
@@ -62,7 +62,7 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// `is_unread`: all that was asked for went to a reader that has left.
+    /// Reports on a node that was measured. `is_unread`: all that was asked for went to a reader that has left.
     pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
         let Measured { outcome, node, names, plan, wire, are_captures, routers } = measured;
         let verdict = Verdict::of(&outcome, are_captures && !is_unread);

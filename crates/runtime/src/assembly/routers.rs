@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use windows::Windows;
 
-/// How often the observer is told, and what outputs have to say is asked.
+/// The time after which the observer is told again, and outputs are asked again what they have to say.
 const TELL: Duration = Duration::from_millis(100);
-/// How long datagrams are waited for before windows are looked at.
+/// The longest time that datagrams are waited for before windows are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Routers, ready to be received.
@@ -30,7 +30,7 @@ pub(crate) struct Routers {
     qualities: Qualities,
 }
 
-/// What was received, besides the outcome.
+/// The result of receiving: the outcome, the exporters, and the qualities of windows.
 pub(crate) struct Collected {
     pub(crate) outcome: Outcome<Outputs>,
     pub(crate) exporters: Vec<ExporterReport>,
@@ -52,12 +52,12 @@ impl Routers {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address where datagrams are received, with its scheme.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is known of the records of windows, for their answers.
+    /// Returns what is known of the records of windows, for their answers.
     pub(crate) fn qualities(&self) -> Qualities {
         self.qualities.clone()
     }
@@ -188,7 +188,7 @@ fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
     Err(format!("{listener}: cannot listen there: {reason}"))
 }
 
-/// What is said of a sender whose datagrams are not read.
+/// Returns the warning about a sender whose datagrams are not read.
 fn unread(sender: &Foreign) -> String {
     let from = sender.from;
     match sender.protocol {
@@ -199,7 +199,7 @@ fn unread(sender: &Foreign) -> String {
     }
 }
 
-/// What the decoder and the kernel have counted so far.
+/// Returns what the decoder and the kernel have counted so far.
 fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
     quality::Tally { counts: *counts, dropped }
 }

@@ -8,7 +8,7 @@ use record::{RecordedWindows, RowWindow, RowWriter};
 use std::io;
 use task::rows::Unplaced;
 
-/// See the module's documentation.
+/// The file of `--rows` of a node.
 pub(crate) struct RowFile {
     writer: RowWriter,
     windows: RecordedWindows,
@@ -16,7 +16,7 @@ pub(crate) struct RowFile {
 }
 
 impl RowFile {
-    /// `windows`: none as yet.
+    /// Creates an output to a file of rows. `windows`: none as yet.
     pub(crate) fn new(writer: RowWriter, windows: RecordedWindows) -> Self {
         Self { writer, windows, tally: WindowTally::default() }
     }

@@ -1,4 +1,4 @@
-//! What the store of `--store` takes of a node's window rows.
+//! The window rows of a node on their way to the store of `--store`.
 
 use crate::assembly::window_tally::WindowTally;
 use engine::{ClosedWindow, RowOutput};

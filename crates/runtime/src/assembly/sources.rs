@@ -1,4 +1,4 @@
-//! From options to sources of frames.
+//! The sources of frames that the options name.
 
 use crate::assembly::parallel;
 use crate::assembly::port_drivers;
@@ -17,12 +17,12 @@ use std::path::Path;
 use std::sync::Arc;
 use task::TaskSpec;
 
-/// What is to be measured.
+/// The sources that are to be measured.
 pub(crate) struct Sources {
     pub(crate) sources: Vec<Box<dyn PacketSource>>,
-    /// How the work is divided.
+    /// The division of the work.
     pub(crate) plan: Plan,
-    /// What is known of them for the engine.
+    /// The facts about the sources that the engine needs.
     pub(crate) site: Site,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
@@ -32,7 +32,7 @@ pub(crate) struct Sources {
     pub(crate) wire: Option<Wire>,
     /// Routers that send records, in the place of sources.
     pub(crate) routers: Option<Routers>,
-    /// Why the wire has only the first part of a damaged capture.
+    /// The reason why the wire has only the first part of a damaged capture.
     pub(crate) damage: Option<SourceError>,
 }
 

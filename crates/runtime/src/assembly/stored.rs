@@ -30,7 +30,7 @@ pub(crate) fn open(options: &Spec, existing: Option<Arc<Store>>) -> Result<Optio
     Ok(Some(Arc::new(store)))
 }
 
-/// Bytes that wait to be written to the store at the most, where the options name one.
+/// Returns the most bytes that wait to be written to the store, where the options name one.
 pub(super) fn queue_bytes(options: &Spec) -> Option<usize> {
     options.output.store.as_ref()?;
     let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
@@ -38,7 +38,7 @@ pub(super) fn queue_bytes(options: &Spec) -> Option<usize> {
     Some(usize::try_from(memory / 8).unwrap_or(usize::MAX).min(Store::QUEUE_BYTES))
 }
 
-/// Closes it once all that was measured is handed over, and says what it lacks. `is_live`: rollups that are under way wait until the next
+/// Closes the store once all that was measured is handed over, and says what it lacks. `is_live`: rollups under way wait until the next
 /// start.
 pub(crate) fn close(store: Option<&Arc<Store>>, is_live: bool, verdict: &mut Verdict) {
     let Some(store) = store else { return };

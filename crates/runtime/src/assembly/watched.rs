@@ -1,4 +1,4 @@
-//! What becomes of records at each output: the reader of standard output may leave, and what is sent may reach no collector.
+//! The fate of records at each output: the reader of standard output may leave, and what is sent may reach no collector.
 
 use crate::sinks::standard_output::Reader;
 use flow::FlowRecord;
@@ -21,10 +21,10 @@ impl Lost {
 pub(crate) struct Watched {
     writer: Box<dyn RecordWriter>,
     name: String,
-    /// Where it writes to standard output.
+    /// The reader of standard output; `None` for a writer that writes elsewhere.
     reader: Option<Reader>,
     taken: u64,
-    /// Records of `taken` that its reader had got when it left.
+    /// The number of records of `taken` that the reader had got when it left.
     read: Option<u64>,
     lost: Lost,
 }
@@ -40,7 +40,7 @@ impl Watched {
         Self { writer, name, reader, taken: 0, read: None, lost: lost.clone() }
     }
 
-    /// Whether the reader has left: nothing more is written.
+    /// Returns true if the reader has left: nothing more is written.
     fn is_over(&self) -> bool {
         self.reader.as_ref().is_some_and(Reader::has_left)
     }
@@ -98,7 +98,7 @@ impl RecordWriter for Watched {
         self.writer.size()
     }
 
-    /// What a reader that left did not get counts as dropped, and is no loss that is reported.
+    /// Finishes the writer. What a reader that left did not get counts as dropped, and is no loss that is reported.
     fn finish(self: Box<Self>) -> io::Result<Delivery> {
         let Self { writer, name, reader, taken, read, lost } = *self;
         let left_after = |read: u64| Delivery { dropped: taken.saturating_sub(read), ..Delivery::default() };

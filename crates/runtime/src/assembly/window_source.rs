@@ -1,4 +1,4 @@
-//! What gives the windows of a node: a measurement, or rows that one recorded.
+//! The sources of a node's windows: a measurement, or rows that one recorded.
 
 use super::measurement::Measurement;
 use super::recorded::RecordedNode;

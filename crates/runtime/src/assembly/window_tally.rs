@@ -1,4 +1,4 @@
-//! What is known of a window besides its rows, for what records them.
+//! The facts about a window besides its rows, for what records them.
 
 use engine::ClosedWindow;
 use flow::Rows;
@@ -12,13 +12,13 @@ use task::rows::Unplaced;
 pub(crate) struct WindowTally(BTreeMap<u64, u64>);
 
 impl WindowTally {
-    /// These rows of a window are recorded.
+    /// Adds rows of a window that are recorded.
     pub(crate) fn add<K>(&mut self, start_ns: u64, rows: &Rows<K>) {
         let sum = self.0.entry(start_ns).or_default();
         *sum = rows.rows.iter().fold(*sum, |sum, row| sum.saturating_add(row.packets));
     }
 
-    /// What is known of a window whose rows have all come.
+    /// Returns what is known of a window whose rows have all come.
     pub(crate) fn facts(&mut self, closed: &ClosedWindow) -> WindowFacts {
         let start_ns = closed.span.start_ns;
         let in_rows = self.0.remove(&start_ns).unwrap_or(0);

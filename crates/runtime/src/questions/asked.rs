@@ -1,4 +1,4 @@
-//! What the user asks in Equery: `-q`, `-f`, `--by` and `--per`, as queries of windows and of the run.
+//! The user's questions in Equery: `-q`, `-f`, `--by` and `--per`, as queries of windows and of the run.
 
 use crate::enrich::EnrichOptions;
 use crate::exit::{Failure, say};
@@ -16,29 +16,29 @@ use task::query::{Over, Query};
 /// The user's queries.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// The user asks something, though it may be of other nodes.
+    /// True if the user asks something, though it may be of other nodes.
     has_texts: bool,
-    /// Those with windows of their own.
+    /// The queries with windows of their own.
     pub(crate) windows: Vec<Query>,
-    /// Those that say nothing of time.
+    /// The queries that say nothing of time.
     pub(crate) timeless: Vec<Query>,
-    /// Those that count packets, each as a task.
+    /// The queries that count packets, each as a task.
     pub sketches: Sketches,
-    /// All queries that rows answer, as they were checked.
+    /// The queries that rows answer, all of them, as they were checked.
     pub checked: Vec<CheckedQuery>,
-    /// Some start others, are answered across nodes, or are computed of other answers.
+    /// True if some queries start others, are answered across nodes, or are computed of other answers.
     pub(crate) needs_controller: bool,
-    /// Some read losses of all flows.
+    /// True if some queries read losses of all flows.
     pub(crate) needs_loss: bool,
-    /// Some read losses of flows that they pin.
+    /// True if some queries read losses of flows that they pin.
     pub(crate) zooms: bool,
-    /// The length of the run's windows that they need, where the user does not set it.
+    /// The length of the run's windows that the queries need, where the user does not set it.
     pub(crate) every: Option<Every>,
     /// The length of the windows of queries that say nothing of time, where it is another one.
     pub(crate) usual_every: Option<Every>,
-    /// What a further text would be checked for.
+    /// The options by which a further text would be checked.
     pub(crate) checking: Options,
-    /// Where the queries stand, by name.
+    /// The places of the queries in the texts, by name.
     places: BTreeMap<String, String>,
 }
 
@@ -199,7 +199,7 @@ impl Asked {
         Ok(())
     }
 
-    /// All of those that rows answer, where answers of windows and of the run are shown.
+    /// Returns the queries that rows answer, where answers of windows and of the run are shown.
     pub(crate) fn queries(&self, of_windows: bool, of_run: bool) -> Vec<Query> {
         let timeless = || self.timeless.iter().cloned();
         let of_window = timeless().filter(|_| of_windows);
@@ -210,19 +210,19 @@ impl Asked {
     }
 }
 
-/// What options ask in Equery, or in its short forms.
+/// The questions that options ask in Equery, or in its short forms.
 pub struct Texts<'a> {
-    /// `-q`
+    /// The texts of `-q`.
     pub query: &'a [String],
-    /// `-f`
+    /// The files of `-f`.
     pub file: &'a [PathBuf],
-    /// `--by`
+    /// The fields of `--by`.
     pub by: Option<&'a str>,
-    /// `--sort`
+    /// The item of `--sort`.
     pub sort: Option<&'a str>,
-    /// `--per`
+    /// True if `--per` is given.
     pub has_interval: bool,
-    /// `--top`
+    /// The number of lines of `--top`.
     pub top: usize,
 }
 
@@ -260,7 +260,7 @@ pub fn joined(texts: &[String]) -> String {
     ended.collect::<Vec<_>>().join("\n")
 }
 
-/// What is counted of each group.
+/// The counts and sums of each group.
 const SUMS: &str = "count(*) as flows, sum(total_count) as total_count, sum(total_byte) as total_byte, \
                     sum(wire_byte) as wire_byte";
 

@@ -14,7 +14,7 @@ use web::{HistoryAsked, Refusal};
 /// The memory that a node may take where the client does not say it.
 pub(crate) const USUAL_MEMORY: u64 = 256 << 20;
 
-/// What nodes are asked, and what the client should think about. `place`: what has the nodes, in an error.
+/// Returns what nodes are asked, and what the client should think about. `place`: what has the nodes, in an error.
 pub fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, Vec<String>), Refusal> {
     let invalid = |error: String| Refusal::Invalid { error, diagnostics: Vec::new() };
     let nodes = nodes(site, &asked.nodes)?;
@@ -70,7 +70,7 @@ fn nodes(site: &Site, names: &[String]) -> Result<Vec<usize>, Refusal> {
     }
 }
 
-/// What is known of the rows of all nodes.
+/// Returns what is known of the rows of all nodes.
 fn facts(site: &Site, place: &str) -> Result<Facts, String> {
     Ok(Facts {
         key: KeySpec::parse(&site.key.join(",")).map_err(|error| error.to_string())?,

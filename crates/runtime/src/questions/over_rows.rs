@@ -1,4 +1,4 @@
-//! From texts to questions about recorded rows.
+//! The questions about recorded rows that texts ask.
 
 use super::facts::Facts;
 use super::periods;
@@ -11,7 +11,7 @@ use notation::time_text;
 use task::query::{Over, Query};
 use terminal::BY_FLOW;
 
-/// What is asked beside the texts.
+/// The settings that are asked for beside the texts.
 #[derive(Clone, Copy)]
 pub struct Asking<'a> {
     /// Rows of the rankings of a first look.
@@ -22,7 +22,7 @@ pub struct Asking<'a> {
     pub period: Option<Period>,
     /// The databases of addresses; `None` where those who read the rows have their own.
     pub enrich: Option<&'a EnrichOptions>,
-    /// Answers of several nodes can become one.
+    /// True if answers of several nodes can become one.
     pub is_across: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Recorded {
     pub nodes: NodeFilter,
 }
 
-/// What the first screen shows: conversations, not single flows.
+/// Returns the queries of the first screen: conversations, not single flows.
 pub fn first_look(asking: &Asking<'_>, facts: &Facts) -> Vec<Recorded> {
     let standing = StandingOptions {
         key: facts.key,
@@ -53,7 +53,7 @@ pub fn first_look(asking: &Asking<'_>, facts: &Facts) -> Vec<Recorded> {
     queries.map(|query| Recorded { query, period, nodes: NodeFilter::Every }).collect()
 }
 
-/// What the checker of texts is told.
+/// Returns the options by which texts are checked.
 pub fn checking(facts: &Facts) -> equery::Options {
     equery::Options {
         base_window_ns: facts.window_ns,
@@ -65,7 +65,7 @@ pub fn checking(facts: &Facts) -> equery::Options {
     }
 }
 
-/// What these queries read, in their order.
+/// Returns what these queries read, in their order.
 pub fn recorded(
     asking: &Asking<'_>,
     queries: &[&CheckedQuery],

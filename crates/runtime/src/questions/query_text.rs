@@ -12,7 +12,7 @@ use packet::KeySpec;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 
-/// More than any text that is checked.
+/// The most bytes that are read of a text: more than any text that is checked.
 const MOST_READ: u64 = (1 << 20) + 1;
 
 /// Options of the commands that read queries without traffic.
@@ -43,21 +43,21 @@ pub struct QueryTextOptions {
 
 /// A text and its name.
 pub struct NamedText {
-    /// What errors call it.
+    /// The name of the text in errors.
     pub name: String,
     /// The text.
     pub text: String,
 }
 
 impl NamedText {
-    /// Returns it as the language takes it.
+    /// Returns the text as the language takes it.
     pub fn source(&self) -> Source<'_> {
         Source { name: &self.name, text: &self.text }
     }
 }
 
 impl QueryTextOptions {
-    /// All texts: those of files, then those of the command line.
+    /// Returns all texts: those of files, then those of the command line.
     pub fn texts(&self) -> Result<Vec<NamedText>, Failure> {
         let files = self.files.iter().map(|name| read(name));
         let given =
@@ -70,7 +70,7 @@ impl QueryTextOptions {
         Err(Failure::usages(failures))
     }
 
-    /// What is known of the site.
+    /// Returns what is known of the site.
     pub fn site(&self) -> equery::Options {
         equery::Options {
             set: self.set.clone(),
@@ -134,7 +134,7 @@ pub fn show(text: &NamedText, checked: &Checked) {
     }
 }
 
-/// How the command ends: with an error if any text has errors.
+/// Returns the end of the command: an error if any text has errors.
 pub fn outcome(texts: &[NamedText], checked: &[Checked]) -> Result<(), Failure> {
     let with_errors = texts.iter().zip(checked).filter(|(_, checked)| checked.has_errors());
     let failures: Vec<_> = with_errors.map(|(text, checked)| errors_of(text, checked)).collect();

@@ -12,7 +12,7 @@ use web::{DryRunAsked, Refusal};
 const PARTS: u64 = 4;
 const LEAST_MS: u64 = 1_000;
 
-/// What is to be played.
+/// The dry run that is to be played.
 pub struct Rehearsed {
     run: DryRun,
     warnings: Vec<String>,
@@ -35,7 +35,7 @@ impl Rehearsed {
         Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(USUAL_MEMORY), until })
     }
 
-    /// Plays it. `ask` asks the stores of the nodes.
+    /// Plays the dry run. `ask` asks the stores of the nodes.
     pub fn play(
         mut self,
         ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,

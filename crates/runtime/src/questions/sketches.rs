@@ -41,7 +41,7 @@ impl Sketches {
         own.map(|sketched| sketched.task.clone())
     }
 
-    /// Gives those that say nothing of time this interval.
+    /// Gives queries that say nothing of time this interval.
     pub(crate) fn answer_each(&mut self, ns: u64) {
         self.0.iter_mut().for_each(|sketched| sketched.every_ns = sketched.every_ns.or(Some(ns)));
     }

@@ -6,20 +6,20 @@ use task::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Over, Query,
 };
 
-/// What determines the standing queries.
+/// The options that determine the standing queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StandingOptions {
     /// The definition of flows.
     pub(crate) key: KeySpec,
-    /// Losses are tracked.
+    /// True if losses are tracked.
     pub(crate) tracks_loss: bool,
-    /// Both directions are shown together.
+    /// True if both directions are shown together.
     pub(crate) biflow: bool,
     /// Rows of an answer; without any there are no rankings.
     pub(crate) top: usize,
-    /// Answers of each window are shown.
+    /// True if answers of each window are shown.
     pub(crate) of_windows: bool,
-    /// Answers over the run are shown.
+    /// True if answers over the run are shown.
     pub(crate) of_run: bool,
 }
 
@@ -39,7 +39,7 @@ const LOSSES: [&str; 9] = [
 /// The order of flows with losses: by all their bytes that were lost, sent again or not seen.
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
-/// Whether answers over the run are shown anywhere.
+/// Returns true if answers over the run are shown anywhere.
 pub(crate) fn are_of_run(options: &Spec) -> bool {
     !options.json_windows || options.output.report.is_some() || options.output.web.is_some()
 }
@@ -59,8 +59,8 @@ pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {
     queries
 }
 
-/// What a stranger to the traffic wants to know first of a run, as far as the definition of flows tells it: who sends and receives,
-/// with whom, by which services, and who contacts many others or is contacted by many.
+/// Returns the queries that answer what a stranger to the traffic wants to know first of a run, as far as the definition of flows tells it:
+/// who sends and receives, with whom, by which services, and who contacts many others or is contacted by many.
 fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     let by_bytes = |name, group: &[&str]| {
         let items = [Item::count("flows")].into_iter().chain(sums()).collect();
@@ -91,7 +91,7 @@ fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     .filter_map(|(is_possible, query)| is_possible.then_some(query))
 }
 
-/// Whether keys are whole 5-tuples at least.
+/// Returns true if keys are whole 5-tuples at least.
 fn have_conversations(key: &KeySpec) -> bool {
     let has = |member: &str| key.columns().any(|column| column == member);
     let is_whole = |member: &str| key.prefix_lengths(member) == Some([32, 128]);

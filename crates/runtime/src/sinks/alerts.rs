@@ -14,9 +14,9 @@ use model::{Event, RunReport};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the book is compared with the event machine.
+/// The time after which the book is compared with the event machine again.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How long the end waits until everything is told.
+/// The longest time that the end waits until everything is told.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// Tells Alertmanagers.
@@ -92,17 +92,17 @@ impl Alerts {
         self.notifier.save()
     }
 
-    /// What was saved last is stored.
+    /// Takes note that the last saved state is stored.
     pub fn stored(&self) {
         self.notifier.stored();
     }
 
-    /// What is to be said since the last call.
+    /// Returns the lines that are to be said since the last call.
     pub fn lines(&self) -> Vec<String> {
         self.notifier.lines()
     }
 
-    /// What became of alerts so far.
+    /// Returns what became of alerts so far, for each Alertmanager.
     pub fn views(&self) -> Vec<AlertmanagerView> {
         self.notifier.counts()
     }
@@ -115,13 +115,13 @@ impl Alerts {
     }
 }
 
-/// What Alertmanagers were told in the end.
+/// The outcome of telling Alertmanagers, at the end of a run.
 pub struct Told {
-    /// What they were not told, a line each.
+    /// The alerts that Alertmanagers were not told, a line each.
     pub untold: Vec<String>,
-    /// What was given up, a line for each of them.
+    /// The alerts that were given up, a line for each Alertmanager.
     pub given_up: Vec<String>,
-    /// What became of alerts.
+    /// The alerts for each Alertmanager, by what became of them.
     pub(crate) views: Vec<AlertmanagerView>,
     /// The alerts as data, if they have changed since they were stored.
     pub saved: Option<String>,
@@ -130,7 +130,7 @@ pub struct Told {
 /// Tells Alertmanagers what a run's queries start.
 pub(crate) struct AlertsSink(Mutex<Telltale>);
 
-/// What tells, and what became of it once that has ended.
+/// The alerts that are told, or what became of them once that has ended.
 enum Telltale {
     Tells(Alerts),
     Ended(Vec<AlertmanagerView>),
@@ -143,7 +143,7 @@ impl AlertsSink {
         Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
     }
 
-    /// Calls it with what tells, until that has ended.
+    /// Calls `call` with the alerts that are told, until that has ended.
     fn with<T: Default>(&self, call: impl FnOnce(&mut Alerts) -> T) -> T {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Telltale::Tells(alerts) => call(alerts),

@@ -14,22 +14,22 @@ use std::sync::{Mutex, PoisonError};
 /// The file. Each window is in it once it is answered.
 pub(crate) struct AnswerFile {
     path: PathBuf,
-    /// A capture is answered as a whole.
+    /// True if a capture is answered as a whole.
     is_of_run: bool,
-    /// The user's queries take the place of those that the program asks by itself.
+    /// True if the user's queries take the place of those that the program asks by itself.
     is_asked: bool,
     state: Mutex<State>,
 }
 
 struct State {
     file: BufWriter<File>,
-    /// What was in the file is gone. A run that is refused leaves it as it was.
+    /// True once the earlier content of the file is gone. A run that is refused leaves the file as it was.
     has_begun: bool,
-    /// The file was not there before; it is removed if the run is refused.
+    /// The path of a file that was not there before; it is removed if the run is refused.
     is_new: Option<PathBuf>,
-    /// Why the file takes nothing more.
+    /// The reason why the file takes nothing more.
     error: Option<io::Error>,
-    /// Lines that it lacks, at the most.
+    /// The number of lines that the file lacks, at the most.
     lost: u64,
 }
 
@@ -56,7 +56,7 @@ impl Drop for State {
 }
 
 impl AnswerFile {
-    /// Creates it where the options ask for it.
+    /// Creates the file where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.answers else { return Ok(None) };
         let is_new = (!path.exists()).then(|| path.clone());

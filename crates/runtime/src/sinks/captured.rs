@@ -3,7 +3,7 @@
 use model::Capture;
 use protocol::Captured;
 
-/// What became of a capture on a node.
+/// Returns what became of a capture on a node.
 pub(crate) fn capture(node: &str, captured: &Captured) -> Capture {
     Capture {
         event: captured.id.clone(),

@@ -17,25 +17,25 @@ use std::time::Duration;
 /// Bytes of answers and events that wait, unless there is little memory.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What a run sends to Kafka. A run that fails delivers what waits, too.
+/// The delivery of what a run sends to Kafka. A run that fails delivers what waits, too.
 pub(crate) struct Delivery {
-    /// `None` once it is finished.
+    /// The client of Kafka; `None` once it is finished.
     sink: Option<::kafka::Sink>,
     wait: Duration,
 }
 
 /// Sends answers and events.
 struct KafkaSink {
-    /// `None` where rows alone are sent.
+    /// The destination of answers and events; `None` where rows alone are sent.
     feed: Option<KafkaFeed>,
-    /// `None` once it is finished.
+    /// The delivery; `None` once it is finished.
     delivery: Mutex<Option<Delivery>>,
 }
 
 /// The destination of answers and events.
 struct KafkaFeed {
     feed: Feed,
-    /// The user's queries take the place of those that the program asks by itself.
+    /// True if the user's queries take the place of those that the program asks by itself.
     is_asked: bool,
 }
 
@@ -76,7 +76,7 @@ impl Delivery {
         }
     }
 
-    /// What Kafka lacks, once what waits was delivered, or the time is over.
+    /// Returns what Kafka lacks, once what waits was delivered, or the time is over.
     fn end(&mut self) -> Vec<String> {
         self.sink.take().map(|sink| sink.finish(self.wait).lines()).unwrap_or_default()
     }

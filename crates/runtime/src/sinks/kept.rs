@@ -1,4 +1,4 @@
-//! What a run keeps of its windows for the report: the newest events, captures and answers of tasks.
+//! The part of its windows that a run keeps for the report: the newest events, captures and answers of tasks.
 
 use super::captured;
 use super::{Sink, Telling};
@@ -39,7 +39,7 @@ impl<T> Newest<T> {
 struct State {
     events: Newest<Event>,
     captures: Newest<Capture>,
-    /// By window, those of all nodes together.
+    /// The answers of tasks by window, those of all nodes together.
     answers: Newest<(Option<Span>, Vec<Answer>)>,
 }
 

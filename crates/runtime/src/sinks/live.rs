@@ -11,18 +11,18 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use top::{FirstWindow, GiveBack, Model, Origin, Screen, Wish};
 
-/// How often it is drawn where nothing is typed.
+/// The time after which the view is drawn again where nothing is typed.
 const EVERY: Duration = Duration::from_secs(1);
 /// Notes that are kept; the latest one is shown, and all are said at the end.
 const MOST_NOTES: usize = 100;
 
-/// What is measured.
+/// The node that is measured, for the live view.
 pub(crate) struct Measured {
-    /// The node.
+    /// The name of the node.
     pub(crate) node: String,
-    /// Names of its sources.
+    /// The names of the node's sources.
     pub(crate) sources: Vec<String>,
-    /// How long windows are.
+    /// The length of windows.
     pub(crate) every: Every,
     /// The user's queries.
     pub(crate) queries: Vec<QueryView>,
@@ -34,15 +34,15 @@ pub(crate) struct LiveView {
     began: Instant,
     model: Model,
     node: String,
-    /// How the node fares.
+    /// The health of the node.
     health: Health,
-    /// What the rate is counted from.
+    /// The counts from which the rate is counted.
     before: Option<Stamped>,
     /// Lines for the user, which are said at the end too.
     notes: Vec<String>,
 }
 
-/// What was counted, and when.
+/// The counts of a run at an instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamped {
     pub(crate) snapshot: Snapshot,
@@ -71,7 +71,7 @@ impl LiveView {
         Ok(view)
     }
 
-    /// What gives the terminal back, from any thread.
+    /// Returns a handle that gives the terminal back, from any thread.
     pub(crate) fn give_back(&self) -> GiveBack {
         self.screen.give_back()
     }
@@ -137,7 +137,7 @@ impl LiveView {
     }
 }
 
-/// When the first window ends: those by time begin at multiples of their length.
+/// Returns when the first window ends: windows by time begin at multiples of their length.
 fn first_window(every: Every) -> FirstWindow {
     match every {
         Every::Packets(packets) => FirstWindow::Packets(packets),

@@ -20,15 +20,15 @@ use task::rows::Site;
 use web::view::{AlertmanagerView, Mode, NodeState, Note, Status};
 use web::{Checking, Hub, Server};
 
-/// What is kept of a run, in memory.
+/// The bounds of what is kept of a run, in memory.
 const KEEP: Keep = Keep { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
 /// Messages that wait for the page.
 const WAITING: usize = 1_024;
-/// How often what came is stored.
+/// The time after which new messages are stored.
 const EVERY: Duration = Duration::from_millis(100);
-/// How often a run that has ended looks whether it is told to end.
+/// The time after which a run that has ended looks again whether it is told to end.
 const STOP_LOOK: Duration = Duration::from_millis(50);
-/// How often the page has the state of the controller.
+/// The time after which the page gets the state of the controller again.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// The page of a run.
@@ -43,9 +43,9 @@ pub(crate) struct Page {
 /// Shows what a run tells.
 struct PageSink {
     feed: PageFeed,
-    /// `None` once the report is shown.
+    /// The page; `None` once the report is shown.
     page: Mutex<Option<Page>>,
-    /// When the page had the state of the controller.
+    /// The instant at which the page got the state of the controller last.
     refreshed: Mutex<Option<Instant>>,
     stop: Arc<AtomicBool>,
 }
@@ -58,12 +58,12 @@ struct News {
     queries: Option<(Chain, State)>,
     /// The nodes, in their order; none where windows are counted here.
     health: Vec<Health>,
-    /// What became of alerts.
+    /// The alerts for each Alertmanager, by what became of them.
     alerts: Vec<AlertmanagerView>,
 }
 
 impl News {
-    /// What is new since the last call.
+    /// Returns what is new since the last call.
     fn of(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
         Self {
             stories: controller.changed_stories(),
@@ -73,13 +73,13 @@ impl News {
         }
     }
 
-    /// Of a run without a controller: its queries.
+    /// Returns the queries of a run without a controller.
     fn of_queries(chain: Chain) -> Self {
         Self { queries: Some((chain, State::default())), ..Self::default() }
     }
 }
 
-/// What goes to the page.
+/// A message to the page.
 enum Message {
     Shown(Box<Output>),
     Window(Box<WindowResult>),
@@ -90,9 +90,9 @@ enum Message {
 /// The destination of what is new.
 struct PageFeed {
     messages: SyncSender<Message>,
-    /// A live source never waits for the page.
+    /// True if the source may wait for the page; a live source never does.
     may_wait: bool,
-    /// What the page lacks, because it came faster than it could be stored.
+    /// The number of results that the page lacks, because they came faster than they could be stored.
     missed: Arc<AtomicU64>,
 }
 
@@ -280,7 +280,7 @@ impl Presenter {
         false
     }
 
-    /// What the report of the run says is exact, whatever windows the page lacks.
+    /// Takes the report at the end of the run: what it says is exact, whatever windows the page lacks.
     fn end(&mut self, report: RunReport) {
         self.status.ended = true;
         self.status.span =

@@ -1,4 +1,4 @@
-//! What the page of a run with a store asks of it: questions about history, and dry runs.
+//! The questions that the page of a run with a store asks of it: questions about history, and dry runs.
 
 use crate::exit::no_thread;
 use crate::exit::{Failure, say};
@@ -30,7 +30,7 @@ pub(crate) struct PageStore {
 /// The store, and what the run knows.
 struct Reader {
     standing: StandingQueries,
-    /// By node.
+    /// The readings of the store, one for each node.
     stores: Vec<StoreReading>,
     is_over: Arc<AtomicBool>,
 }
@@ -71,7 +71,7 @@ impl PageStore {
         Ok(Some(Self { requests, is_over, thread }))
     }
 
-    /// Where requests go.
+    /// Returns the channel that takes requests.
     pub(crate) fn requests(&self) -> Sender<Request> {
         self.requests.clone()
     }

@@ -10,22 +10,22 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use terminal::Series;
 
-/// What is printed, and how.
+/// The style in which answers, events and stories are printed.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// Nothing goes to standard output.
+    /// True if nothing goes to standard output.
     pub is_silent: bool,
-    /// A line of JSON for each answer and event.
+    /// True for a line of JSON for each answer and event.
     pub is_json: bool,
-    /// Sentences are printed as they come; of a replay they are in the stories at the end.
+    /// True if sentences are printed as they come; of a replay they are in the stories at the end.
     pub is_live: bool,
-    /// Answers are not printed.
+    /// True if answers are not printed.
     pub leaves_out_answers: bool,
-    /// The events are approximate, and say so.
+    /// True if the events are approximate, and say so.
     pub is_approximate: bool,
-    /// Tables say of which node they are.
+    /// True if tables say of which node they are.
     pub has_several_nodes: bool,
-    /// The answers of intervals are rows of one table.
+    /// True if the answers of intervals are rows of one table.
     pub has_rows: bool,
     /// The user's queries that start others, whose answers are not shown as tables; `None` if there are no queries of the user, and those
     /// that the program asks by itself are shown.
@@ -37,7 +37,7 @@ pub struct Printer {
     style: Style,
     reader: Reader,
     resolver: Option<Arc<Resolver>>,
-    /// Where the answers of intervals are rows of one table.
+    /// The table whose rows are the answers of intervals, where there is one.
     series: Option<Series>,
     fault: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `--report`.
+//! The report of a run as a file.
 
 use super::{Sink, Telling, standard_output};
 use crate::exit::{self, Failure};
@@ -8,16 +8,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// `--report`: opened before measuring, so that a mistake in the path costs no run.
+/// The file of `--report`: opened before measuring, so that a mistake in the path costs no run.
 pub(crate) struct ReportFile {
-    /// `None` is standard output.
+    /// The file; `None` is standard output.
     file: Option<Mutex<OpenReport>>,
-    /// On standard output it is one line, behind the lines of windows.
+    /// True if the report on standard output is one line, behind the lines of windows.
     is_line: bool,
 }
 
 impl ReportFile {
-    /// Opens it where the options ask for it.
+    /// Opens the file where the options ask for it.
     pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.report else { return Ok(None) };
         let is_file = !standard_output::is_meant(path);

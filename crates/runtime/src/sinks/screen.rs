@@ -1,5 +1,5 @@
-//! What a run shows while it runs: windows on standard output, progress on a terminal. It is a separate
-//! thread, so that a slow terminal or pipe never stops measuring.
+//! The screen of a run while it runs: windows on standard output, progress on a terminal. It is a separate thread, so that a slow terminal or
+//! pipe never stops measuring.
 
 use crate::exit::say;
 use crate::resolver::Resolver;
@@ -21,66 +21,66 @@ use top::GiveBack;
 /// Window reports that may wait for a slow reader.
 const WAITING: usize = 64;
 const REFRESH: Duration = Duration::from_millis(200);
-/// The same where keys are read.
+/// The time after which the screen is refreshed where keys are read.
 const KEYS: Duration = Duration::from_millis(50);
 
-/// What is shown of windows.
+/// The form in which windows are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Show {
-    /// A line of JSON each.
+    /// A line of JSON for each answer of a window.
     Json,
-    /// Likewise of what has windows of its own alone: a capture is answered as a whole, at the end.
+    /// A line of JSON for each answer with windows of its own alone: a capture is answered as a whole, at the end.
     JsonOfOwn,
-    /// A table each: what a live source shows.
+    /// The tables of each window: what a live source shows.
     Tables,
     /// The answers of tasks: what a replay shows, whose report at the end answers the rest.
     Tasks,
-    /// The answers of queries with windows of their own: likewise.
+    /// The answers of queries with windows of their own: what a replay shows, whose report at the end answers the rest.
     Queries,
-    /// Nothing; the report at the end is the answer.
+    /// No windows are shown; the report at the end is the answer.
     Nothing,
 }
 
 enum Event {
     Window(Box<Window>),
-    /// Of windows that the end of the run cut.
+    /// The answers of windows that the end of the run cut.
     Answers(Vec<Answer>),
     Warning(String),
     /// An event, and the line that says it.
     Happened(Box<model::Event>, String),
 }
 
-/// What is shown, and of what.
+/// The setting of the screen: what is shown, and of what.
 pub(crate) struct Setting {
     pub(crate) show: Show,
-    /// The user's queries take the place of those that the program asks by itself.
+    /// True if the user's queries take the place of those that the program asks by itself.
     pub(crate) is_asked: bool,
-    /// The answers of each interval are rows of one table.
+    /// The interval whose answers are rows of one table.
     pub(crate) per: Option<Duration>,
     pub(crate) time_base: TimeBase,
-    /// What the live view is of.
+    /// The node that the live view shows.
     pub(crate) measured: Measured,
-    /// Who reads standard output.
+    /// The reader of standard output.
     pub(crate) reader: Reader,
-    /// Set once the terminal is as it was before.
+    /// A flag that is set once the terminal is as it was before.
     pub(crate) given_back: Arc<AtomicBool>,
     /// Finds the names of addresses in answers that are shown.
     pub(crate) resolver: Option<Arc<Resolver>>,
 }
 
-/// Whether the terminal shows a view of its own instead of lines.
+/// Returns true if the terminal shows a view of its own instead of lines.
 pub(crate) fn is_live(show: Show, time_base: TimeBase, per: Option<Duration>) -> bool {
     show == Show::Tables && time_base == TimeBase::Clock && per.is_none() && top::can_draw()
 }
 
 /// The measuring thread's half. Dropped before the end, on an error, it gives the terminal back.
 pub(crate) struct Screen {
-    /// `None` at the end.
+    /// The channel to the thread of the screen; `None` at the end.
     events: Option<SyncSender<Event>>,
     latest: Arc<Mutex<Option<Stamped>>>,
     time_base: TimeBase,
     show: Show,
-    /// `None` at the end.
+    /// The thread of the screen; `None` at the end.
     thread: Option<JoinHandle<Option<String>>>,
     give_back: Option<GiveBack>,
     /// Warnings that came when the queue was full: they are said at the end.
@@ -196,18 +196,18 @@ impl Observer for Screen {
 struct Painter {
     show: Show,
     latest: Arc<Mutex<Option<Stamped>>>,
-    /// Draw a line of progress on standard error.
+    /// True if a line of progress is drawn on standard error.
     progress: bool,
-    /// Of a live source on a terminal, until the run ends.
+    /// The view of a live source on a terminal, until the run ends.
     view: Option<LiveView>,
     given_back: Arc<AtomicBool>,
     reader: Reader,
     is_asked: bool,
     resolver: Option<Arc<Resolver>>,
-    /// Where the answers of intervals are rows of one table.
+    /// The table whose rows are the answers of intervals, where there is one.
     series: Option<Series>,
     began: Instant,
-    /// What went wrong with standard output.
+    /// The fault of standard output, if there is one.
     fault: Option<String>,
 }
 
@@ -374,7 +374,7 @@ pub(crate) fn lines_of(window: &Window, is_asked: bool) -> impl Iterator<Item = 
     window.answers.iter().filter(has_line).chain(&window.longer)
 }
 
-/// Whether an answer of a window has a line of JSON. `is_empty`: the window is without a packet; `is_asked`: the user asks something.
+/// Returns true if an answer of a window has a line of JSON. `is_empty`: the window is without a packet; `is_asked`: the user asks something.
 pub(crate) fn has_line(answer: &Answer, is_empty: bool, is_asked: bool) -> bool {
     match answer.query == "totals" {
         true => !is_asked,

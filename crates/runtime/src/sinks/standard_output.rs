@@ -34,25 +34,25 @@ impl Reader {
         self.stop.store(true, Relaxed);
     }
 
-    /// Whether the run is to end.
+    /// Returns true if the run is to end.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
-    /// Whether the reader has left.
+    /// Returns true if the reader has left.
     pub fn has_left(&self) -> bool {
         self.left.load(Relaxed)
     }
 }
 
-/// What goes to standard output: the tables or lines of windows, unless records or the report alone do.
+/// The use of standard output: the tables or lines of windows go there, unless records or the report alone do.
 pub(crate) struct StandardOutput {
-    /// Tables and lines do.
+    /// True if tables and lines of windows go to standard output.
     pub(crate) has_tables: bool,
 }
 
 impl StandardOutput {
-    /// Returns what a run writes there. The answers of a node of a deployment are its controller's.
+    /// Returns what a run writes to standard output. The answers of a node of a deployment are its controller's.
     pub(crate) fn of(spec: &Spec) -> Self {
         let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
         let is_taken = goes_there(&spec.output.flows) || goes_there(&spec.output.report);
@@ -60,12 +60,12 @@ impl StandardOutput {
     }
 }
 
-/// Both names, as [`record::create`] has it.
+/// Returns true if a path means standard output, by one of both names that [`record::create`] has.
 pub(crate) fn is_meant(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }
 
-/// Whether anything is written but to standard output.
+/// Returns true if anything is written but to standard output.
 pub(crate) fn writes_files(options: &Spec) -> bool {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
     options.output.export.is_some()

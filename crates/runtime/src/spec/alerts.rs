@@ -1,4 +1,4 @@
-//! What `run` and the file of a controller say of Alertmanagers.
+//! The options of Alertmanagers, in `run` and in the file of a controller.
 
 use super::OUTPUT;
 use alertmanager::Address;

@@ -23,7 +23,7 @@ pub struct CaptureOptions {
     pub(crate) capture_rate: u32,
 }
 
-/// Nothing is captured.
+/// The default captures nothing.
 impl Default for CaptureOptions {
     fn default() -> Self {
         Self { captures: None, capture_bytes: 0, capture_snap: Snap::Headers, capture_rate: 0 }

@@ -63,11 +63,11 @@ pub struct RecordedOptions {
     pub(crate) store: Option<PathBuf>,
     /// The begin of the period, as the user writes it.
     pub(crate) from: Option<String>,
-    /// Its end.
+    /// The end of the period, as the user writes it.
     pub(crate) to: Option<String>,
     /// The length of the windows of queries that do not say it, where the user does.
     pub(crate) every: Option<Duration>,
-    /// Answers are shown beside events.
+    /// True if answers are shown beside events.
     pub(crate) answers: bool,
 }
 

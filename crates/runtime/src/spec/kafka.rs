@@ -33,7 +33,7 @@ pub struct KafkaOptions {
 }
 
 impl KafkaOptions {
-    /// Where Kafka is; `None` if nothing is sent.
+    /// Returns where Kafka is; `None` if nothing is sent.
     pub(crate) fn servers(&self) -> Result<Option<&Servers>, Failure> {
         match (&self.cluster.kafka, self.kafka_rows) {
             // A file of settings may say so.
@@ -44,7 +44,7 @@ impl KafkaOptions {
         }
     }
 
-    /// Answers of windows are sent.
+    /// Returns true if answers of windows are sent.
     pub(crate) fn is_asked(&self) -> bool {
         self.cluster.kafka.is_some()
     }

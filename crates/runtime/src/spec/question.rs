@@ -61,7 +61,7 @@ pub struct QuestionOptions {
     pub(crate) enrich: EnrichOptions,
 }
 
-/// Nothing is asked.
+/// The default asks nothing.
 impl Default for QuestionOptions {
     fn default() -> Self {
         Self {

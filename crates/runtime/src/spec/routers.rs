@@ -1,4 +1,4 @@
-//! Where flow records of routers are received (`ipfix://[HOST]:PORT`), and of which.
+//! The address where flow records of routers are received (`ipfix://[HOST]:PORT`), and the routers that may send.
 
 use super::SOURCE;
 use crate::quantity;
@@ -30,11 +30,11 @@ pub struct RouterOptions {
 /// The schemes, each with its usual port. All versions are received whichever it is.
 const SCHEMES: [(&str, u16); 2] = [("ipfix", 4739), ("netflow", 2055)];
 
-/// Where to listen.
+/// The address to listen at, with its scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     scheme: &'static str,
-    /// Empty: all addresses of the machine.
+    /// The host; empty for all addresses of the machine.
     host: String,
     port: u16,
 }

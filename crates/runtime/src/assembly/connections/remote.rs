@@ -27,11 +27,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{Store, StoreCounts};
 
-/// How long the end of a probe waits until what it measured is delivered.
+/// The longest time that the end of a probe waits until what it measured is delivered.
 const DELIVERY: Duration = Duration::from_secs(5);
 /// The smallest spool, bytes.
 const LEAST_SPOOL: u64 = 1 << 20;
-/// How often the connection is looked at.
+/// The time between two looks at the connection.
 const LINK_LOOK: Duration = Duration::from_millis(200);
 
 /// Checks where the broker is and how the node logs in, before anything is opened.
@@ -48,7 +48,7 @@ pub(super) fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
 
 /// The node, ready to be measured.
 struct Remote {
-    /// `None` once it is measured.
+    /// The parts of the node to measure; `None` once it is measured.
     ready: Option<Ready>,
     control: Control,
     link: Arc<AmqpProbeLink>,
@@ -60,7 +60,7 @@ struct Remote {
     place: String,
 }
 
-/// What a node has until it is measured.
+/// The parts that a node has until it is measured.
 struct Ready {
     measurement: Measurement,
     planner: Planner,
@@ -157,7 +157,7 @@ impl Route for Remote {
 }
 
 impl Remote {
-    /// What makes its heartbeats.
+    /// Returns the reporter that makes the node's heartbeats.
     fn reporter(&self, measurement: &Measurement, load: LoadWatch) -> Reporter {
         let usual = Heartbeat {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -192,7 +192,7 @@ impl Remote {
     }
 }
 
-/// What heartbeats say of a store.
+/// Returns the state of a store for heartbeats.
 fn store_state(store: &Store) -> view::Store {
     let StoreCounts { rows, flows, files, bytes, fault, .. } = store.counts();
     view::Store { files, bytes, lost: rows.lost() + flows.lost(), fault }
@@ -243,12 +243,12 @@ struct Watcher {
     hung_up: Option<HungUp>,
     load: LoadWatch,
     looked: Option<Instant>,
-    /// What was said to be refused, by reason.
+    /// The numbers of refused task lists that the user was told last, by reason.
     refused: BTreeMap<&'static str, u64>,
-    /// What was said of the file of the spool.
+    /// The fault of the file of the spool that the user was told last.
     fault: Option<String>,
     tasks: Option<TaskFileState>,
-    /// What was said of the file of the task list.
+    /// The fault of the file of the task list that the user was told last.
     tasks_fault: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which words are queries and which are files.
+//! The words of a dry run: which are files of queries, and which are files of rows.
 
 use crate::assembly::nodes::name_and_rest;
 use crate::exit::Failure;

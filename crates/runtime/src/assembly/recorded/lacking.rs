@@ -1,4 +1,4 @@
-//! What windows lack that no measurement lacks: rows that could not be read, or of which nothing is known.
+//! The gaps of windows that no measurement has: rows that could not be read, or of which nothing is known.
 
 use model::{Answer, Span};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Windows that lack something, and why. Their answers are partial, as are those of longer windows that have them.
 #[derive(Clone, Debug)]
 pub(super) struct Lacking {
-    /// Those of the last time, by their ends.
+    /// The newest windows that lack something, by their ends.
     windows: Arc<Mutex<BTreeMap<u64, Window>>>,
     /// The time that the longest window of a query covers.
     longest_ns: u64,

@@ -26,7 +26,7 @@ pub(in crate::assembly) struct RecordedNode {
 }
 
 impl RecordedNode {
-    /// `longest_ns`: the time that the longest window of a query covers.
+    /// Creates a node to be played. `longest_ns`: the time that the longest window of a query covers.
     pub(super) fn new(recording: NodeRecording, longest_ns: u64, tally: Arc<Tally>) -> Self {
         Self { recording, lacking: Lacking::new(longest_ns), tally }
     }
@@ -103,7 +103,7 @@ struct Player<'a> {
     window_ns: u64,
     index: u64,
     stop: &'a AtomicBool,
-    /// What was played. Windows with rows take the place of bytes.
+    /// The counts of what was played. Windows with rows take the place of bytes.
     played: Snapshot,
     observer: &'a mut dyn Observer,
 }

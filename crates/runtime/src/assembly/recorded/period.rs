@@ -1,4 +1,4 @@
-//! What is replayed, and what of it is shown.
+//! The period that is replayed, and the part of it that is shown.
 
 use super::windows;
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ use history::replay::{Named, Recording};
 use std::path::Path;
 use store::Catalog;
 
-/// How often the manifest is asked again when files that it named are gone.
+/// The most times that the manifest is asked again when files that it named are gone.
 const MOST_TRIES: u32 = 20;
 
 /// Opens these files, or the store that is named. Returns what is played, and the time up to which nothing is shown, if there is one: windows

@@ -1,4 +1,4 @@
-//! What is shown of a period: what ends up to its begin is played for its values alone.
+//! The part of a period that is shown: what ends up to its begin is played for its values alone.
 
 use super::tally::Tally;
 use controller::Output;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Selects what is shown, and counts what fired.
 pub(in crate::assembly) struct Since {
-    /// What ends up to then is not shown.
+    /// The time up to which what ends is not shown.
     from_ns: Option<u64>,
     /// The events that are shown, where not all are.
     events: HashSet<String>,

@@ -1,4 +1,4 @@
-//! What was read, and what was wrong with it.
+//! The counts of what was read, and what was wrong with it.
 
 use crate::exit::say;
 use crate::verdict::Verdict;
@@ -6,14 +6,14 @@ use history::replay::{Replayed, Surveyed};
 use notation::grouped;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is said where a signal ended it.
+/// The message of a replay that a signal ended.
 pub(super) const STOPPED: &str = "stopped before the end";
 
-/// What all nodes gave together, and what fired.
+/// The sums of what all nodes gave, and of what fired.
 pub(super) struct Tally(Mutex<Counts>);
 
 struct Counts {
-    /// A line for each file.
+    /// The errors of files that could not be read, a line for each.
     errors: Vec<String>,
     is_stopped: bool,
     rows: u64,
@@ -24,7 +24,7 @@ struct Counts {
 }
 
 impl Tally {
-    /// What is known before rows are played.
+    /// Creates the tally with what is known before rows are played.
     pub(super) fn of(surveyed: &Surveyed) -> Self {
         Self(Mutex::new(Counts {
             errors: surveyed.errors.iter().map(ToString::to_string).collect(),
@@ -55,7 +55,7 @@ impl Tally {
         self.counts().fired += 1;
     }
 
-    /// What was read, on a terminal.
+    /// Returns what was read, in words for a terminal.
     pub(super) fn summary(&self, stories_dropped: u64) -> String {
         let Counts { fired, windows, rows, .. } = *self.counts();
         let fired = match fired {

@@ -15,9 +15,9 @@ const USUAL_NS: u64 = 10_000_000_000;
 
 /// The lengths of windows.
 pub(super) struct Windows {
-    /// Of the rows.
+    /// The length of the rows' windows.
     pub(super) base_ns: u64,
-    /// Of the queries that do not say it.
+    /// The length of the windows of queries that do not say it.
     pub(super) usual_ns: u64,
 }
 
@@ -79,7 +79,7 @@ impl Windows {
         }
     }
 
-    /// What the texts ask.
+    /// Returns what the texts ask.
     pub(super) fn asked(
         &self,
         options: &Spec,
@@ -115,7 +115,7 @@ fn lengths(set: &[(String, String)], texts: &[NamedText]) -> Vec<u64> {
     lengths.collect()
 }
 
-/// How far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
+/// Returns how far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
 pub(super) fn reach_ns(source: &RecordedOptions, set: &[(String, String)], texts: &[NamedText]) -> u64 {
     let checking = Options { set: set.to_vec(), ..Options::default() };
     let usual_ns = source.every_ns().unwrap_or(USUAL_NS);

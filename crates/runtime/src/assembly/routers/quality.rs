@@ -1,20 +1,20 @@
-//! How good the records of windows are: whether they are samples, and what did not arrive.
+//! The quality of the records of windows: whether they are samples, and what did not arrive.
 
 use model::{Answer, Counters, Span};
 use router::{Counts, Flow, Rate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Windows that are remembered. Answers of longer windows say what is known of these.
+/// The most windows that are remembered. Answers of longer windows say what is known of these.
 const MOST_WINDOWS: usize = 10_000;
 /// Older windows are kept in groups of this number, and at most this number of groups.
 const TOGETHER: u64 = 64;
-/// What is lost, by name.
+/// The names of the losses.
 const LOSSES: [&str; 3] = ["datagrams_dropped", "records_lost", "messages_lost"];
-/// Of a normal distribution 95 % are within this number of standard deviations.
+/// The number of standard deviations within which 95 % of a normal distribution lie.
 const DEVIATIONS: f64 = 1.96;
 
-/// What was counted of all datagrams up to now.
+/// The counts of all datagrams up to now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) counts: Counts,
@@ -23,58 +23,60 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// What is lost: datagrams that the kernel dropped, and records and messages that sequence numbers miss; `None` where it is not known.
+    /// Returns the losses: datagrams that the kernel dropped, and records and messages that sequence numbers miss; `None` where they are not
+    /// known.
     pub(super) fn lost(&self) -> Option<[u64; 3]> {
         let Counts { lost_records, lost_messages, .. } = self.counts;
         Some([self.dropped?, lost_records, lost_messages])
     }
 
-    /// What came and was not read: sets without a template, damaged datagrams, damaged sets, and records that no router can have counted.
+    /// Returns the counts of what came and was not read: sets without a template, damaged datagrams, damaged sets, and records that no router
+    /// can have counted.
     pub(super) fn unread(&self) -> [u64; 4] {
         let Counts { without_template, damaged, damaged_sets, implausible, .. } = self.counts;
         [without_template, damaged, damaged_sets, implausible]
     }
 
-    /// What is lost, by name.
+    /// Returns the losses, by name.
     pub(super) fn counters(&self) -> Option<Counters> {
         self.lost().map(named)
     }
 
-    /// What became of datagrams and records.
+    /// Returns what became of datagrams and records.
     pub(super) fn remarks(&self) -> Counters {
         self.counts.named().into_iter().collect()
     }
 }
 
-/// Losses by name.
+/// Returns losses by name.
 pub(super) fn named(lost: [u64; 3]) -> Counters {
     LOSSES.into_iter().zip(lost).collect()
 }
 
-/// Of the records of a window, or of several.
+/// The quality of the records of a window, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Quality {
     records: u64,
     sampled: u64,
-    /// Those of a rate that is not known.
+    /// The number of records whose sampling rate is not known.
     unknown: u64,
     /// The least and the greatest rate of samples.
     rates: Option<[Rate; 2]>,
     /// Estimated packets, and the variance of the estimate.
     packets: f64,
     variance: f64,
-    /// What was lost in its time.
+    /// The losses in the time of the window.
     pub(super) lost: [u64; 3],
-    /// Something was lost while it was open.
+    /// True if something was lost while the window was open.
     pub(super) may_lack: bool,
-    /// Something was not read while it was open.
+    /// True if something was not read while the window was open.
     pub(super) may_lack_unread: bool,
-    /// What was not read in its time, as [`Tally::unread`] has it.
+    /// The counts of what was not read in the time of the window, as [`Tally::unread`] has them.
     pub(super) unread: [u64; 4],
 }
 
 impl Quality {
-    /// A record counts.
+    /// Counts a record.
     pub(super) fn add(&mut self, flow: &Flow) {
         self.records += 1;
         let Some(rate) = flow.rate else {
@@ -105,12 +107,12 @@ impl Quality {
         self.miss(more.unread);
     }
 
-    /// This was not read.
+    /// Adds counts of what was not read.
     pub(super) fn miss(&mut self, unread: [u64; 4]) {
         self.unread.iter_mut().zip(unread).for_each(|(own, more)| *own = own.saturating_add(more));
     }
 
-    /// What did not arrive or was not read, if anything.
+    /// Returns what did not arrive or was not read, if anything.
     pub(super) fn lacks(&self) -> Option<String> {
         let [datagrams, records, messages] = self.lost;
         let [without_template, damaged, damaged_sets, implausible] = self.unread;
@@ -138,7 +140,7 @@ impl Quality {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// That values are estimates, if they are.
+    /// Returns how good the estimates are, if values are estimates.
     pub(super) fn estimates(&self) -> Option<String> {
         let Self { records, sampled, unknown, .. } = self;
         if *unknown != 0 {
@@ -157,7 +159,7 @@ impl Quality {
         ))
     }
 
-    /// Says so in an answer.
+    /// Says in an answer what it lacks, and that its values are estimates.
     fn mark(&self, answer: &mut Answer) {
         if let Some(lacks) = self.lacks() {
             answer.lacks(&lacks);
@@ -175,15 +177,15 @@ fn joined(own: Option<[Rate; 2]>, more: [Rate; 2]) -> [Rate; 2] {
     [by_factor(least, more[0])[0], by_factor(greatest, more[1])[1]]
 }
 
-/// Of the last windows, and of the run.
+/// The qualities of the last windows, and of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Qualities(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By the ends of windows.
+    /// The newest windows, by their ends.
     windows: BTreeMap<u64, (Span, Quality)>,
-    /// Older ones, several together, and how many the last one has.
+    /// The older windows in groups, by the ends of the groups; `together` is how many windows the last group has.
     older: BTreeMap<u64, (Span, Quality)>,
     together: u64,
     run: Quality,
@@ -213,7 +215,7 @@ impl Known {
 }
 
 impl Qualities {
-    /// A window is over.
+    /// Adds a window that is over.
     pub(super) fn push(&self, span: Span, quality: Quality) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.run.plus(&quality);
@@ -223,7 +225,7 @@ impl Qualities {
         }
     }
 
-    /// What was lost in all of the run: what was overtaken is taken off, which windows that were closed do not know.
+    /// Sets what was lost in all of the run: what was overtaken is taken off, which windows that were closed do not know.
     pub(super) fn end(&self, lost: [u64; 3], unread: [u64; 4]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (known.run.lost, known.run.may_lack, known.run.unread) = (lost, false, unread);

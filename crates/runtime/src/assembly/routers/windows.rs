@@ -15,14 +15,14 @@ use row::row;
 use std::collections::BTreeMap;
 use task::rows::Unplaced;
 
-/// What all records of a window, and of a run, may count together, so that no sum overflows: more is no measurement.
+/// The most that all records of a window, and of a run, may count together, so that no sum overflows: more is no measurement.
 const MOST_OF_WINDOW: u64 = 1 << 56;
 const MOST_OF_RUN: u64 = 1 << 63;
 
-/// How windows are, and where their rows go.
+/// The settings of windows, and the limits of their memory.
 pub(super) struct Setting {
     pub(super) window_ns: u64,
-    /// How long they stay open after their end.
+    /// The time that windows stay open after their end, nanoseconds.
     pub(super) wait_ns: u64,
     pub(super) key: KeySpec,
     pub(super) limits: Limits,
@@ -34,48 +34,48 @@ struct Open {
     held: Held,
     rows: u64,
     received: u64,
-    /// Packets, bytes and bytes on the wire of its records.
+    /// The packets, bytes and bytes on the wire of the window's records.
     sums: [u64; 3],
     quality: Quality,
     untold: Untold,
 }
 
-/// All windows of a run.
+/// The windows of a run.
 pub(super) struct Windows {
     setting: Setting,
     control: Control,
     outputs: Outputs,
     qualities: Qualities,
     memory: Memory,
-    /// By their begins. The last one is that of the clock.
+    /// The open windows, by their begins. The last one is that of the clock.
     open: BTreeMap<u64, Open>,
-    /// The begin of the last one that was closed.
+    /// The begin of the last window that was closed.
     closed: Option<u64>,
     index: u64,
     began_ns: u64,
     counts: WindowCounts,
-    /// Records that came when their window was closed, and such of the time to come.
+    /// The records that came when their window was closed (`late`), and those of the time to come (`early`).
     late: u64,
     early: u64,
     /// Records that would make a sum overflow; they are left out.
     implausible: u64,
     received: u64,
     sums: [u64; 3],
-    /// Those of windows that are closed.
+    /// The packets of windows that are closed.
     closed_packets: u64,
     totals: Totals,
     records: u64,
     table_full: u64,
-    /// What was told of datagrams with the last window.
+    /// The counts of datagrams that are told already.
     told: Tally,
-    /// What was told of what was not read.
+    /// The counts of what was not read that are told already.
     told_unread: [u64; 4],
     remarked: Counters,
     peak_bytes: u64,
 }
 
 impl Windows {
-    /// The first window begins.
+    /// Opens the first window.
     pub(super) fn new(
         setting: Setting,
         control: Control,
@@ -182,7 +182,7 @@ impl Windows {
         self.outputs.record(record);
     }
 
-    /// Whether a window is to be closed or opened.
+    /// Returns true if a window is to be closed or opened.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         let Setting { window_ns, wait_ns, .. } = self.setting;
         let is_over = |start: &u64| start.saturating_add(window_ns).saturating_add(wait_ns) <= now_ns;
@@ -191,13 +191,13 @@ impl Windows {
             || self.open.last_key_value().is_some_and(|(start, _)| *start < clock)
     }
 
-    /// What was not read so far, with the records that no sum has room for.
+    /// Returns the counts of what was not read so far, with the records that no sum has room for.
     fn unread(&self, tally: &Tally) -> [u64; 4] {
         let [without_template, damaged, damaged_sets, implausible] = tally.unread();
         [without_template, damaged, damaged_sets, implausible.saturating_add(self.implausible)]
     }
 
-    /// What was lost since the last call is of the clock's window. Records of the others that are open may be among it.
+    /// Counts what was lost since the last call in the clock's window. Records of the others that are open may be among it.
     fn note(&mut self, tally: &Tally) {
         let lost = tally.lost().zip(self.told.lost());
         let now = self.unread(tally);

@@ -1,8 +1,8 @@
-//! What the kernel says of the system's clock.
+//! The state of the system's clock, as the kernel tells it.
 
 use model::view::KernelClock;
 
-/// Whether something keeps the clock right, and by how much it may be off; `None` if the kernel does not say.
+/// Returns whether something keeps the clock right, and by how much it may be off; `None` if the kernel does not say.
 pub(super) fn kernel_clock() -> Option<KernelClock> {
     // SAFETY: `timex` is plain data, of which all zeros is a value; with `modes` 0 the call changes nothing but it.
     let mut timex: libc::timex = unsafe { std::mem::zeroed() };

@@ -1,11 +1,11 @@
-//! How busy a probe is.
+//! The load of a probe.
 
 use arena::Limits;
 use engine::Snapshot;
 use model::view::Load;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the thread that watches a run tells the one that makes heartbeats.
+/// The counts that the thread that watches a run tells the one that makes heartbeats.
 #[derive(Clone, Debug)]
 pub(super) struct LoadWatch {
     limits: Limits,
@@ -15,22 +15,22 @@ pub(super) struct LoadWatch {
 #[derive(Debug, Default)]
 struct Seen {
     last: Snapshot,
-    /// Busy and polled time at the last heartbeat.
+    /// The busy and the polled time at the last heartbeat, nanoseconds.
     told: (u64, u64),
 }
 
 impl LoadWatch {
-    /// `limits`: those of the run.
+    /// Creates a watch of a run. `limits`: those of the run.
     pub(super) fn new(limits: Limits) -> Self {
         Self { limits, seen: Arc::default() }
     }
 
-    /// The run is so far.
+    /// Takes the newest counts of the run.
     pub(super) fn see(&self, snapshot: Snapshot) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).last = snapshot;
     }
 
-    /// The load since it was last asked for.
+    /// Returns the load since it was last asked for.
     pub(super) fn take(&self) -> Load {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now = (seen.last.busy_ns, seen.last.polled_ns);

@@ -13,14 +13,15 @@ pub(super) fn arguments(eal: Option<&str>) -> Vec<String> {
     eal.into_iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
 }
 
-/// Starts it for the ports of several nodes, which are opened while the returned value lives.
+/// Starts DPDK for the ports of several nodes, which are opened while the returned value lives.
 pub(super) fn share(config: &EalConfig) -> Result<Arc<Eal>, SourceError> {
     let eal = Eal::init(config)?;
     *SHARED.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&eal);
     Ok(eal)
 }
 
-/// Starts it for what is opened with it, unless it is shared, and prints what the user ought to know of it; of a device that cannot be opened the error alone.
+/// Starts DPDK for what is opened with it, unless it is shared, and prints what the user ought to know of it; of a device that cannot be
+/// opened the error alone.
 pub(super) fn with<T>(
     config: &EalConfig,
     open: impl FnOnce(&Arc<Eal>) -> Result<T, SourceError>,

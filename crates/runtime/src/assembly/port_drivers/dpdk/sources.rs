@@ -51,7 +51,7 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
     Ok((sources.into_iter().map(boxed).collect(), plan, site))
 }
 
-/// How the ports are started, and what DPDK's environment has to have for them.
+/// Returns the options of the ports, and the configuration that DPDK's environment has to have for them.
 fn settings(options: &Spec, config: &Config) -> Result<(PortOptions, EalConfig), Failure> {
     let usual = PortOptions::default();
     let port = PortOptions {
@@ -79,7 +79,7 @@ pub(crate) fn share(nodes: &[(Spec, Config)]) -> Result<Box<dyn Any>, Failure> {
     Ok(Box::new(eal::share(&all)?))
 }
 
-/// Where the directions of a connection arrive at queues with this spreading.
+/// Returns where the directions of a connection arrive at queues with this spreading.
 fn directions(spread: Spread) -> Directions {
     match spread {
         Spread::Symmetric => Directions::Together,

@@ -1,4 +1,4 @@
-//! From records to rows.
+//! The conversion of flow records to window rows.
 
 use flow::{FlowRecord, WindowRow};
 use history::replay::Row;
