@@ -63,7 +63,7 @@ impl std::error::Error for OutOfMemory {}
 /// one.
 const EARLY: usize = STEP / 8;
 
-/// See the module's documentation.
+/// A growing array that never moves.
 pub struct Arena<T: Copy> {
     /// Start of the memory, on a 2 MiB boundary.
     base: NonNull<T>,
@@ -101,7 +101,7 @@ impl<T: Copy> Arena<T> {
     /// Adds a value.
     ///
     /// # Panics
-    /// Without a successful [`Arena::make_room`] before.
+    /// If there was no successful [`Arena::make_room`] before.
     #[inline]
     pub fn push(&mut self, value: T) {
         assert!((self.len + 1) * size_of::<T>() <= self.committed, "make_room comes before push");

@@ -511,7 +511,7 @@ impl Controller {
         self.stories.take_changed()
     }
 
-    /// Earlier stories, which are not kept.
+    /// Returns the number of earlier stories, which are not kept.
     pub fn stories_dropped(&self) -> u64 {
         self.stories.dropped()
     }

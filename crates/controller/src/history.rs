@@ -75,7 +75,7 @@ impl Asked {
         self.queries.iter().flat_map(|query| &query.nodes).copied().collect()
     }
 
-    /// `said`: what is known of a node before it is asked.
+    /// Creates the inquiry that asks the nodes. `said`: what is known of a node before it is asked.
     fn inquiry(self, key: (u64, u64), said: impl Fn(usize) -> Option<Said>) -> Inquiry {
         let nodes = self.nodes();
         let share = MOST_BYTES / nodes.len().max(1) as u64;

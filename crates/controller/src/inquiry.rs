@@ -36,7 +36,7 @@ impl HistoryQuery {
     /// A query that runs on these nodes, whose keys have these fields. `across`: how their answers become one, of one across nodes.
     ///
     /// # Errors
-    /// Why it cannot be answered.
+    /// Returns why the query cannot be answered.
     pub fn new(
         query: Query,
         across: Option<Across>,

@@ -184,7 +184,7 @@ impl StandingQueries {
     /// the new ones.
     ///
     /// # Errors
-    /// As [`StandingQueries::install`]; or another text has queries that could not stand any more.
+    /// Returns the errors of [`StandingQueries::install`], and one if another text has queries that could not stand any more.
     pub fn replace(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
         let Checked { queries, .. } = self.checked(&text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();

@@ -93,9 +93,9 @@ unsafe extern "C" {
     ) -> *mut rte_mempool;
     /// Frees a pool; all its objects must be back.
     pub fn rte_mempool_free(pool: *mut rte_mempool);
-    /// `rte_mempool_get_bulk`: `count` objects as they are, or an error and none.
+    /// Calls `rte_mempool_get_bulk`: takes `count` objects as they are, or none with an error.
     pub fn shim_mempool_get_bulk(pool: *mut rte_mempool, objects: *mut *mut c_void, count: u32) -> c_int;
-    /// `rte_pktmbuf_alloc_bulk`: `count` reset mbufs, or an error and none.
+    /// Calls `rte_pktmbuf_alloc_bulk`: takes `count` reset mbufs, or none with an error.
     pub fn shim_mbuf_alloc_bulk(pool: *mut rte_mempool, mbufs: *mut *mut rte_mbuf, count: u32) -> c_int;
     /// Makes a cache of the caller's own; null where there is no memory.
     pub fn rte_mempool_cache_create(size: u32, socket_id: c_int) -> *mut rte_mempool_cache;

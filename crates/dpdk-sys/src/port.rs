@@ -59,11 +59,11 @@ unsafe extern "C" {
         rss_key: *mut u8,
         rss_key_size: u8,
     ) -> c_int;
-    /// `rte_eth_dev_rss_hash_conf_get`: what frames are spread by, and the key.
+    /// Calls `rte_eth_dev_rss_hash_conf_get`: reads what frames are spread by, and the key.
     pub fn shim_port_rss(port: u16, rss_types: *mut u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
     /// `rte_eth_dev_rss_hash_update`.
     pub fn shim_port_set_rss(port: u16, rss_types: u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
-    /// 1 when the port's link is up, 0 when it is down, or an error.
+    /// Returns 1 when the port's link is up, 0 when it is down, or an error.
     pub fn shim_port_link_is_up(port: u16) -> c_int;
     /// Adjusts the requested numbers of descriptors to the device's limits.
     pub fn rte_eth_dev_adjust_nb_rx_tx_desc(
@@ -102,13 +102,13 @@ unsafe extern "C" {
     pub fn shim_port_watch_removal(port: u16) -> c_int;
     /// Listens no more.
     pub fn shim_port_unwatch_removal(port: u16) -> c_int;
-    /// 1 when the device was pulled out.
+    /// Returns 1 when the device was pulled out.
     pub fn shim_port_removed(port: u16) -> c_int;
     /// Two counters of `rte_eth_stats_get`: frames sent, and frames that could not be.
     pub fn shim_port_sent(port: u16, opackets: *mut u64, oerrors: *mut u64) -> c_int;
     /// The port's MTU.
     pub fn rte_eth_dev_get_mtu(port: u16, mtu: *mut u16) -> c_int;
-    /// `rte_eth_tx_burst`: takes mbufs from the front and gives them back to their pools when they are sent.
+    /// Calls `rte_eth_tx_burst`: takes mbufs from the front and gives them back to their pools when they are sent.
     pub fn shim_tx_burst(port: u16, queue: u16, mbufs: *mut *mut rte_mbuf, count: u16) -> u16;
     /// `rte_eth_rx_burst`.
     pub fn shim_rx_burst(port: u16, queue: u16, mbufs: *mut *mut rte_mbuf, count: u16) -> u16;

@@ -43,7 +43,7 @@ pub struct Admission {
 /// Admits a run of this plan that begins with these tasks, or refuses it.
 ///
 /// # Errors
-/// All reasons, those of one kind together. Where one part alone takes too much memory, the sum is no
+/// Returns all reasons, those of one kind together. Where one part alone takes too much memory, the sum is no
 /// separate reason.
 pub fn admit(
     config: &Config,
@@ -165,7 +165,7 @@ fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
 /// ([`crate::Control::install`]). Memory is not considered.
 ///
 /// # Errors
-/// All reasons.
+/// Returns all reasons.
 pub fn tasks(
     config: &Config,
     plan: &Plan,

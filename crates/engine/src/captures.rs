@@ -149,7 +149,7 @@ impl Captures {
     /// Captures from now on, or in the order's time.
     ///
     /// # Errors
-    /// Why not. A file that cannot be created is found later: the capture then ends at once.
+    /// Returns why nothing is captured. A file that cannot be created is found later: the capture then ends at once.
     pub fn order(&self, order: CaptureOrder) -> Result<(), NotCaptured> {
         naming::check(&order.id)?;
         let writer = self.writer();

@@ -94,7 +94,7 @@ pub struct ClosedWindow {
     pub lacks: Option<String>,
     /// Numbers of records of routers or of a file that did not tell a value. Those of captured packets are in the counters of `packets`.
     pub untold: Untold,
-    /// That records of routers are samples, and how good estimates of them are, in words.
+    /// A remark that records of routers are samples, and how good estimates of them are, in words.
     pub estimates: Option<String>,
     /// Packets of pinned flows that there was no memory to follow.
     pub unfollowed: u64,

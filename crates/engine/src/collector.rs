@@ -57,7 +57,7 @@ pub trait RecordSink {
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
-    /// Another sink with the same destination, for a worker on another core.
+    /// Returns another sink with the same destination, for a worker on another core.
     fn sibling(&self) -> Self;
     /// Takes back a sink of [`RecordSink::sibling`], with what it still holds.
     fn absorb(&mut self, sibling: Self);
@@ -80,7 +80,7 @@ pub(crate) struct WindowSums {
 }
 
 impl WindowSums {
-    /// Adds those of another worker.
+    /// Adds the sums of another worker.
     pub(crate) fn merge(&mut self, more: &Self) {
         self.totals.add(&more.totals);
         self.other.add(&more.other);

@@ -259,7 +259,7 @@ impl Control {
     /// answer from then on are dropped.
     ///
     /// # Errors
-    /// As [`Control::install`].
+    /// Returns the errors of [`Control::install`].
     pub fn install_at(&self, window: WindowId, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
         self.install_all(vec![(window, set)])
     }
@@ -268,7 +268,7 @@ impl Control {
     /// is installed and another one is not. Returns from when on the first one answers, unless another one replaces it.
     ///
     /// # Errors
-    /// As [`Control::install`]; then none is installed.
+    /// Returns the errors of [`Control::install`]; then none is installed.
     pub fn install_all(&self, sets: Vec<(WindowId, Arc<TaskSet>)>) -> Result<WindowId, NotInstalled> {
         let (mut schedule, countings) = loop {
             let (attached, needs) = {

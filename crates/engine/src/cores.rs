@@ -27,7 +27,7 @@ pub(crate) fn thread_time() -> Duration {
 /// Pins the calling thread to this core.
 ///
 /// # Errors
-/// One line, if the system does not allow it.
+/// Returns one line if the system does not allow it.
 pub(crate) fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
@@ -104,7 +104,7 @@ pub enum Nearness {
         /// The port's node.
         node: usize,
     },
-    /// Some cores are not.
+    /// Some cores are not on the port's node.
     Far {
         /// The port's node.
         node: usize,

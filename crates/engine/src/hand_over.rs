@@ -36,7 +36,7 @@ struct Wait {
     seen: Vec<(u64, Instant)>,
 }
 
-/// Called at once when a worker is declared failed: others may wait for its reports.
+/// A function that is called at once when a worker is declared failed: others may wait for its reports.
 pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 
 /// The settings by which a receiver hands over.
@@ -228,7 +228,7 @@ impl Fan {
         }
     }
 
-    /// `lane_of`: a packet's worker, by its place in the burst and its hash.
+    /// Hands the packets of a burst over to workers. `lane_of`: a packet's worker, by its place in the burst and its hash.
     #[inline(always)]
     fn scatter_by<K: Key>(
         &mut self,

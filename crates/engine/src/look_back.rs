@@ -146,7 +146,7 @@ impl LookBack {
         }
     }
 
-    /// Another run begins: its first window is kept too.
+    /// Makes ready for another run: its first window is kept too.
     pub(crate) fn restart(&self) {
         let mut ring = self.ring();
         ring.restart();

@@ -286,7 +286,7 @@ impl ReceiverEnd {
 #[derive(Debug, Default)]
 pub(crate) struct RunEnd {
     pub(crate) packets: PacketCounts,
-    /// Outer `None`: no receiver yet. Inner `None`: one of them cannot know.
+    /// The loss of all receivers. Outer `None`: no receiver yet. Inner `None`: one of them cannot know.
     pub(crate) loss: Option<Option<Counters>>,
     pub(crate) span: Option<Span>,
     pub(crate) records_ended: u64,

@@ -93,12 +93,12 @@ pub(crate) struct Poller<'a, D, E> {
     /// The last two windows turned away from, the earlier first.
     last_turned: [Option<WindowId>; 2],
     stopped: bool,
-    /// [`Progress::busy_ns`] and [`Progress::polled_ns`].
+    /// The times of [`Progress::busy_ns`] and [`Progress::polled_ns`].
     busy_ns: u64,
     polled_ns: u64,
     /// The time of rounds in which a source had half a burst or more.
     behind_ns: u64,
-    /// The same times, and frames lost off the core, up to the last window.
+    /// The times of rounds, and frames lost off the core, up to the last window.
     before: Before,
     clock: LiveClock,
     /// Stream time follows the times of frames, which waited while nothing was polled.

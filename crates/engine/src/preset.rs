@@ -55,7 +55,7 @@ impl Preset {
     /// Finds the settings with this name.
     ///
     /// # Errors
-    /// One line with the names that there are.
+    /// Returns one line with the names that there are.
     pub fn find(name: &str) -> Result<&'static Self, String> {
         PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();

@@ -201,12 +201,12 @@ pub enum OneReceiver {
 /// The receivers at which the two directions of a connection arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Directions {
-    /// One receiver.
+    /// Both directions arrive at one receiver.
     #[default]
     Together,
-    /// Different receivers.
+    /// The directions arrive at different receivers.
     Apart,
-    /// Unknown receivers: it is not known how frames are spread over queues.
+    /// The receivers are unknown: it is not known how frames are spread over queues.
     Unknown,
 }
 

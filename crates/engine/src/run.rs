@@ -48,7 +48,7 @@ pub fn run<R: RecordSink + Send + 'static>(
 /// count only packets.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns the errors of [`run`].
 pub fn run_tallies<R: RecordSink + Send + 'static>(
     sources: &mut [Box<dyn PacketSource>],
     config: &Config,

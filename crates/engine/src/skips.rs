@@ -23,12 +23,12 @@ struct Entry {
 pub(crate) struct Skips {
     state: u64,
     entries: [Entry; OUTCOMES],
-    /// 1 / ln(1 − p).
+    /// The factor 1 / ln(1 − p).
     per_failing: f64,
 }
 
 impl Skips {
-    /// `number`: that of the receiver, each of which draws other numbers.
+    /// Creates the draws of a receiver. `number`: that of the receiver, each of which draws other numbers.
     pub(crate) fn new(seed: &Seed, number: usize, share: Share) -> Self {
         let [state] = seed.secrets(0x7ee0_0000 + number as u64);
         let mut skips = Self { state, entries: [Entry::default(); OUTCOMES], per_failing: 0.0 };

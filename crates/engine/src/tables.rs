@@ -6,7 +6,7 @@ use arena::{Limits, OutOfMemory};
 use flowtable::{FlowSink, FlowTable, TableConfig};
 use packet::{Bursts, KeyV4, KeyV6, Packets};
 
-/// See the module's documentation.
+/// The flow tables of one core, one for each address family.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) v4: FlowTable<KeyV4>,

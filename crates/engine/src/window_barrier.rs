@@ -7,7 +7,7 @@ use crate::ids::{ReceiverId, WindowId};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// See the module's documentation.
+/// A barrier at which receivers wait for one another between windows.
 #[derive(Debug)]
 pub(crate) struct WindowBarrier {
     places: Mutex<Places>,

@@ -91,13 +91,13 @@ pub struct Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
-    /// `when`: once, when the condition becomes true.
+    /// The word `when`: the query starts once, when the condition becomes true.
     When,
-    /// `when each`: in each window in which it is true.
+    /// The words `when each`: the query starts in each window in which the condition is true.
     WhenEach,
-    /// `while`: the query answers in each window in which it holds.
+    /// The word `while`: the query answers in each window in which the condition holds.
     While,
-    /// `from`: the query reads the other's answers.
+    /// The word `from`: the query reads the other's answers.
     From,
 }
 

@@ -11,7 +11,7 @@ use task::{ChangingFields, Generation, refused_by_packets};
 /// known.
 ///
 /// # Errors
-/// Why the executor cannot answer the plan.
+/// Returns why the executor cannot answer the plan.
 pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column>, Vec<String>> {
     let plan = Query { over: Over::Window, ..plan.clone() };
     let site = site(&plan, key);

@@ -1,6 +1,6 @@
 //! Order in a graph.
 
-/// Nodes so that each comes after those that it depends on. Those that are in a cycle or depend on one are missing.
+/// Returns the nodes so that each comes after those that it depends on. Nodes that are in a cycle or depend on one are missing.
 pub(crate) fn ordered(dependencies: &[Vec<usize>]) -> Vec<usize> {
     let mut dependents = vec![Vec::new(); dependencies.len()];
     let mut waits_for: Vec<usize> = dependencies.iter().map(Vec::len).collect();

@@ -33,9 +33,9 @@ pub enum Role {
     Least,
     /// A greatest value.
     Greatest,
-    /// Whatever is not known of it is in its own bounds, however much of the window was watched.
+    /// A value whose own bounds have whatever is not known of it, however much of the window was watched.
     Bounded,
-    /// Anything else.
+    /// A value of any other kind.
     Other,
 }
 

@@ -71,7 +71,7 @@ pub struct Query {
     pub text: String,
     /// The columns of its answers.
     pub columns: Vec<Column>,
-    /// Those that are the group's key.
+    /// The columns that are the group's key, by number.
     pub key: Vec<usize>,
     /// Time from one answer to the next, nanoseconds.
     pub every_ns: u64,

@@ -11,7 +11,7 @@ pub(crate) struct About<'a> {
     pub(crate) query: &'a str,
     pub(crate) version: &'a str,
     pub(crate) key: &'a [Member],
-    /// `None` for all together.
+    /// The name of the node; `None` for all together.
     pub(crate) node: Option<&'a str>,
     pub(crate) window: Span,
 }

@@ -3,12 +3,12 @@
 use crate::truth::Truth;
 use notation::{Comparison, Operator};
 
-/// The truth is at least `lower` and at most `upper`.
+/// An interval in which the truth is: at least `lower` and at most `upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// −∞ where nothing is known.
+    /// The lower bound; −∞ where nothing is known.
     pub lower: f64,
-    /// ∞ where nothing is known.
+    /// The upper bound; ∞ where nothing is known.
     pub upper: f64,
 }
 

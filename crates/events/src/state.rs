@@ -85,7 +85,7 @@ pub struct Edge {
 pub struct Progress {
     /// The phase.
     pub phase: Phase,
-    /// [`Edge::watched_ns`] when it was last seen.
+    /// The value of [`Edge::watched_ns`] when the key was last seen.
     pub seen_ns: u64,
     /// The event that fired last.
     pub fired: Option<String>,

@@ -18,7 +18,7 @@ pub struct Stories {
     /// The story of an event or a run, by their identifiers.
     story_of: HashMap<String, String>,
     dropped: u64,
-    /// Those that were changed since they were asked for.
+    /// The stories that were changed since they were asked for.
     changed: BTreeSet<String>,
 }
 

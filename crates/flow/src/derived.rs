@@ -15,7 +15,7 @@ pub enum Derived {
     ProtocolName,
     /// The service's name ([`service`](crate::service())).
     Service,
-    /// 1 where the source is the lesser endpoint, which a conversation names first, else 0.
+    /// The field `forward`: 1 where the source is the lesser endpoint, which a conversation names first, else 0.
     Forward,
     /// The source's or the destination's address.
     Address,

@@ -45,7 +45,7 @@ impl Estimate {
         Self { value, bounds: Some(Bounds { lower, upper, confidence }) }
     }
 
-    /// The same estimate of a total, about what was on the wire: all of `lost`, in the unit of the weights
+    /// Returns the same estimate of a total, about what was on the wire: all of `lost`, in the unit of the weights
     /// (flows: packets), may have been of the queried flow. `None`, a loss that the source cannot count,
     /// leaves no upper bound.
     pub fn widened_by_loss(self, lost: Option<u64>) -> Self {
@@ -53,7 +53,7 @@ impl Estimate {
         Self { bounds: self.bounds.map(|bounds| Bounds { upper: bounds.upper + lost, ..bounds }), ..self }
     }
 
-    /// The same estimate of a difference, later minus earlier, with this much lost of each: a loss of the
+    /// Returns the same estimate of a difference, later minus earlier, with this much lost of each: a loss of the
     /// earlier stream may make the difference smaller.
     pub fn widened_by_losses(self, earlier: Option<u64>, later: Option<u64>) -> Self {
         let earlier = earlier.map_or(f64::INFINITY, |lost| lost as f64);

@@ -18,7 +18,7 @@ impl<K> Default for RowBatch<K> {
 }
 
 impl<K: Copy> RowBatch<K> {
-    /// Fills it with rows, and with these columns of them.
+    /// Fills the batch with rows, and with these columns of them.
     pub fn fill(&mut self, rows: &Rows<K>, columns: &[RowValue]) {
         self.keys.clear();
         self.keys.extend(rows.rows.iter().map(|row| row.key));
@@ -29,7 +29,7 @@ impl<K: Copy> RowBatch<K> {
         }
     }
 
-    /// Fills it with keys, and with rows of values: each row has one of each of these columns.
+    /// Fills the batch with keys, and with rows of values: each row has one of each of these columns.
     pub fn refill(&mut self, keys: impl Iterator<Item = K>, columns: &[RowValue], rows: &[u64]) {
         self.keys.clear();
         self.keys.extend(keys);
@@ -51,7 +51,7 @@ impl<K: Copy> RowBatch<K> {
         }
     }
 
-    /// Fills it with the rows of these numbers of another one.
+    /// Fills the batch with the rows of these numbers of another one.
     pub fn fill_from(&mut self, other: &Self, rows: &[u32]) {
         self.keys.clear();
         self.keys.extend(rows.iter().map(|row| other.keys[*row as usize]));

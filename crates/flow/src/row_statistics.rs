@@ -17,7 +17,7 @@ pub struct RowStatistics {
 }
 
 impl RowStatistics {
-    /// Adds those of row number `row`, which is greater than those before. NaN is no value.
+    /// Adds the statistics of row number `row`, which is greater than those before. NaN is no value.
     pub(crate) fn push(&mut self, row: usize, values: &[f64]) {
         if self.rows.is_empty() {
             self.width = values.len();

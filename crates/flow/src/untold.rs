@@ -76,7 +76,7 @@ impl OpenFields {
         self.0 |= more.0;
     }
 
-    /// Returns those that packets of a protocol have. `None`: the protocol is not known.
+    /// Returns the fields that packets of a protocol have. `None`: the protocol is not known.
     #[must_use]
     pub fn of_protocol(self, protocol: Option<u8>) -> Self {
         let Some(protocol) = protocol else { return self };

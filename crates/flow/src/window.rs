@@ -8,7 +8,7 @@ use std::fmt;
 pub struct WindowId(u64);
 
 impl WindowId {
-    /// Later than any window that is measured.
+    /// The greatest number, later than any window that is measured.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The window of this number.

@@ -22,7 +22,7 @@ const LEAST_BITS: u32 = if cfg!(fuzzing) { 5 } else { 11 };
 /// Bits of a position: those, and the 15 that a slot keeps.
 const POSITION_BITS: u32 = LEAST_BITS + 15;
 const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
-/// Set in `Bucket::upper` where the slot lies in the second bucket of its key.
+/// The bit that is set in `Bucket::upper` where the slot lies in the second bucket of its key.
 const SECOND: u16 = 1 << 15;
 /// Growth begins at this load: 12 of 16 slots. At higher loads, inserts spend more on moving slots than the
 /// memory is worth.
@@ -107,7 +107,7 @@ impl Slot {
         if self.second { self.place.second() } else { self.place.position }
     }
 
-    /// The same entry by its other position.
+    /// Returns the same entry by its other position.
     fn moved(self) -> Self {
         Self { second: !self.second, ..self }
     }

@@ -253,7 +253,7 @@ impl<K: Key> Slot<'_, K> {
         self.arrivals.times(self.number, self.cold.stime, self.hot.arrived)
     }
 
-    /// Sets them; there must be room for them unless they are in order.
+    /// Sets the times; there must be room for them unless they are in order.
     pub(crate) fn set_times(&mut self, times: &Times) {
         self.cold.stime = times.stime;
         self.hot.start_coarse = coarse(times.began.min(times.stime));

@@ -118,7 +118,7 @@ pub struct FlowTable<K: Key> {
     now: u64,
     /// The open window.
     window: u16,
-    /// Next entry to sweep.
+    /// The next entry to sweep.
     swept: usize,
     /// True while a flow may not have entered the open window: from a turn until a sweep has completed a pass, and where flows are listed.
     is_sealing: bool,
@@ -136,7 +136,7 @@ const LOSS: u8 = 3;
 #[derive(Clone, Copy)]
 struct Batch<'a, K> {
     packets: &'a [KeyedPacket<K>],
-    /// Empty, or at least as many.
+    /// The segments of the packets: none, or at least as many.
     segments: &'a [TcpSegment],
     numbers: Numbers,
     /// The packets that did not arrive at their own times, with places from `first` on.

@@ -35,7 +35,7 @@ impl Flow {
 #[derive(Debug)]
 pub struct SharedTable<K: Key> {
     flows: Slots<K, Flow>,
-    /// Credited when the table is dropped.
+    /// The memory of the table, credited when the table is dropped.
     _memory: Lease,
 }
 

@@ -203,7 +203,7 @@ impl StatisticSpec {
     /// Counts a sample in a flow's state.
     ///
     /// # Panics
-    /// With fewer than [`StatisticSpec::blocks`] blocks.
+    /// If there are fewer blocks than [`StatisticSpec::blocks`].
     #[inline]
     pub fn add(&self, state: &mut [StatisticBlock], sample: u64) {
         let (moments, quantiles) = state[..self.blocks()].split_at_mut(usize::from(self.has_moments));
@@ -243,7 +243,7 @@ impl StatisticSpec {
     /// Clears a flow's samples and its last counter.
     ///
     /// # Panics
-    /// With fewer than [`StatisticSpec::blocks`] blocks.
+    /// If there are fewer blocks than [`StatisticSpec::blocks`].
     pub fn clear(&self, state: &mut [StatisticBlock]) {
         state[..self.blocks()].fill(StatisticBlock::EMPTY);
     }
@@ -252,7 +252,7 @@ impl StatisticSpec {
     /// after the last.
     ///
     /// # Panics
-    /// With fewer than [`StatisticSpec::blocks`] blocks.
+    /// If there are fewer blocks than [`StatisticSpec::blocks`].
     pub fn values(&self, state: &[StatisticBlock]) -> [f64; Self::MAX_STATISTICS] {
         let (moments, quantiles) = state[..self.blocks()].split_at(usize::from(self.has_moments));
         let moments = moments.first().map(|block| block.moments()).unwrap_or_default();

@@ -28,7 +28,7 @@ pub(crate) struct StatisticPart {
 }
 
 impl StatisticPart {
-    /// `None` if nothing is requested.
+    /// Creates the statistics of every flow; `None` if nothing is requested.
     pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
         let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
             let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };

@@ -119,7 +119,7 @@ impl Spills {
         self.0.remove(&(slot as u32))?.first
     }
 
-    /// Clears it.
+    /// Removes what is kept of all flows.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

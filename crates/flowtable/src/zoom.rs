@@ -33,7 +33,7 @@ pub struct Followed<'a> {
 /// The measurements of a key in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found<'a> {
-    /// `None` if losses were not tracked: none were asked for, or there was no memory.
+    /// The TCP losses; `None` if they were not tracked: none were asked for, or there was no memory.
     pub loss: Option<LossCounts>,
     /// The statistics, in the order in which they were asked for, NaN where there is no value; none at all if no packet was counted.
     pub statistics: &'a [f64],
@@ -45,7 +45,7 @@ pub struct Zoom {
     seed: Seed,
     timeouts: Timeouts,
     limits: Limits,
-    /// Made when first they are asked for.
+    /// The tables of losses, made when losses are first asked for.
     losses: Option<Losses>,
     /// True if losses are asked for in the open window.
     follows_losses: bool,

@@ -8,7 +8,7 @@ const BITS: u32 = 12;
 /// Places of the addresses that were looked up last, each in the one slot that its address has.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    /// Empty until the first address.
+    /// The slots of the cache; empty until the first address.
     slots: Vec<Option<(IpAddr, Place)>>,
 }
 

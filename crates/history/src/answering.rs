@@ -86,7 +86,7 @@ impl FlowFiles {
     /// `progress` is called again and again, and ends reading by returning false.
     ///
     /// # Errors
-    /// Queries that the rows cannot answer, or files that lack columns which they read. Nothing was read then.
+    /// Returns the queries that the rows cannot answer, or the files that lack columns which they read. Nothing was read then.
     pub fn answer(
         &mut self,
         questions: &[Question],

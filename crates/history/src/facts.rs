@@ -203,7 +203,7 @@ impl RefusedRows {
         &self.of_records
     }
 
-    /// Adds those of a file whose rows of a time are read.
+    /// Adds the refused rows of a file whose rows of a time are read.
     pub(crate) fn add(&mut self, contents: &Contents, clip: Option<Period>, node: &Option<Arc<str>>) {
         if !contents.shortfall.is_none() {
             self.shortfalls.push((node.clone(), contents.shortfall.clone()));

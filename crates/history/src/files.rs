@@ -40,7 +40,7 @@ impl FlowFiles {
     /// Opens files. Those that cannot be read are in [`Self::errors`], and the others are answered.
     ///
     /// # Errors
-    /// One line: there is no file that can be read, or their keys have prefixes of different lengths.
+    /// Returns one line if there is no file that can be read, or their keys have prefixes of different lengths.
     pub fn open(paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, String> {
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         for path in paths {
@@ -85,7 +85,7 @@ impl FlowFiles {
     /// rows of the store cover. `nodes`: those that are answered, with rows or without.
     ///
     /// # Errors
-    /// One line: their keys have prefixes of different lengths.
+    /// Returns one line if the keys of the files have prefixes of different lengths.
     pub fn open_stored(
         files: impl IntoIterator<Item = (PathBuf, Period)>,
         covers: NodeSpans,
@@ -300,7 +300,7 @@ pub(crate) fn span_of_file(path: &Path) -> Option<Span> {
 /// The members that all keys have; `None` without keys.
 ///
 /// # Errors
-/// One line: a member has prefixes of different lengths.
+/// Returns one line if a member has prefixes of different lengths.
 pub(crate) fn common_keys<'a>(
     keys: impl IntoIterator<Item = (KeySpec, &'a Path)>,
 ) -> Result<Option<KeySpec>, String> {

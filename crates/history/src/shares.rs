@@ -89,7 +89,7 @@ fn is_one(over: Over, one_ns: u64, later_ns: u64) -> bool {
 /// Refuses questions some answer to which has windows of different shares. `files`: what each contains, and the time of it that is read.
 ///
 /// # Errors
-/// These questions, with the reasons.
+/// Returns these questions, with the reasons.
 pub(crate) fn refuse_mixed<'a>(
     files: impl Iterator<Item = (&'a Contents, &'a Option<Period>)>,
     questions: &[Question],

@@ -19,7 +19,8 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// `windows_at`: the windows with rows that a time cuts. `None` if the period cuts none.
+    /// Returns the period that is told in the place of one that cuts windows; `None` if it cuts none. `windows_at`: the windows with rows
+    /// that a time cuts.
     pub(crate) fn of(asked: Period, windows_at: &dyn Fn(u64) -> BTreeSet<[u64; 2]>) -> Option<Self> {
         if asked.is_empty() {
             return None;

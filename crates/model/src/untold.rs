@@ -108,7 +108,7 @@ fn by_number(fields: &[(&str, u64)], meaning: [&str; 2]) -> Vec<String> {
 }
 
 impl Answer {
-    /// Makes it partial, with these numbers as the reasons. All of them matter to it. Samples alone leave it complete, without bounds.
+    /// Makes the answer partial, with these numbers as the reasons. All of them matter to it. Samples alone leave it complete, without bounds.
     pub fn lacks_untold(&mut self, untold: &Untold) {
         samples_sentence(untold).iter().for_each(|sentence| self.estimates(sentence));
         untold_sentences(untold).iter().for_each(|sentence| self.lacks(sentence));

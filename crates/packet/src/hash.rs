@@ -35,7 +35,7 @@ impl Seed {
         Self { add: std::array::from_fn(|_| split_mix(&mut state)), fold: split_mix(&mut state) | 1 }
     }
 
-    /// Further secret numbers, different for each `purpose`: draws with them are independent of the hash.
+    /// Returns further secret numbers, different for each `purpose`: draws with them are independent of the hash.
     pub fn secrets<const N: usize>(&self, purpose: u64) -> [u64; N] {
         let mut state = self.hash5([purpose, 0x5ec2_e75f, 0, 0, 0]);
         std::array::from_fn(|_| split_mix(&mut state))

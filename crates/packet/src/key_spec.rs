@@ -65,7 +65,7 @@ impl KeySpec {
     /// and, after a second slash, for IPv6 (without it, the same share of 128 bits).
     ///
     /// # Errors
-    /// What is wrong and where, with the known fields.
+    /// Returns what is wrong and where, with the known fields.
     pub fn parse(text: &str) -> Result<Self, KeySpecError> {
         let mut spec = Self { v4: [0; 2], v6: [0; 5], fields: 0 };
         let mut start = 0;

@@ -15,7 +15,7 @@ const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
 /// Addresses of Cisco HDLC.
 const CISCO_UNICAST: u8 = 0x0f;
 const CISCO_MULTICAST: u8 = 0x8f;
-/// Below it, the field behind the addresses is a length (IEEE 802.3).
+/// The least EtherType: below it, the field behind the addresses is a length (IEEE 802.3).
 const ETHERTYPE_LEAST: u16 = 1536;
 
 /// An IP header announced by the header before it.

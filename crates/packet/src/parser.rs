@@ -211,9 +211,9 @@ fn fill_common(
 pub struct BurstParser {
     seed: Seed,
     config: ParserConfig,
-    /// Cached from `config`: the comparison is too long for every packet.
+    /// True if keys are 5-tuples, cached from `config`: the comparison is too long for every packet.
     is_five_tuple: bool,
-    /// 5-tuples, paired, with segments and without pins: as for loss tracking.
+    /// True if keys are 5-tuples, paired, with segments and without pins: as for loss tracking.
     is_tracked: bool,
     /// The flows whose packets are named with their segments.
     pins: Option<Arc<Pins>>,

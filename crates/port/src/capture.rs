@@ -63,7 +63,7 @@ fn grown(told: &[SourceCounter], now: &[SourceCounter]) -> Vec<SourceCounter> {
 
 enum State {
     Reading,
-    /// Reported after the earlier frames.
+    /// The error that is reported after the earlier frames.
     Failed(SourceError),
     Ended,
 }
@@ -78,7 +78,7 @@ impl CaptureSource {
     /// capture shows with the first `rx_burst`, which returns [`SourceError::Open`] where it is none.
     ///
     /// # Errors
-    /// [`SourceError::Open`]: it does not exist or cannot be read.
+    /// Returns [`SourceError::Open`] if the file does not exist or cannot be read.
     pub fn open(path: &str, burst: usize) -> Result<Self, SourceError> {
         let (input, total) = input::open(path)?;
         Ok(Self::from_reader(path, input, total, burst))

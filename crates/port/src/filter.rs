@@ -47,7 +47,7 @@ impl Filter {
     /// Compiles `expression`.
     ///
     /// # Errors
-    /// [`SourceError::Open`] with libpcap's message, if it can be compiled for no link type at all.
+    /// Returns [`SourceError::Open`] with libpcap's message, if `expression` can be compiled for no link type at all.
     pub fn new(expression: &str) -> Result<Self, SourceError> {
         let refused = |reason: &str| {
             SourceError::Open(format!(

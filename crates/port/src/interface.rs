@@ -64,7 +64,7 @@ pub struct InterfaceInfo {
 /// The interfaces that libpcap can measure, kernel interfaces and pseudo devices such as `any`.
 ///
 /// # Errors
-/// [`SourceError::Fault`] with libpcap's message.
+/// Returns [`SourceError::Fault`] with libpcap's message.
 pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
     let mut first = std::ptr::null_mut();
     let mut message = [0; PCAP_ERRBUF_SIZE];
@@ -196,7 +196,7 @@ impl InterfaceSource {
     /// Opens the interface `name`.
     ///
     /// # Errors
-    /// [`SourceError::Open`]: there is none of this name, it is down, rights are missing, or libpcap's reason.
+    /// Returns [`SourceError::Open`] if there is no interface of this name, it is down, or rights are missing, or with libpcap's reason.
     pub fn open(name: &str, options: &InterfaceOptions) -> Result<Self, SourceError> {
         let snaplen = options.snaplen.clamp(1, MAX_SNAPLEN);
         let handle = activate(name, snaplen, options)?;
@@ -355,6 +355,7 @@ impl PacketSource for InterfaceSource {
         &self.name
     }
 
+    /// Returns the counters `ps_drop` and `ps_ifdrop`.
     /// `ps_drop`: frames dropped because the kernel's ring was full. On Linux `ps_recv` includes them, so it
     /// is no part of this list. `ps_ifdrop`: frames that the interface itself lost before the kernel saw
     /// them. A frame is in one of the two at most.

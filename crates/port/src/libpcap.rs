@@ -124,7 +124,7 @@ impl Handle {
     /// Takes over what `pcap_create` or `pcap_open_dead` returned; `None` for null.
     ///
     /// # Safety
-    /// It is closed nowhere else.
+    /// The handle is closed nowhere else.
     pub(crate) unsafe fn new(pointer: *mut Pcap) -> Option<Self> {
         (!pointer.is_null()).then_some(Self(pointer))
     }

@@ -99,7 +99,7 @@ impl MergedSource {
     /// Opens captures; `-` is standard input. At most `burst` frames come at once.
     ///
     /// # Errors
-    /// [`SourceError::Open`]: one does not exist, cannot be read, or is a file and no capture.
+    /// Returns [`SourceError::Open`] if a capture does not exist, cannot be read, or is a file and no capture.
     pub fn open(paths: &[String], burst: usize) -> Result<Self, SourceError> {
         let name = match paths {
             few if few.len() <= MOST_NAMES => few.join(" "),
@@ -267,7 +267,7 @@ impl MergedSource {
 /// Time of a capture's first frame, if it has one.
 ///
 /// # Errors
-/// [`SourceError::Open`]: it is no capture.
+/// Returns [`SourceError::Open`] if the file is no capture.
 fn first_time(source: &mut CaptureSource) -> Result<Option<u64>, SourceError> {
     loop {
         match source.rx_burst() {

@@ -24,7 +24,7 @@ pub trait PacketSink {
     /// many; 0 if there is no room now. Does not block for longer than some milliseconds.
     ///
     /// # Errors
-    /// [`SourceError::Fault`]: nothing can be sent any more. Nothing of `frames` was taken then.
+    /// Returns [`SourceError::Fault`] if nothing can be sent any more. Nothing of `frames` was taken then.
     fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError>;
 
     /// Waits, a second at most, until what was taken has left.

@@ -41,7 +41,7 @@ pub trait PacketSource: Send {
     /// some milliseconds, allocates nothing.
     ///
     /// # Errors
-    /// After the last good frame: what is wrong with the source. No further call is made then.
+    /// Returns, after the last good frame, what is wrong with the source. No further call is made then.
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError>;
 
     /// Releases what the last burst held, such as mbufs. Otherwise the next poll does so; a bench that

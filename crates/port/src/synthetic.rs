@@ -23,7 +23,7 @@ impl SyntheticSource {
     /// Reads the specification; bursts of at most `burst` frames, at least one.
     ///
     /// # Errors
-    /// What is wrong with the specification.
+    /// Returns what is wrong with the specification.
     pub fn open(spec: &str, burst: usize) -> Result<Self, SourceError> {
         let parsed: Spec = spec
             .parse()

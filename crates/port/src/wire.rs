@@ -60,7 +60,7 @@ impl Wire {
     /// frames. With a rate the clock starts with the first poll of any of them, or with [`Wire::start`].
     ///
     /// # Errors
-    /// `Refused`: what is not possible, and what is.
+    /// Returns `Refused` with what is not possible, and what is.
     pub fn open(
         name: &str,
         spec: &WireSpec,
@@ -80,7 +80,7 @@ impl Wire {
     /// Opens the queues of a wire with the caller's clocks, one per queue.
     ///
     /// # Errors
-    /// As [`Wire::open`].
+    /// Returns the errors of [`Wire::open`].
     pub fn open_with<C: WireClock>(
         name: &str,
         spec: &WireSpec,

@@ -21,7 +21,7 @@ impl LookBacks {
     /// Keeps from now on what a list wants, in at most `most` bytes.
     ///
     /// # Errors
-    /// Why it is not kept; what was kept before still is.
+    /// Returns why it is not kept; what was kept before still is.
     pub(crate) fn keep(
         &mut self,
         wanted: Option<LookBack>,

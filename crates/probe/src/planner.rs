@@ -77,7 +77,7 @@ impl Planner {
     /// The set that the run begins with.
     ///
     /// # Errors
-    /// All refusals of the node's own queries, in one line.
+    /// Returns all refusals of the node's own queries, in one line.
     pub fn first(&self) -> Result<Arc<TaskSet>, String> {
         self.plan(&[], &[]).map_err(|refused| in_words(&refused))
     }
@@ -119,7 +119,7 @@ impl Planner {
     /// the controller's to ask for again. Returns the number of these tasks, and why some are not answered here.
     ///
     /// # Errors
-    /// As when a list is installed.
+    /// Returns the errors of installing a list.
     pub fn revive(&mut self, control: &Control, list: &TaskList) -> Result<(usize, Option<String>), String> {
         let is_standing = |task: &&Task| task.time.is_none() && task.instances.is_empty();
         let tasks: Vec<Task> = list.tasks.iter().filter(is_standing).cloned().collect();

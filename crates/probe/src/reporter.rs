@@ -36,7 +36,7 @@ impl fmt::Debug for Reporter {
 }
 
 impl Reporter {
-    /// `usual`: what does not change while the probe runs: its version, sources and start. `vitals`: reads the rest.
+    /// Creates a reporter. `usual`: what does not change while the probe runs: its version, sources and start. `vitals`: reads the rest.
     pub fn new(usual: Heartbeat, vitals: impl FnMut() -> Vitals + Send + 'static) -> Self {
         Self { usual, vitals: Box::new(vitals), last: None }
     }

@@ -51,7 +51,8 @@ pub struct MessageId {
     pub node: String,
     /// The sender's start.
     pub boot: Boot,
-    /// Later messages of a start have larger numbers, from 1 on; 0 where order does not matter and a second one does no harm.
+    /// The number of the message: later messages of a start have larger numbers, from 1 on; 0 where order does not matter and a second one
+    /// does no harm.
     pub sequence: u64,
 }
 

@@ -52,7 +52,7 @@ impl Shortfall {
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// Reads it from metadata. `entry` returns a value by its name behind `edison.`.
+    /// Reads the shortfall from metadata. `entry` returns a value by its name behind `edison.`.
     pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
         let untold = entry("untold").map(|text| untold::of_text(&text)).unwrap_or_default();
         let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);

@@ -36,7 +36,7 @@ impl fmt::Debug for Anonymizer {
 }
 
 impl Anonymizer {
-    /// `key`: 16 octets of the cipher's key, and 16 that are enciphered to the pad.
+    /// Creates an anonymizer. `key`: 16 octets of the cipher's key, and 16 that are enciphered to the pad.
     pub fn new(key: &[u8; KEY]) -> Self {
         let (cipher_key, pad) = key.split_at(KEY / 2);
         let half = |half: &[u8]| std::array::from_fn::<u8, 16, _>(|i| half[i]);
@@ -55,7 +55,7 @@ impl Anonymizer {
     /// is a warning if others than the owner may read the file.
     ///
     /// # Errors
-    /// One line: what is wrong with which file.
+    /// Returns one line: what is wrong with which file.
     pub fn from_file(path: &Path) -> Result<(Self, Option<String>)> {
         let at = |kind: ErrorKind, reason: String| Error::new(kind, format!("{}: {reason}", path.display()));
         let mut file = std::fs::File::open(path).map_err(|e| at(e.kind(), e.to_string()))?;

@@ -95,7 +95,7 @@ pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<
 /// Refuses a path at which [`create`] could open no writer, and leaves what is there.
 ///
 /// # Errors
-/// One line: an unknown suffix, or a file that cannot be made.
+/// Returns one line for an unknown suffix, or a file that cannot be made.
 pub fn check(path: &Path) -> io::Result<()> {
     Format::of(path)?;
     target::check(path)
@@ -105,7 +105,7 @@ pub fn check(path: &Path) -> io::Result<()> {
 /// `ip_version` and times as plain nanoseconds, and it is on the disk before it gets its name.
 ///
 /// # Errors
-/// One line: a file that cannot be made.
+/// Returns one line for a file that cannot be made.
 pub fn create_stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
     Ok(Box::new(crate::parquet::ParquetWriter::stored(path, node, selection)?))
 }

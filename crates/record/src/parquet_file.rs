@@ -78,7 +78,7 @@ impl Write for Summed {
 }
 
 impl ParquetFile {
-    /// `unit`: the word for rows in errors.
+    /// Begins a file. `unit`: the word for rows in errors.
     pub(crate) fn new(
         target: Target,
         schema: Type,

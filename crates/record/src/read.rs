@@ -79,7 +79,7 @@ impl FlowFile {
     /// Opens a file; its suffix tells the format.
     ///
     /// # Errors
-    /// What is wrong, with the file's name: it cannot be opened, or is no flow file.
+    /// Returns what is wrong, with the file's name: it cannot be opened, or is no flow file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
         let reader: Box<dyn FormatReader> = match format_of(path)? {
@@ -92,7 +92,7 @@ impl FlowFile {
     /// Opens a file whose bytes are in memory; the suffix of its name tells the format.
     ///
     /// # Errors
-    /// See [`FlowFile::open`].
+    /// Returns the errors of [`FlowFile::open`].
     pub fn of_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
         let reader: Box<dyn FormatReader> = match format_of(name)? {
             Format::Parquet => Box::new(parquet::ParquetReader::open(name, bytes::Bytes::from(bytes))?),

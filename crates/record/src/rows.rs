@@ -90,7 +90,7 @@ impl RowWriter {
     /// keys, and `tracks_loss` adds columns of losses.
     ///
     /// # Errors
-    /// One line: another suffix, or a file that cannot be made.
+    /// Returns one line for another suffix, or a file that cannot be made.
     pub fn create(path: &Path, node: &str, key: KeySpec, tracks_loss: bool) -> io::Result<Self> {
         check_suffix(path)?;
         Self::to_target(Target::open(path)?, node, key, tracks_loss, RowParts::ALL)
@@ -99,7 +99,7 @@ impl RowWriter {
     /// Refuses a path at which [`create`](Self::create) could open no writer, and leaves what is there.
     ///
     /// # Errors
-    /// One line: another suffix, or a file that cannot be made.
+    /// Returns one line for another suffix, or a file that cannot be made.
     pub fn check(path: &Path) -> io::Result<()> {
         check_suffix(path)?;
         target::check(path)
@@ -109,7 +109,7 @@ impl RowWriter {
     /// have.
     ///
     /// # Errors
-    /// One line: a file that cannot be made.
+    /// Returns one line for a file that cannot be made.
     pub fn create_stored(
         path: &Path,
         node: &str,
@@ -153,7 +153,7 @@ impl RowWriter {
     /// Takes rows of one window. Larger blocks cost less a row; a thousand are sufficient.
     ///
     /// # Errors
-    /// See [`RowWriter`].
+    /// Returns the errors that [`RowWriter`] describes.
     pub fn write<K: Key>(&mut self, window: RowWindow, rows: &Rows<K>) -> io::Result<()> {
         if self.failed {
             return Err(self.file.closed());
@@ -184,7 +184,7 @@ impl RowWriter {
     /// rows. No reader can open the file before [`RowWriter::finish`].
     ///
     /// # Errors
-    /// See [`RowWriter`].
+    /// Returns the errors that [`RowWriter`] describes.
     pub fn flush(&mut self) -> io::Result<()> {
         match self.pending {
             _ if self.failed => Err(self.file.closed()),
@@ -229,7 +229,7 @@ impl RowWriter {
     /// Writes what is buffered, ends the file and renames it. Returns its number of rows.
     ///
     /// # Errors
-    /// See [`RowWriter`].
+    /// Returns the errors that [`RowWriter`] describes.
     pub fn finish(mut self) -> io::Result<u64> {
         if self.failed {
             return Err(self.file.closed());

@@ -55,7 +55,7 @@ pub enum CopyError {
 /// Copies the rows of Parquet files into one of a store, which is on the disk before it gets its name.
 ///
 /// # Errors
-/// See [`CopyError`]. Nothing is left of the copy then, but for what an output that cannot be removed leaves under `PATH.part`.
+/// Returns a [`CopyError`]. Nothing is left of the copy then, but for what an output that cannot be removed leaves under `PATH.part`.
 pub fn sorted_copy(
     inputs: &[PathBuf],
     output: &Path,

@@ -77,7 +77,7 @@ impl SummedFile {
     /// Checks all bytes that have checksums.
     ///
     /// # Errors
-    /// Which bytes are damaged, or that they cannot be read.
+    /// Returns which bytes are damaged, or that they cannot be read.
     pub(crate) fn check(&self) -> io::Result<()> {
         let bytes = self.sums.as_deref().map_or(0, |sums| sums.bytes_from(0));
         let mut place = 0;

@@ -144,7 +144,7 @@ impl Sums {
     /// Checks whole blocks, the first of which begins at a place.
     ///
     /// # Errors
-    /// Which bytes are damaged.
+    /// Returns which bytes are damaged.
     pub(crate) fn check(&self, start: u64, bytes: &[u8]) -> Result<(), String> {
         let own = self.blocks.iter().skip((start / BLOCK) as usize);
         for ((at, block), sum) in bytes.chunks(BLOCK as usize).enumerate().zip(own) {

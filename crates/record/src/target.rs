@@ -70,7 +70,7 @@ impl Target {
         &self.path
     }
 
-    /// The same file, empty, for another writer; `None` for what cannot be cut. This one takes nothing more.
+    /// Returns the same file, empty, for another writer; `None` for what cannot be cut. This target takes nothing more.
     pub(crate) fn begin_again(&mut self) -> Option<Self> {
         if !self.cut(0) {
             return None;

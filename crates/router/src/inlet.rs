@@ -38,7 +38,7 @@ impl Inlet {
     /// Listens at an address.
     ///
     /// # Errors
-    /// Those of the system: the address is not this machine's, or is taken.
+    /// Returns the errors of the system: the address is not this machine's, or is taken.
     pub fn open(address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
         if address.is_ipv6() {
@@ -71,7 +71,7 @@ impl Inlet {
     /// Returns the address at which the inlet listens: the port is the system's where 0 was asked for.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the errors of the system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
@@ -79,7 +79,7 @@ impl Inlet {
     /// Ends waiting: from now on a call finds what is there already.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the errors of the system.
     pub fn wait_no_more(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)
     }

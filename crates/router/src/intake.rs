@@ -105,7 +105,7 @@ impl Intake {
     /// Begins to read a socket.
     ///
     /// # Errors
-    /// There is no thread.
+    /// If there is no thread.
     pub fn start(inlet: Inlet) -> io::Result<Self> {
         let queue = Arc::new(Queue::default());
         queue.locked().dropped = Some(0);

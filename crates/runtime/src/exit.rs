@@ -64,7 +64,7 @@ impl Failure {
         self
     }
 
-    /// The same with where the options were set that the messages name in quotes: one that is not set belongs into the file of settings, where
+    /// Adds to the messages where the options were set that they name in quotes: one that is not set belongs into the file of settings, where
     /// one is named.
     pub fn placed(mut self, origins: &Origins, file: Option<&Path>) -> Self {
         self.messages.iter_mut().for_each(|message| *message = origins.place(message, file));

@@ -9,7 +9,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_p
 /// Returns what a server's certificate is checked by: the authorities of a file, or of this system. `option`: what names the file.
 ///
 /// # Errors
-/// There is no certificate.
+/// If there is no certificate.
 pub fn tls(authorities: Option<&Path>, option: &str) -> Result<TlsConfig, Failure> {
     let roots = match authorities {
         Some(file) => of_file(file, option)?,

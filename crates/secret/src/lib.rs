@@ -81,16 +81,16 @@ fn others(owner: u32, reader: u32) -> u32 {
 /// Reads a file as a text, unless others may use it.
 ///
 /// # Errors
-/// As [`read`], and if it is none.
+/// Returns the errors of [`read`], and one if the file is no text.
 pub fn read_text(path: &Path) -> Result<String, SecretError> {
     let no_text = |_| SecretError { path: path.to_owned(), reason: Reason::NoText };
     String::from_utf8(read(path)?).map_err(no_text)
 }
 
-/// The first line of such a file, which is a password.
+/// Reads the first line of a file, which is a password, unless others may use the file.
 ///
 /// # Errors
-/// As [`read_text`].
+/// Returns the errors of [`read_text`].
 pub fn password(path: &Path) -> Result<String, SecretError> {
     Ok(read_text(path)?.lines().next().unwrap_or_default().to_owned())
 }

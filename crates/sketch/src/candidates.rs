@@ -50,7 +50,7 @@ impl<K: Key> Candidates<K> {
     /// Room for `capacity`, from 1 to [`MOST`].
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the machine does not have the memory.
     pub(crate) fn new(capacity: usize) -> Result<Self, SketchError> {
         Ok(Self {
             slots: filled(capacity, Candidate::default())?,

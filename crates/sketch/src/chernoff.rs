@@ -23,8 +23,8 @@ pub fn mean_of(seen: f64, confidence: f64) -> (f64, f64) {
     (lower, search(seen, seen + most + (most * most + 2.0 * seen * most).sqrt() + 1.0))
 }
 
-/// Between which means μ a sum of `seen` is no exception, for all flows of a stream at once: the chance that any flow lies outside of its
-/// bounds is 1 − `confidence` at the most, however those that are asked about are chosen, even by what was seen of them. `total`
+/// Returns the means μ between which a sum of `seen` is no exception, for all flows of a stream at once: the chance that any flow lies
+/// outside of its bounds is 1 − `confidence` at the most, however those that are asked about are chosen, even by what was seen of them. `total`
 /// is the mean of the sum over all flows.
 ///
 /// The chance is shared out: a flow of mean μ may fail with (1 − `confidence`) · μ / `total`, which over all flows adds up to the whole. So either

@@ -146,7 +146,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
     }
 }
 
-/// See the module's documentation.
+/// An array of counters: rows of counters, of which each packet changes one in every row.
 ///
 /// Linear ones merge:
 ///
@@ -167,7 +167,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 pub struct CounterArray<P: Policy> {
     configuration: ArrayConfig<P>,
     places: Places,
-    /// Row after row.
+    /// The counters, row after row.
     counters: Counters<P::Cell>,
     /// Sum of the weights that were added; it saturates.
     added: u64,

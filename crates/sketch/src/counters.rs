@@ -28,10 +28,10 @@ const FAR_BYTES: usize = 512 << 10;
 /// The most that a byte holds. A byte that has counted is never 0 again, so that a nonzero counter seldom has to read its cell.
 const FULL: u8 = u8::MAX;
 
-/// See the module's documentation.
+/// The counters of a large structure, in two parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters<C> {
-    /// Empty if the cells are not split.
+    /// The bytes of the counters; empty if the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
     /// False if cells have only what full bytes gave them: a counter whose byte is 0 has nothing then, so

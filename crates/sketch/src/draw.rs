@@ -2,7 +2,7 @@
 
 use packet::{Seed, split_mix};
 
-/// The same seed draws the same numbers.
+/// A source of random numbers for draws. The same seed draws the same numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw(u64);
 
@@ -12,7 +12,7 @@ impl Draw {
         Self(state)
     }
 
-    /// One whose numbers neither of two has drawn or will draw, at any position.
+    /// Returns a source whose numbers neither of two has drawn or will draw, at any position.
     pub(crate) fn joined(&mut self, other: &Self) -> Self {
         Self(self.word().wrapping_add(other.clone().word().rotate_left(32)))
     }

@@ -167,7 +167,7 @@ impl Level {
     }
 }
 
-/// See the module's documentation. The number is the packets' key; their hash is not used.
+/// A summary of the ranges and quantiles of a number that packets have. The number is the packets' key; their hash is not used.
 #[derive(Clone, Debug)]
 pub struct DyadicArray {
     configuration: DyadicConfig,

@@ -63,7 +63,7 @@ fn room(places: usize) -> usize {
 }
 
 impl<K: Key> ExactConfig<K> {
-    /// Checked when the table is made.
+    /// Creates a configuration, which is checked when the table is made.
     pub fn new(capacity: usize, seed: Seed) -> Self {
         Self { capacity, seed, of: PhantomData }
     }
@@ -221,7 +221,7 @@ impl<K: Key> ExactCounts<K> {
     }
 }
 
-/// Called by hashbrown for a flow's hash when it grows, which a table within its capacity never does.
+/// The function that hashbrown calls for a flow's hash when it grows, which a table within its capacity never does.
 fn never_moved<T>(_: &T) -> u64 {
     unreachable!("the table was made as large as it may become")
 }

@@ -55,7 +55,7 @@ pub struct GridConfig<T> {
 }
 
 impl<T: Grid> GridConfig<T> {
-    /// Checked when the structure is made.
+    /// Creates a configuration, which is checked when the structure is made.
     pub fn new(rows: usize, width: usize, seed: Seed) -> Self {
         Self { rows, width, seed, of: PhantomData }
     }

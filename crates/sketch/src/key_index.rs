@@ -10,7 +10,7 @@ use arena::tags::{TAGS, matching};
 /// Numbers for each bucket: then one bucket in fifty is full.
 const LOAD: usize = TAGS / 2;
 
-/// Compared at once, a bucket costs only one unpredictable branch: found or not.
+/// A bucket of marks. Compared at once, it costs only one unpredictable branch: found or not.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {

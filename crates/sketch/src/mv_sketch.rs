@@ -156,7 +156,7 @@ impl<K: Key> UpdateBurst<K> for MvSketch<K> {
     }
 }
 
-/// Cell by cell, by the same vote; the bounds hold as before.
+/// Sketches are merged cell by cell, by the vote of an update; the bounds hold as before.
 impl<K: Key> Merge for MvSketch<K> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;

@@ -12,7 +12,7 @@ use packet::{Key, KeySpec, Seed};
 /// turnstile model. His hash functions are the address as a decimal number modulo 1,024; ours are seeded.
 ///
 /// # Errors
-/// None with these sizes.
+/// Returns no error with these sizes.
 pub fn makwana<K: Key, P: Policy>(seed: Seed) -> Result<(KeySpec, TrackedConfig<K, P>), SketchError> {
     let key = KeySpec::parse("src_addr,dst_addr").expect("both are fields");
     Ok((key, TrackedConfig::new(ArrayConfig::new(3, 1024, seed)?, 1)?))

@@ -184,7 +184,7 @@ impl ReversibleSketch {
         self.take(keys, Weights::ones(keys.len()), |key| (*key, 1));
     }
 
-    /// `of`: a packet's key and weight.
+    /// Counts a burst of packets. `of`: a packet's key and weight.
     fn take<Packet>(&mut self, burst: &[Packet], weights: Weights, of: impl Fn(&Packet) -> (u32, u64)) {
         self.total = self.total.saturating_add(weights.sum);
         match self.config.rows {

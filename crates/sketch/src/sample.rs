@@ -47,7 +47,7 @@ impl<T: Sampling> SampleConfig<T> {
     /// One in this many if only the memory is given: as with sampled NetFlow on fast links.
     pub const USUAL: u32 = 100;
 
-    /// Checked when the sample is made.
+    /// Creates a configuration, which is checked when the sample is made.
     pub fn new(one_in: u32, capacity: usize, seed: Seed) -> Self {
         Self { one_in, capacity, seed, of: PhantomData }
     }

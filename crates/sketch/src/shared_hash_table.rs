@@ -132,7 +132,7 @@ impl<K: Key> SharedHashTable<K> {
         Ok(table)
     }
 
-    /// Clears it and keeps its memory.
+    /// Clears the table and keeps its memory.
     pub fn reset(&mut self) {
         self.entries.fill_with(Entry::new);
     }

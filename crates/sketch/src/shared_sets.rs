@@ -104,7 +104,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         Ok(sketch)
     }
 
-    /// Clears it and keeps its memory.
+    /// Clears the sets and keeps their memory.
     pub fn reset(&mut self) {
         self.counters.fill_with(Counter::new);
         self.sets.fill_with(|| AtomicU64::new(0));

@@ -31,7 +31,7 @@ pub struct SimpleHashTable<K> {
     config: GridConfig<Self>,
     hash: RowHash,
     counts: Counters<u32>,
-    /// Valid where the count is not 0.
+    /// The keys, valid where the count is not 0.
     keys: Box<[K]>,
     /// The counter of the part that each key comes from; empty before the first merge, where that is all of it.
     parts: Box<[u32]>,

@@ -38,7 +38,7 @@ impl Grid for SizeArray {
 }
 
 impl SizeArray {
-    /// Saturated counters: nothing is known of later packets.
+    /// Returns the number of saturated counters: nothing is known of later packets.
     pub fn saturated(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_at_limit()).count()
     }

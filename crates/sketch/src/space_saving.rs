@@ -236,7 +236,7 @@ impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
 }
 
 impl<K: Key, O: Order> HeavyHitters<K> for SpaceSaving<K, O> {
-    /// Cut short if the least of all counters, each with a flow, reaches the threshold, because flows without
+    /// Returns the heavy flows, cut short if the least of all counters, each with a flow, reaches the threshold, because flows without
     /// a counter may reach it too.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.counted().filter(|(_, count)| *count >= threshold);

@@ -100,7 +100,7 @@ struct Others {
     most: f64,
 }
 
-/// Nibble by nibble.
+/// Combines two bytes, nibble by nibble.
 fn each(a: u8, b: u8, which: impl Fn(u8, u8) -> u8) -> u8 {
     which(a & 15, b & 15) | which(a & 0xf0, b & 0xf0)
 }

@@ -14,7 +14,7 @@ pub struct Update<K> {
     pub key: K,
     /// The key's hash by the seed of the summary's configuration.
     pub hash: u64,
-    /// 1 if packets are counted, else its bytes.
+    /// The weight of the packet: 1 if packets are counted, else its bytes.
     pub weight: u64,
 }
 
@@ -74,7 +74,7 @@ pub trait Summary: Sized {
     /// The configuration.
     fn configuration(&self) -> &Self::Configuration;
 
-    /// Clears it and keeps its memory: the result equals a new one.
+    /// Clears the summary and keeps its memory: the result equals a new one.
     fn reset(&mut self);
 
     /// Memory of its arrays and tables.

@@ -80,7 +80,7 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     }
 }
 
-/// See the module's documentation. Policies that are not linear cannot be merged, so that this does not
+/// A counter array that keeps the keys with the largest estimates. Policies that are not linear cannot be merged, so that this does not
 /// compile:
 ///
 /// ```compile_fail,E0277

@@ -42,7 +42,7 @@ impl Begun {
     /// Synchronises the file: its bytes are on the disk afterwards.
     ///
     /// # Errors
-    /// One line: they cannot be.
+    /// Returns one line if the bytes cannot be put there.
     pub(crate) fn sync(&self) -> Result<(), String> {
         let synced = File::open(&self.path).and_then(|file| file.sync_all());
         synced.map_err(|error| crate::fault::of_path(&self.path, &error))
@@ -51,7 +51,7 @@ impl Begun {
     /// Returns what a manifest has about the file.
     ///
     /// # Errors
-    /// One line: it is gone.
+    /// Returns one line if the file is gone.
     pub(crate) fn stored(&self, complete: Complete) -> Result<StoredFile, String> {
         let bytes =
             std::fs::metadata(&self.path).map_err(|error| crate::fault::of_path(&self.path, &error))?.len();

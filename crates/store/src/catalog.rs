@@ -29,7 +29,7 @@ impl Catalog {
     /// Opens the store in a folder.
     ///
     /// # Errors
-    /// One line: there is none, it is of a later version, or it cannot be read.
+    /// Returns one line if there is no store, it is of a later version, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, String> {
         if let Some(catalog) = Self::begun(folder)? {
             return Ok(catalog);
@@ -48,7 +48,7 @@ impl Catalog {
     /// Opens the store in a folder; `None` where no store has begun in the folder yet.
     ///
     /// # Errors
-    /// One line: the manifest is something else or of a later version, or cannot be read.
+    /// Returns one line if the manifest is something else or of a later version, or cannot be read.
     pub fn begun(folder: &Path) -> Result<Option<Self>, String> {
         let path = folder.join(MANIFEST);
         if !path.is_file() {
@@ -62,7 +62,7 @@ impl Catalog {
     /// Answers several questions about one moment: what a writer changes meanwhile is in none of the answers.
     ///
     /// # Errors
-    /// Those of `read`, and one line if the manifest cannot be read.
+    /// Returns the errors of `read`, and one line if the manifest cannot be read.
     pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, String>) -> Result<T, String> {
         let failed = |error| fault::of_manifest(&self.path, &error);
         let _moment = self.connection.unchecked_transaction().map_err(failed)?;
@@ -77,7 +77,7 @@ impl Catalog {
     /// Returns true if the records of the manifest are those that were written, as far as it has a checksum of them.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn is_right(&self) -> Result<bool, String> {
         digest::is_right(&self.connection).map_err(|error| fault::of_manifest(&self.path, &error))
     }
@@ -86,7 +86,7 @@ impl Catalog {
     /// `None`: all. They are in the order of time.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn files(&self, level: Level, period: Option<Range<u64>>) -> Result<Vec<StoredFile>, String> {
         self.listed(level, period).map_err(|error| fault::of_manifest(&self.path, &error))
     }
@@ -110,7 +110,7 @@ impl Catalog {
     /// rows only. So is for a while what a clock that was set back has measured of an earlier time: its files are not [`StoredFile::is_rolled`].
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn complete_until(&self, level: Level, node: &str) -> Result<Option<u64>, String> {
         let until = self.connection.query_row(
             "SELECT until_ns FROM rolled_up WHERE level = ?1 AND node = ?2",
@@ -125,7 +125,7 @@ impl Catalog {
     /// is noted.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn dropped_until(&self, level: Level, node: &str) -> Result<Option<u64>, String> {
         let name = schema::dropped(level, node);
         let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
@@ -137,7 +137,7 @@ impl Catalog {
     /// Returns the times that were watched, in the order in which that was noted; `None` if the manifest is of a version that did not note it.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn watched(&self) -> Result<Option<Vec<Watched>>, String> {
         // A writer may have brought it to this version since it was opened.
         if schema::check(&self.connection, &self.path)? == Some(FORMAT_WITHOUT_TIMES) {
@@ -160,7 +160,7 @@ impl Catalog {
     /// The number from which on entries about times are of the last process that began to write the store. A run of an earlier one is over.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn last_writer(&self) -> Result<u64, String> {
         let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
         let number =
@@ -172,7 +172,7 @@ impl Catalog {
     /// The observation points that files are of.
     ///
     /// # Errors
-    /// One line: the manifest cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn nodes(&self) -> Result<Vec<String>, String> {
         let list = || {
             let mut statement = self

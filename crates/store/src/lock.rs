@@ -21,7 +21,7 @@ pub(crate) struct Lock(#[expect(dead_code, reason = "the lock is on the open fil
 
 impl Lock {
     /// # Errors
-    /// One line: another writer has it, or it cannot be made.
+    /// Returns one line if another writer has the lock, or it cannot be made.
     pub(crate) fn take(folder: &Path) -> Result<Self, String> {
         let path = folder.join(LOCK);
         let file = File::options().create(true).truncate(false).write(true).open(&path);

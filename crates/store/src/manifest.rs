@@ -55,7 +55,7 @@ impl Manifest {
     /// Opens the manifest of the store in a folder, or begins one there. The folder is made.
     ///
     /// # Errors
-    /// One line: another process writes it, it is something else or of a later version, or it cannot be written.
+    /// Returns one line if another process writes the store, the manifest is something else or of a later version, or it cannot be written.
     pub fn open(folder: &Path) -> Result<Self, String> {
         fs::create_dir_all(folder).map_err(|error| fault::of_path(folder, &error))?;
         let lock = Lock::take(folder)?;
@@ -101,7 +101,7 @@ impl Manifest {
     /// Makes a change, which is on the disk afterwards.
     ///
     /// # Errors
-    /// One line: it cannot be written. Nothing has changed.
+    /// Returns one line if the change cannot be written. Nothing has changed then.
     pub fn commit(&mut self, change: &Change) -> Result<(), String> {
         let failed = |error| fault::of_manifest(&self.path, &error);
         let transaction =

@@ -38,7 +38,7 @@ impl Begun {
 /// Names files, whose bytes are on the disk, in the manifest, with what else changes.
 ///
 /// # Errors
-/// One line: they cannot be. Nothing has changed, and the files are still to be discarded.
+/// Returns one line if the files cannot be named. Nothing has changed then, and the files are still to be discarded.
 pub(crate) fn commit_all(
     shared: &Shared,
     files: &[(&Begun, Complete)],

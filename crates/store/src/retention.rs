@@ -40,7 +40,7 @@ pub(crate) fn hold_size(shared: &Shared) {
 /// there is not, nothing is dropped.
 ///
 /// # Errors
-/// One line: the manifest cannot be read or written.
+/// Returns one line if the manifest cannot be read or written.
 pub(crate) fn make_room(shared: &Shared, bytes: u64, first_ns: u64) -> Result<bool, String> {
     let _dropping = shared.dropping();
     let surplus = surplus(shared, bytes)?;
@@ -85,7 +85,7 @@ fn oldest(
 /// Drops files that are older than they are to be kept. Those whose rows are not in the next rollup yet are kept until they are.
 ///
 /// # Errors
-/// One line: the manifest cannot be read or written.
+/// Returns one line if the manifest cannot be read or written.
 pub(crate) fn drop_aged(shared: &Shared) -> Result<(), String> {
     let files = shared.manifest().files()?;
     // What was recorded long ago is as old as the newest file makes it, and a clock that was ahead does not make it older.

@@ -274,7 +274,7 @@ impl OpenFile {
         Ok(Self { begun, writer, span: [start_ns; 2], rows: 0, bytes: 0 })
     }
 
-    /// Takes these windows into the span of the file.
+    /// Extends the span of the file to these windows.
     fn extend(&mut self, [first_ns, last_ns]: [u64; 2]) {
         let [first, last] = self.span;
         self.span = [first.min(first_ns), last.max(last_ns)];

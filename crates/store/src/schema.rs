@@ -83,7 +83,7 @@ SELECT 0, node, 'unknown', min(first_ns), max(last_ns + window_ns), 'stopped' FR
 /// The format of the manifest that the file is; `None` if it is empty.
 ///
 /// # Errors
-/// One line: it is something else, or of a later version.
+/// Returns one line if the file is something else, or of a later version.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<Option<u32>, String> {
     let failed = |error| fault::of_manifest(path, &error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);

@@ -20,7 +20,7 @@ const MOST: u64 = 100_000_000_000;
 pub struct Store {
     shared: Arc<Shared>,
     budget: Arc<Budget>,
-    /// `None` once it is closed.
+    /// The open store; `None` once it is closed.
     open: Mutex<Option<Open>>,
 }
 
@@ -38,7 +38,7 @@ impl Store {
     /// most.
     ///
     /// # Errors
-    /// One line: another process writes it, it is something else, or it cannot be written.
+    /// Returns one line if another process writes the store, it is something else, or it cannot be written.
     pub fn open(folder: &Path, keep: Keep, queue: usize) -> Result<Self, String> {
         let manifest = Manifest::open(folder)?;
         let file_system = || {

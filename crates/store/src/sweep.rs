@@ -13,7 +13,7 @@ const DEPTH: usize = 3;
 /// alone and named.
 ///
 /// # Errors
-/// One line: the manifest cannot be read or written.
+/// Returns one line if the manifest cannot be read or written.
 pub(crate) fn sweep(shared: &Shared) -> Result<(), String> {
     let files = shared.manifest().files()?;
     let missing: Vec<_> = files.iter().filter(|file| !file.path.is_file()).collect();

@@ -15,7 +15,7 @@ pub fn pins_of(filter: &Condition) -> Option<Vec<Pin>> {
 /// The flows that queries pin of which the site measures more than of others; `None` if no query needs that.
 ///
 /// # Errors
-/// All refusals, each with the name of its query.
+/// Returns all refusals, each with the name of its query.
 pub(crate) fn of_queries<'a>(
     queries: impl Iterator<Item = &'a Query>,
     site: &Site,
@@ -37,7 +37,7 @@ pub(crate) fn of_queries<'a>(
 /// The statistics of packets that queries read of pinned flows, each once.
 ///
 /// # Errors
-/// All refusals, each with the name of its query.
+/// Returns all refusals, each with the name of its query.
 pub(crate) fn statistics<'a>(
     queries: impl Iterator<Item = &'a Query>,
     site: &Site,

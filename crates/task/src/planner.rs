@@ -144,7 +144,7 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
 /// Chooses the structure and its size.
 ///
 /// # Errors
-/// One line: why it is not possible, and what is.
+/// Returns one line: why it is not possible, and what is.
 pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choice, String> {
     let spec = question.spec;
     let refused = |why: String| format!("{spec}: {why}");

@@ -281,7 +281,7 @@ impl Order {
 pub struct Order {
     /// The value, of a group; it need not be a column.
     pub by: Expression,
-    /// Largest first. Nulls are last in either direction.
+    /// True if the largest is first. Nulls are last in either direction.
     pub descending: bool,
 }
 

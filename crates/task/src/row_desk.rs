@@ -29,7 +29,7 @@ impl RowDesk {
     /// there or not as the threads have run, so that what is said of their memory would differ from run to run.
     ///
     /// # Errors
-    /// Memory that the machine does not have.
+    /// If the machine does not have the memory.
     pub fn window(tasks: &Tasks) -> Result<RowTaskStates, SketchError> {
         tasks.states().map(RowTaskStates)
     }

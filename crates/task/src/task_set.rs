@@ -27,7 +27,7 @@ impl TaskSet {
     /// Plans queries over the rows of a site, and adds tasks that are planned already.
     ///
     /// # Errors
-    /// All refusals, each with the name of its query.
+    /// Returns all refusals, each with the name of its query.
     pub fn plan(
         generation: Generation,
         queries: &[Query],
@@ -40,7 +40,7 @@ impl TaskSet {
     /// Plans a set as [`Self::plan`], with `others` that later sets may lack ([`RowQueries::plan_with`]).
     ///
     /// # Errors
-    /// All refusals, each with the name of its query.
+    /// Returns all refusals, each with the name of its query.
     pub fn plan_with(
         generation: Generation,
         queries: &[Query],

@@ -72,7 +72,7 @@ impl Tasks {
     /// Chooses a structure for each task, all of which count packets.
     ///
     /// # Errors
-    /// One line: what cannot be counted in this run, why, and what is possible.
+    /// Returns one line: what cannot be counted in this run, why, and what is possible.
     pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
         let mut all = Self::empty(setting);
         specs.iter().enumerate().try_for_each(|(place, spec)| all.add(place, spec, setting, false))?;
@@ -242,7 +242,7 @@ impl Tasks {
         all.map(|task| (&task.spec, &task.maker.choice))
     }
 
-    /// Empty states for one worker and one window.
+    /// Creates empty states for one worker and one window.
     ///
     /// # Errors
     /// If the memory cannot be allocated.

@@ -8,11 +8,11 @@ pub(super) const MAX_HOLES: usize = 8;
 /// The evidence on a hole in addition to its extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// Skipped at this time.
+    /// A hole that was skipped at this time.
     Open,
-    /// Skipped, and acknowledged by the peer at this time, within the reordering window after it was skipped.
+    /// A hole that the peer acknowledged at this time, within the reordering window after it was skipped.
     AckedYoung,
-    /// Skipped, and acknowledged by the peer at this time, later than that.
+    /// A hole that the peer acknowledged at this time, later than the reordering window after it was skipped.
     AckedOld,
     /// The acknowledgement at this time was the first to indicate it.
     AckedUnseen,
@@ -61,7 +61,7 @@ impl Hole {
         self.evidence() != Evidence::Open
     }
 
-    /// The same hole after the peer acknowledged it.
+    /// Returns the hole as it is after the peer acknowledged it.
     fn acked(&self, now: u64, window_ns: u64) -> Self {
         let evidence = match self.evidence() {
             Evidence::Open if self.age(now) <= window_ns => Evidence::AckedYoung,

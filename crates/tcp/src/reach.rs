@@ -5,10 +5,10 @@ use super::stream::{HotStream, SCALE, SYN_SEEN, UNACKED};
 /// A jump as large as one IP packet can be is always accepted.
 pub(super) const SMALL: u32 = 1 << 16;
 
-/// Larger jumps are accepted up to this many bytes in a row, ...
+/// The bytes in a row up to which larger jumps are accepted.
 pub(super) const TRUST: u32 = 1 << 24;
 
-/// ... and by this many for each byte that was seen in order: a tap that loses more sees no connection.
+/// The bytes of larger jumps that are accepted for each byte that was seen in order: a tap that loses more sees no connection.
 pub(super) const TRUST_PER_BYTE: u64 = 64;
 
 /// A stream that skips this many times what it carries, hole after hole, and of which nothing is acknowledged or repaired, is none:

@@ -46,7 +46,7 @@ impl Segment {
     /// The greatest shift that may be used; a larger one in a SYN is reduced to this (RFC 7323, section 2.3).
     pub const MAX_SCALE: u8 = 14;
 
-    /// The same segment with this window scale option, or without one. It is used on SYN only.
+    /// Returns the segment with this window scale option, or without one. It is used on SYN only.
     #[must_use]
     #[inline]
     pub fn with_window_scale(mut self, shift: Option<u8>) -> Self {
@@ -54,7 +54,7 @@ impl Segment {
         self
     }
 
-    /// The same segment with this timestamps option (TSval, TSecr), or without one (RFC 7323, section 3).
+    /// Returns the segment with this timestamps option (TSval, TSecr), or without one (RFC 7323, section 3).
     #[must_use]
     #[inline]
     pub fn with_timestamps(mut self, timestamps: Option<(u32, u32)>) -> Self {

@@ -155,7 +155,7 @@ pub(super) fn track_open(hot: &mut [HotStream; 2], direction: usize, segment: &S
 /// Processes an acknowledgement of the timed segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Timed segments that it covers.
+    /// The number of timed segments that the acknowledgement covers.
     covered: u8,
     /// Nanoseconds since the segment that it matches.
     pub(super) sample: Option<u64>,

@@ -16,9 +16,9 @@ pub enum Item {
 /// A database of IPv6 and, under `::/96`, of IPv4, or of IPv4 alone.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// 24 or 28.
+    /// The bits of a record, 24 or 28.
     pub record_bits: u16,
-    /// 4 or 6.
+    /// The version of IP, 4 or 6.
     pub ip_version: u16,
     /// Networks that do not overlap, each with its record.
     pub networks: Vec<(&'static str, u8, Item)>,
@@ -37,7 +37,7 @@ impl Database {
     /// The bytes of the file.
     ///
     /// # Panics
-    /// On networks that overlap or are no addresses, and on sizes that the encoder does not have.
+    /// If networks overlap or are no addresses, and on sizes that the encoder does not have.
     pub fn encode(&self) -> Vec<u8> {
         let mut nodes = vec![[Side::Nothing; 2]];
         let mut data = Vec::new();

@@ -16,7 +16,7 @@ const MOST: u64 = 10_000;
 pub(crate) struct Parameters<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Parameters<'a> {
-    /// Reads those of these names; another one is an error.
+    /// Reads the parameters of these names; another one is an error.
     pub(crate) fn read(uri: &'a Uri, names: &[&str]) -> Result<Self, Failure> {
         let mut read: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
         for (name, text) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {

@@ -116,7 +116,7 @@ impl Drop for Server {
 /// Serves what a hub shows on a loopback address, to all programs of this machine: [`serve_with`] without TLS and tokens.
 ///
 /// # Errors
-/// As [`serve_with`].
+/// Returns the errors of [`serve_with`].
 pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) -> io::Result<Server> {
     serve_with(hub, Settings::new(listen), requests)
 }

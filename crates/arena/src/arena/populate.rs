@@ -40,7 +40,7 @@ pub(super) trait Populate: Send + Sync {
 
 /// Arenas that exist.
 static REGIONS: Mutex<Vec<Arc<dyn Populate>>> = Mutex::new(Vec::new());
-/// Requests so far.
+/// The number of requests so far.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 /// True while the thread sleeps until it is woken.
 static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
@@ -61,7 +61,7 @@ pub(super) fn remove<R: Populate>(region: &Arc<R>) {
     regions().retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(region)));
 }
 
-/// Requests so far: it stays the same as long as no steps ahead are taken.
+/// Returns the number of requests so far: it stays the same as long as no steps ahead are taken.
 pub(super) fn asked() -> usize {
     ASKED.load(SeqCst)
 }

@@ -37,7 +37,7 @@ impl Steps {
     }
 }
 
-/// See the module's documentation. Mappings change only under the lock of `layout`, which the populating
+/// The address space of an arena. Mappings change only under the lock of `layout`, which the populating
 /// thread holds while it works on a step.
 #[derive(Debug)]
 pub(super) struct Region {
@@ -63,7 +63,7 @@ pub(super) struct Region {
 struct Layout {
     /// Start and length of the reservation; `None` when it is unmapped.
     reservation: Option<(*mut libc::c_void, usize)>,
-    /// First step.
+    /// The start of the first step.
     base: NonNull<u8>,
     /// False once the pool of reserved huge pages was found empty.
     try_pool: bool,
@@ -192,7 +192,7 @@ impl Region {
         true
     }
 
-    /// Called by the owner if the populating thread is late, or if there is none.
+    /// Opens steps for the owner, if the populating thread is late, or if there is none.
     #[cold]
     fn open_for_owner(&self, wanted: u32) -> bool {
         self.open_to(&mut self.layout(), wanted)

@@ -24,7 +24,7 @@ const REACH: usize = 512;
 /// A key and its value.
 #[derive(Debug)]
 struct Slot<K, V> {
-    /// Written once by the core that took the slot, before the slot's word publishes it.
+    /// The key, written once by the core that took the slot, before the slot's word publishes it.
     key: UnsafeCell<K>,
     value: V,
 }

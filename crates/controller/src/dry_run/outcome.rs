@@ -53,7 +53,7 @@ impl Collected {
         }
     }
 
-    /// `windows`: those of each node. `missing`: what nodes lack.
+    /// Returns the outcome. `windows`: the number of windows of each node. `missing`: what nodes lack.
     pub(super) fn end(
         self,
         controller: &Controller,

@@ -53,7 +53,7 @@ impl Ring {
         self.reached = Some((before, window));
     }
 
-    /// Another run begins.
+    /// Makes ready for another run.
     pub(super) fn restart(&mut self) {
         self.clear();
         (self.dropped_early, self.too_large) = (0, 0);

@@ -17,7 +17,7 @@ use task::rows::{
 };
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
-/// See the module's documentation.
+/// The answers of queries over rows: of each window, and of the run.
 pub(super) struct Answers {
     control: Control,
     anonymizer: Option<Anonymizer>,
@@ -316,7 +316,7 @@ impl Answers {
     }
 }
 
-/// However this thread ends, receivers stop waiting for its answers.
+/// Receivers stop waiting for answers, however the thread of these ends.
 impl Drop for Answers {
     fn drop(&mut self) {
         self.control.answered(WindowId::MAX);

@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
         send(events, last);
     }
 
-    /// `None` if the receiver is gone.
+    /// Works until the receiver ends. Returns `None` if the receiver is gone.
     fn work<R: RecordSink + Send + 'static>(
         self,
         number: WorkerId,

@@ -26,7 +26,7 @@ pub trait Retask: Send {
     /// Installs the same tasks, with one part in `divisor` of their memory, in the first window that no receiver has entered.
     ///
     /// # Errors
-    /// One line; nothing has changed then.
+    /// Returns the reason in one line; nothing has changed then.
     fn retask(&mut self, divisor: u32) -> Result<WindowId, String>;
 }
 

@@ -41,7 +41,7 @@ struct Outcome {
     shares: Vec<f64>,
 }
 
-/// Uniform in [-1, 1], from a counter.
+/// Returns a number that is uniform in [-1, 1], from a counter.
 fn noise(n: usize) -> f64 {
     let mut x = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x ^= x >> 31;

@@ -58,7 +58,7 @@ pub struct Tuner {
     bound: f64,
     range: Range,
     rungs: Vec<Rung>,
-    /// Oldest first; at least one.
+    /// The settings in force, the oldest first; at least one.
     in_force: Vec<InForce>,
     cost: Cost,
     /// Load that made frames be lost, by rung.

@@ -44,7 +44,7 @@ impl Checker<'_, '_> {
         Some(Typed { value: Expression::Field(field), is_nullable: true, ..typed })
     }
 
-    /// Earlier windows have groups, not rows.
+    /// Refuses values of earlier windows where rows are read: earlier windows have groups, not rows.
     fn check_earlier_place(&mut self, node: &Node, scope: Scope<'_>) -> Option<()> {
         let text = shortened(&node.value.to_string()).to_string();
         let (message, help) = match scope.context {

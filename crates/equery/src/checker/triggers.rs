@@ -1,4 +1,4 @@
-//! `when`: what triggers a query, and what a firing pins.
+//! The triggers of queries (`when`), and what a firing pins.
 
 use super::conditions::negation;
 use super::queries::Outline;

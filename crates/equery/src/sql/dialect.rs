@@ -304,7 +304,7 @@ impl Dialect {
     /// The rows of Parquet files, as tables that stand in FROM: all of them together are the rows.
     ///
     /// # Errors
-    /// One line: the engine cannot be told a name.
+    /// Returns one line if the engine cannot be told a name.
     pub(super) fn files(self, paths: &[impl AsRef<Path>]) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         for path in paths {

@@ -41,7 +41,7 @@ impl EngineSql {
 /// The statement that answers a query from parts of a store. `columns`: those of the answer. `watched`: the time that the rows cover, nanoseconds since the epoch.
 ///
 /// # Errors
-/// One line: the engine cannot be told the name of a file.
+/// Returns one line if the engine cannot be told the name of a file.
 pub fn engine_sql(
     query: &Query,
     key: &[String],

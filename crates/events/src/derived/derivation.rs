@@ -36,7 +36,7 @@ pub struct Source {
 pub struct Order {
     /// The number of the value.
     pub value: usize,
-    /// Largest first. Nulls are last in either direction.
+    /// True if the largest is first. Nulls are last in either direction.
     pub descending: bool,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Number {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Whole {
     likely: i128,
-    /// `None` where nothing is known.
+    /// The lower bound, and the upper one; `None` where nothing is known.
     lower: Option<i128>,
     upper: Option<i128>,
 }

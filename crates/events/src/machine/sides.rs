@@ -34,7 +34,7 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// `seen`: what each source has.
+    /// Reads the answers of all sources in a window. `seen`: what each source has.
     pub(super) fn new(graph: &'a Graph, trigger: &'a Trigger, seen: &[Seen<'a>]) -> Self {
         let side = |(source, seen): (&'a crate::graph::TriggerSource, &Seen<'a>)| {
             let query = &graph.queries[source.query];

@@ -10,7 +10,7 @@ use crate::truth::Truth;
 use model::Column;
 use std::collections::BTreeSet;
 
-/// See the module's documentation.
+/// The questions of a trigger to its sources.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     /// The number of the first item of each source.

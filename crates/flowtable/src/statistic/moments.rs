@@ -11,9 +11,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
-    /// `u64::MAX`: too large to be known.
+    /// The sum of the samples; `u64::MAX` if it is too large to be known.
     sum: u64,
-    /// Exact while `sum` is.
+    /// The sum of the squares, exact while `sum` is.
     squares: u128,
 }
 
@@ -64,7 +64,7 @@ impl Moments {
     /// Reads the moments from the first words, as [`Moments::to_words`] gives them.
     ///
     /// # Panics
-    /// With fewer than [`Moments::WORDS`].
+    /// If there are fewer words than [`Moments::WORDS`].
     pub(crate) fn read(words: &[u64]) -> Self {
         Self::from_words(std::array::from_fn(|at| words[at]))
     }

@@ -50,7 +50,7 @@ impl Quantile {
 /// then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PSquare {
-    /// Ascending from five samples on, the first and last being the extremes; before, the samples in arrival
+    /// The heights of the markers, ascending from five samples on, the first and last being the extremes; before, the samples in arrival
     /// order.
     heights: [f64; MARKERS],
     /// Positions of markers 2 to 5; the first is always at 1, and the last at the number of samples.
@@ -153,7 +153,7 @@ impl PSquare {
     /// Reads the estimate from the first words, as [`PSquare::to_words`] gives them.
     ///
     /// # Panics
-    /// With fewer than [`PSquare::WORDS`].
+    /// If there are fewer words than [`PSquare::WORDS`].
     pub(crate) fn read(words: &[u64]) -> Self {
         Self::from_words(std::array::from_fn(|at| words[at]))
     }

@@ -53,7 +53,7 @@ impl Losses {
         self.v4_is_swept = false;
     }
 
-    /// See [`super::Zoom::sweep`].
+    /// Sweeps the connections of both address families as [`super::Zoom::sweep`] does.
     pub(super) fn sweep(&mut self, connections: usize, now: u64, sink: &mut impl FlowSink) -> bool {
         self.v4_is_swept = self.v4_is_swept || self.v4.sweep(connections, now, sink);
         let is_done = self.v4_is_swept && self.v6.sweep(connections, now, sink);
@@ -61,7 +61,7 @@ impl Losses {
         is_done
     }
 
-    /// See [`super::Zoom::end`].
+    /// Ends the connections of both address families as [`super::Zoom::end`] does.
     pub(super) fn end(&mut self) {
         self.v4.end();
         self.v6.end();

@@ -97,7 +97,7 @@ impl<K: MaskedKey> Followed<K> {
     }
 }
 
-/// See the module's documentation.
+/// The connections of pinned flows of one address family.
 #[derive(Debug)]
 pub(super) struct ZoomTable<K: MaskedKey> {
     index: CuckooIndex,
@@ -112,7 +112,7 @@ pub(super) struct ZoomTable<K: MaskedKey> {
     window: u16,
     /// Stream time.
     now: u64,
-    /// Next entry to sweep.
+    /// The next entry to sweep.
     swept: usize,
     /// True from a turn until a sweep has completed a pass.
     is_sealing: bool,

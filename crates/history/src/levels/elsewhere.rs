@@ -178,7 +178,7 @@ impl Stored {
     /// Returns what another engine reads to answer a question, as the manifest has it now.
     ///
     /// # Errors
-    /// Why it cannot be answered.
+    /// Returns why the question cannot be answered.
     pub fn elsewhere(&mut self, question: &Question, setting: &Setting) -> Result<Elsewhere, Refused> {
         self.renew()?;
         let mut coarsest = Level::Hour;

@@ -40,7 +40,7 @@ impl Shelf {
     /// Reads what a manifest names at one moment.
     ///
     /// # Errors
-    /// One line: it cannot be read.
+    /// Returns one line if the manifest cannot be read.
     pub fn of(catalog: &Catalog) -> Result<Self, String> {
         // What was killed is not written: that is looked at first.
         let is_written = catalog.is_written();

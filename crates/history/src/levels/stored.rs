@@ -39,15 +39,16 @@ impl Stored {
     /// Opens the store in a folder.
     ///
     /// # Errors
-    /// One line: there is none, or it cannot be read.
+    /// Returns one line if there is no store, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, String> {
         Self::open_as(folder, None)
     }
 
-    /// Opens it for what one node measured: the others' files are as if they were not there, and the time is that of this node.
+    /// Opens the store in a folder for what one node measured: the others' files are as if they were not there, and the time is that of this
+    /// node.
     ///
     /// # Errors
-    /// As [`Stored::open`].
+    /// Returns the errors of [`Stored::open`].
     pub fn open_node(folder: &Path, node: &str) -> Result<Self, String> {
         Self::open_as(folder, Some(node.to_owned()))
     }
@@ -84,7 +85,7 @@ impl Stored {
     /// returning false.
     ///
     /// # Errors
-    /// Why nothing more is read: what was answered before was given.
+    /// Returns why nothing more is read: what was answered before was given.
     pub fn answer(
         &mut self,
         questions: Vec<Question>,

@@ -63,7 +63,8 @@ pub(super) struct Telling<'a> {
 }
 
 impl<'a> Telling<'a> {
-    /// `rates_over`: the time that rates are over, by the window, whatever nodes watched of it; `None` where they are over what was watched.
+    /// Prepares the completion of the answers to these questions. `rates_over`: the time that rates are over, by the window, whatever nodes
+    /// watched of it; `None` where they are over what was watched.
     pub(super) fn new(
         reading: &'a Reading,
         shares: &[Share],

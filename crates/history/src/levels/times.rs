@@ -40,9 +40,9 @@ pub(super) struct NodeTimes {
 }
 
 impl NodeTimes {
-    /// `entries`: what a manifest tells of the node. `kept`: what the levels that are read have kept; `asked`: the question's time, whose begin is that
-    /// of what is kept where the question does not say it. `writer`: a process writes the store now, whose runs have this number or
-    /// a greater one.
+    /// Creates the times of a node. `entries`: what a manifest tells of the node. `kept`: what the levels that are read have kept; `asked`:
+    /// the question's time, whose begin is that of what is kept where the question does not say it. `writer`: a process writes the store now,
+    /// whose runs have this number or a greater one.
     pub(super) fn new(
         entries: &[&Watched],
         asked: Option<Period>,
@@ -249,7 +249,7 @@ impl NodeTimes {
         }
     }
 
-    /// `None` of a time that nothing was to watch.
+    /// Returns the share of a time that is not missing; `None` of a time that nothing was to watch.
     fn coverage(&self, time: Period, missing: &[Missing]) -> Option<f64> {
         let length = |period: Period| period.to_ns.saturating_sub(period.from_ns);
         let outside: u64 = self.outside.iter().map(|one| length(one.both(time))).sum();

@@ -151,7 +151,7 @@ impl NodeRecording {
     /// Refuses queries that the rows cannot answer, and files that lack columns which they read: a line for each.
     ///
     /// # Errors
-    /// All of them.
+    /// Returns all lines.
     pub fn check(&self, queries: &[Query]) -> Result<(), Vec<String>> {
         let over_all = |query: &Query| Query { over: Over::Run, ..query.clone() };
         let queries: Vec<_> = queries.iter().map(over_all).collect();

@@ -36,11 +36,11 @@ pub(super) struct Known {
 }
 
 impl Plan {
-    /// `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are wanted, by their begins. `missing`: times
-    /// of which nothing is known, between or within recordings.
+    /// Plans the windows of a replay. `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are
+    /// wanted, by their begins. `missing`: times of which nothing is known, between or within recordings.
     ///
     /// # Errors
-    /// In words: too many windows lie between two recordings.
+    /// Returns the reason in words if too many windows lie between two recordings.
     pub(super) fn new(
         window_ns: u64,
         mut lists: Vec<RecordedWindows>,

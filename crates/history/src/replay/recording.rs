@@ -61,7 +61,7 @@ impl Recording {
     /// Opens files. Those that cannot be read are named by [`Recording::survey`].
     ///
     /// # Errors
-    /// One line: no file can be read, or their keys have prefixes of different lengths.
+    /// Returns one line if no file can be read, or their keys have prefixes of different lengths.
     pub fn open(files: impl IntoIterator<Item = Named>) -> Result<Self, String> {
         let (mut open, mut names, mut unread) = (Vec::new(), Vec::new(), Vec::new());
         for Named { name, path } in files {
@@ -111,7 +111,7 @@ impl Recording {
     /// The length of the windows of rows, where there are any that tell it.
     ///
     /// # Errors
-    /// One line: two files have windows of different lengths.
+    /// Returns one line if two files have windows of different lengths.
     pub fn window_ns(&self) -> Result<Option<u64>, String> {
         let mut known: Option<(u64, String)> = None;
         for (path, contents) in self.files.contents().filter(|(_, contents)| contents.has_windows) {

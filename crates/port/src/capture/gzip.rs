@@ -11,9 +11,9 @@ const WINDOW_BITS: u8 = 15;
 pub(super) struct GzipReader<R> {
     input: R,
     inflate: Decompress,
-    /// The last member is complete; what follows begins another.
+    /// True if the last member is complete; what follows begins another.
     between: bool,
-    /// Reported after the earlier bytes.
+    /// The error that is reported after the earlier bytes.
     failed: Option<io::Error>,
 }
 

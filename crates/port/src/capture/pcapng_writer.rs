@@ -34,7 +34,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes the header of the section. `interface`: where packets were seen.
     ///
     /// # Errors
-    /// `output` cannot be written.
+    /// If `output` cannot be written.
     pub fn new(output: W, application: &str, comment: &str, interface: &str) -> io::Result<Self> {
         let mut writer = Self {
             output: BufWriter::new(output),
@@ -84,7 +84,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes what is still buffered and returns the output.
     ///
     /// # Errors
-    /// It cannot be written; the file is not complete then.
+    /// If the output cannot be written; the file is not complete then.
     pub fn finish(self) -> io::Result<W> {
         self.output.into_inner().map_err(io::IntoInnerError::into_error)
     }

@@ -30,7 +30,7 @@ impl<W: Write> CaptureWriter<W> {
     /// Writes the file header: frames of the link type of this number (LINKTYPE_…), cut to `snaplen` bytes.
     ///
     /// # Errors
-    /// `output` cannot be written.
+    /// If `output` cannot be written.
     pub fn new(output: W, link_type: u16, snaplen: u32) -> io::Result<Self> {
         let mut output = BufWriter::with_capacity(BUFFER, output);
         output.write_all(&MAGIC_NANOSECONDS.to_ne_bytes())?;
@@ -64,7 +64,7 @@ impl<W: Write> CaptureWriter<W> {
     /// Writes what is still buffered and returns the output.
     ///
     /// # Errors
-    /// It cannot be written; the file is not complete then.
+    /// If the output cannot be written; the file is not complete then.
     pub fn finish(self) -> io::Result<W> {
         self.output.into_inner().map_err(io::IntoInnerError::into_error)
     }

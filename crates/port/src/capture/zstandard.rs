@@ -21,7 +21,7 @@ pub(super) struct ZstdReader<R> {
 
 impl<R: BufRead> ZstdReader<R> {
     /// # Errors
-    /// There is no memory for the decoder.
+    /// If there is no memory for the decoder.
     pub(super) fn new(input: R) -> io::Result<Self> {
         let steps = Steps { decoder: Decoder::new()?, wanted: 0, taken: 0, is_full: false };
         Ok(Self { input, kept: Vec::new(), steps })

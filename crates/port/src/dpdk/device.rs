@@ -23,7 +23,7 @@ impl Device {
     }
 
     /// # Errors
-    /// What is wrong with the text.
+    /// Returns what is wrong with the text.
     pub(super) fn parse(devargs: &str) -> Result<Self, String> {
         let text = devargs.trim();
         let first = text.split(',').next().unwrap_or_default();

@@ -45,7 +45,7 @@ impl Eal {
     /// affinity is not changed.
     ///
     /// # Errors
-    /// `Open` with EAL's reason; also if it was started before in this process, which DPDK does not allow.
+    /// Returns `Open` with EAL's reason; also if EAL was started before in this process, which DPDK does not allow.
     pub fn init(config: &EalConfig) -> Result<Arc<Self>, SourceError> {
         let devices = config
             .devices
@@ -210,7 +210,7 @@ fn remove(directory: Option<PathBuf>) {
 struct Affinity(libc::cpu_set_t);
 
 impl Affinity {
-    /// `None` on a machine with more CPUs than the set can name.
+    /// Returns the CPUs that this thread may run on; `None` on a machine with more CPUs than the set can name.
     fn of_this_thread() -> Option<Self> {
         // SAFETY: an all-zero bit set is a valid value.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

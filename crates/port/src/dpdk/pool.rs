@@ -30,7 +30,7 @@ impl Pool {
     /// A pool of `count` mbufs with `data` bytes of room each; `cache` of them are kept per lcore.
     ///
     /// # Errors
-    /// `Open` when there is too little memory.
+    /// Returns `Open` when there is too little memory.
     pub(super) fn new(
         eal: &Arc<Eal>,
         count: u32,

@@ -136,7 +136,7 @@ impl Port {
     /// Makes every port of a device, not started (a virtual device has one; some cards have several on one address).
     ///
     /// # Errors
-    /// `Open` with the driver's reason.
+    /// Returns `Open` with the driver's reason.
     pub(super) fn made(eal: &Arc<Eal>, devargs: &str) -> Result<Vec<Self>, SourceError> {
         let device = Device::parse(devargs).map_err(SourceError::Open)?;
         let family = KernelSockets::family_of(&device);
@@ -168,7 +168,7 @@ impl Port {
     /// Opens a device for sending frames whose IP packets are of at most `mtu` bytes: the first of its ports.
     ///
     /// # Errors
-    /// `Open` with the driver's reason, or when it cannot send.
+    /// Returns `Open` with the driver's reason, or when the device cannot send.
     pub(super) fn open_for_sending(
         eal: &Arc<Eal>,
         devargs: &str,
@@ -230,7 +230,7 @@ impl Port {
     /// Starts the port with this many receive queues, each with its own pool. Returns how frames are spread over them.
     ///
     /// # Errors
-    /// `Open` with the driver's reason.
+    /// Returns `Open` with the driver's reason.
     pub(super) fn start(
         &mut self,
         queues: u16,

@@ -25,7 +25,7 @@ impl ProbedPorts {
     /// Finds the ports that these devargs name. PCI devices must have been named to [`Eal::init`].
     ///
     /// # Errors
-    /// `Open` with what is wrong and what to do.
+    /// Returns `Open` with what is wrong and what to do.
     pub fn probe(eal: &Arc<Eal>, devargs: &[String]) -> Result<Self, SourceError> {
         if devargs.is_empty() {
             let text = "no DPDK port is named: give its devargs";
@@ -43,7 +43,7 @@ impl ProbedPorts {
     /// Returns the numbers of receive queues that each of the ports can have.
     ///
     /// # Errors
-    /// `Open` where they cannot have the same number.
+    /// Returns `Open` where the ports cannot have the same number.
     pub fn queues(&self) -> Result<RangeInclusive<usize>, SourceError> {
         let mut common = 1..=MOST_QUEUES;
         for port in &self.ports {
@@ -78,7 +78,7 @@ impl ProbedPorts {
     /// meet there. Also returns how frames are spread over the queues, by the weakest guarantee of any port.
     ///
     /// # Errors
-    /// `Open` with the driver's reason, and for more queues than possible.
+    /// Returns `Open` with the driver's reason, and for more queues than possible.
     pub fn start(
         self,
         queues: usize,
@@ -136,7 +136,7 @@ impl DpdkSource {
     /// [`Eal::init`].
     ///
     /// # Errors
-    /// `Open` with what is wrong and what to do.
+    /// Returns `Open` with what is wrong and what to do.
     pub fn open(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) -> Result<Self, SourceError> {
         let ports = ProbedPorts::probe(eal, devargs)?;
         let possible = ports.queues()?;

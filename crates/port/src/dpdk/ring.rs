@@ -39,7 +39,7 @@ impl RingPort {
     /// A port over these frames, empty until the first [`refill`](Self::refill).
     ///
     /// # Errors
-    /// `Open` without frames, with a frame that no mbuf holds, or with too little memory.
+    /// Returns `Open` without frames, with a frame that no mbuf holds, or with too little memory.
     pub fn new(eal: &Arc<Eal>, frames: &[Vec<u8>], burst: u16) -> Result<Self, SourceError> {
         Self::spread(eal, frames, 1, |_| 0, burst)
     }
@@ -48,7 +48,7 @@ impl RingPort {
     /// frame, as a card's hash would.
     ///
     /// # Errors
-    /// As [`RingPort::new`].
+    /// Returns the errors of [`RingPort::new`].
     pub fn spread(
         eal: &Arc<Eal>,
         frames: &[Vec<u8>],
@@ -118,7 +118,7 @@ impl RingPort {
     /// Puts every frame into the ring again. Frames that were not received yet are taken out first.
     ///
     /// # Errors
-    /// `Fault` when mbufs are missing, which is an error in this crate.
+    /// Returns `Fault` when mbufs are missing, which is an error in this crate.
     pub fn refill(&mut self) -> Result<(), SourceError> {
         self.drain();
         let count = self.taken.len() as u32;

@@ -27,7 +27,7 @@ pub struct DpdkSink {
     /// Frames that the driver took.
     taken: u64,
     before: (u64, u64),
-    /// Dropped after the port, which returns all mbufs.
+    /// The pool of mbufs, dropped after the port, which returns all of them.
     pool: Pool,
 }
 
@@ -46,7 +46,7 @@ impl DpdkSink {
     /// Opens a port for sending frames of up to `longest` bytes, as far as it can.
     ///
     /// # Errors
-    /// `Open` with the driver's reason, and where the device cannot send.
+    /// Returns `Open` with the driver's reason, and where the device cannot send.
     pub fn open(eal: &Arc<Eal>, devargs: &str, longest: usize) -> Result<Self, SourceError> {
         let mtu = u16::try_from(longest.saturating_sub(ETHERNET_HEADER)).unwrap_or(u16::MAX);
         let port = Port::open_for_sending(eal, devargs, &Self::port_options(), mtu)?;

@@ -239,7 +239,7 @@ pub(super) struct Timestamps {
 }
 
 impl Timestamps {
-    /// `None` where DPDK has no room for the field: then the clock's time is used.
+    /// Registers the field and the flag; `None` where DPDK has no room for the field: then the clock's time is used.
     pub(super) fn register() -> Option<Self> {
         let (mut offset, mut flag): (c_int, u64) = (0, 0);
         // SAFETY: two writable numbers.

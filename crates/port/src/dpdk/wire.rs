@@ -21,7 +21,8 @@ impl Wire {
     /// The queues of a wire that hands its frames out in mbufs, `mbufs=` of them for each queue.
     ///
     /// # Errors
-    /// `Refused`: as [`Wire::open`]; a pool that is too small for its ring, a frame that no mbuf can hold, too little memory.
+    /// Returns `Refused` as [`Wire::open`] does, and for a pool that is too small for its ring, a frame that no mbuf can hold, or too little
+    /// memory.
     pub fn open_mbufs(
         eal: &Arc<Eal>,
         name: &str,
@@ -35,7 +36,7 @@ impl Wire {
     /// Opens the queues of a wire that hands its frames out in mbufs, with the caller's clocks, one per queue.
     ///
     /// # Errors
-    /// As [`Wire::open_mbufs`].
+    /// Returns the errors of [`Wire::open_mbufs`].
     pub fn open_mbufs_with<C: WireClock>(
         eal: &Arc<Eal>,
         name: &str,
@@ -86,11 +87,11 @@ impl Wire {
 /// freed or reused elsewhere.
 #[derive(Debug)]
 struct MbufRing {
-    /// Ready for receiving; a power of two.
+    /// The mbufs that are ready for receiving; their number is a power of two.
     ready: Box<[*mut rte_mbuf]>,
     /// The next one that receives a frame.
     next: usize,
-    /// Handed out: the first `held`.
+    /// The mbufs that are handed out: the first `held`.
     handed: Box<[*mut rte_mbuf]>,
     held: usize,
     rx_nombuf: u64,

@@ -34,7 +34,7 @@ impl InterfaceSink {
     /// Opens the interface `name` for sending.
     ///
     /// # Errors
-    /// [`SourceError::Open`]: there is none of this name, it is down, it is no Ethernet, or rights are missing.
+    /// Returns [`SourceError::Open`] if there is no interface of this name, it is down, it is no Ethernet, or rights are missing.
     pub fn open(name: &str) -> Result<Self, SourceError> {
         let failed =
             |reason: String| SourceError::Open(format!("cannot send from the interface '{name}': {reason}"));

@@ -99,7 +99,7 @@ impl WireCounters {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct SharedCounters {
-    /// Odd while the values are written.
+    /// The sequence number, which is odd while the values are written.
     sequence: AtomicU64,
     values: [AtomicU64; FIELDS],
 }

@@ -43,7 +43,7 @@ pub(super) struct Line {
     hint: usize,
     /// The state from the first poll on; `None` before it.
     began: Option<Began>,
-    /// The same ring, had the clock stopped in each gap; `None` before the first gap, as it is the same then.
+    /// The ring as it would be, had the clock stopped in each gap; `None` before the first gap, as it is the same then.
     shadow: Option<Shadow>,
 }
 

@@ -58,7 +58,7 @@ impl Trace {
     /// before the damage.
     ///
     /// # Errors
-    /// `Refused`: a live source, no frames, or more than the limit. And what the source fails with: `Damaged` only where that
+    /// Returns `Refused` for a live source, no frames, or more than the limit, and what the source fails with: `Damaged` only where that
     /// leaves no frame.
     pub fn load(source: &mut dyn PacketSource, queues: usize, limit: u64) -> Result<Self, SourceError> {
         if source.time_base() == TimeBase::Clock {
@@ -95,7 +95,7 @@ impl Trace {
     /// Returns a trace of the same frames for another number of queues.
     ///
     /// # Errors
-    /// `Open`: more queues than possible, or more than `limit` bytes.
+    /// Returns `Open` for more queues than possible, or more than `limit` bytes.
     pub fn spread(&self, queues: usize, limit: u64) -> Result<Self, SourceError> {
         let mut loading = Loading::new(queues, limit)?;
         for descriptor in self.in_order() {

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 /// A connection of the library alone, over the same TLS, without what this module makes of it.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// Returns why there is no connection, in words.
 pub async fn plain_connection(broker: &Broker, name: &str) -> Result<Connection, String> {
     connect(broker, name, None).await
 }

@@ -30,9 +30,9 @@ pub(super) struct Tag {
 /// An answer to deliveries that the broker is to be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// All deliveries up to this one are done with.
+    /// A delivery up to which all deliveries are done with.
     Done(Tag),
-    /// This delivery is put away where its operator finds it.
+    /// A delivery that is put away where its operator finds it.
     Refused(Tag),
 }
 
@@ -52,7 +52,8 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// `own_user`: the controller's user. `marks`: the last message that is stored of each start of a probe.
+    /// Creates the intake of these nodes. `own_user`: the controller's user. `marks`: the last message that is stored of each start of a
+    /// probe.
     pub(super) fn new(nodes: &[String], own_user: &str, marks: &[MessageId]) -> Self {
         let refused_of = vec![BTreeMap::new(); nodes.len()];
         let numbered = nodes.iter().enumerate();

@@ -81,9 +81,9 @@ const SIZE: std::ops::Range<usize> = HEAD + 4..HEAD + 12;
 enum Part {
     /// The bytes are the begin of a frame.
     Begin,
-    /// This number of bytes is passed on.
+    /// The number of bytes that is passed on.
     Kept(u64),
-    /// This number of bytes is discarded.
+    /// The number of bytes that is discarded.
     LeftOut(u64),
 }
 

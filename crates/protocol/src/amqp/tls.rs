@@ -95,7 +95,7 @@ impl Tls {
     /// it fails then, the last that was read is used, and the link's [`LinkState`](crate::LinkState) says why.
     ///
     /// # Errors
-    /// As `read`.
+    /// Returns the errors of `read`.
     pub fn renewed_by<E: fmt::Display>(
         read: impl Fn() -> Result<Self, E> + Send + Sync + 'static,
     ) -> Result<Self, E> {

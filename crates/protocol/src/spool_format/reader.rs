@@ -36,7 +36,7 @@ impl Unread {
 enum Frame {
     Right(Record),
     Damaged,
-    /// `is_whole`: the file ends there.
+    /// The end of what can be read. `is_whole`: the file ends there.
     End {
         is_whole: bool,
     },

@@ -78,7 +78,7 @@ impl Stream {
 /// Combines sets into messages within a length limit.
 pub(super) struct Messages {
     limit: usize,
-    /// Finished ones, each with its number of data records.
+    /// The finished messages, each with its number of data records.
     done: Vec<(Vec<u8>, u64)>,
     bytes: Vec<u8>,
     records: u64,

@@ -20,7 +20,7 @@ const METERING: u16 = 258;
 const METERING_BLIND: u16 = 259;
 const EXPORTING: u16 = 260;
 const KEYS: u16 = 261;
-/// Set in the number of a field of a template if an enterprise number follows.
+/// The bit that is set in the number of a field of a template if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 
 /// The totals of an exporter so far.

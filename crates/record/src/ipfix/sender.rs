@@ -17,7 +17,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The time that a network may take to report that there is no listener.
 const ANSWER: Duration = Duration::from_millis(50);
-/// Over UDP, templates are resent after this many messages too (RFC 7011, section 8.4): a replay sends in
+/// The number of messages after which templates are resent over UDP too (RFC 7011, section 8.4): a replay sends in
 /// seconds what a live source sends in hours.
 const RESEND_MESSAGES: u32 = 4096;
 

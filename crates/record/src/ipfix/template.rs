@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Length of a field whose length is given in every record.
 const VARIABLE: u16 = 0xffff;
-/// Set in a field's number if an enterprise number follows.
+/// The bit that is set in a field's number if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 
 /// A field of a template: its element, the enterprise of its number, its length.

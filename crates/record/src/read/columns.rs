@@ -121,7 +121,7 @@ impl Columns {
     /// The number of a node, which is added if it is new.
     ///
     /// # Errors
-    /// There are too many.
+    /// If there are too many nodes.
     pub(crate) fn node_number(&mut self, name: &str) -> Result<u32, String> {
         // Files have few, and runs of rows of one.
         let known = self.nodes.iter().rposition(|known| &**known == name);
@@ -137,7 +137,7 @@ impl Columns {
     /// Adds a value of the row that is being filled.
     ///
     /// # Errors
-    /// Of a node: there are too many.
+    /// If the value is of a node, and there are too many nodes.
     pub(crate) fn put(&mut self, place: &Place, cell: Cell<'_>) -> Result<(), String> {
         if *place == Place::Node {
             let number = match cell {

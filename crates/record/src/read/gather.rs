@@ -74,7 +74,7 @@ impl<'a, 's> Gatherer<'a, 's> {
     /// Adds the row that `fill` fills; false once no more are wanted.
     ///
     /// # Errors
-    /// Those of `fill`, whose row is not added.
+    /// Returns the errors of `fill`, whose row is not added.
     pub(crate) fn add(
         &mut self,
         fill: impl FnOnce(&mut Columns) -> Result<(), String>,
@@ -100,7 +100,7 @@ impl<'a, 's> Gatherer<'a, 's> {
     /// Gives the rest, unless reading ended because no more are wanted. The rows before damage are right.
     ///
     /// # Errors
-    /// That of reading.
+    /// Returns the error of reading.
     pub(crate) fn finish(&mut self, read: Result<bool, String>) -> Result<(), String> {
         if read != Ok(false) {
             self.give();

@@ -208,7 +208,7 @@ fn is_unknown(word: &str) -> bool {
     name_and_rest(word).is_some_and(|(_, rest)| is_word(rest)) && name_and_source(word).is_none()
 }
 
-/// The same, whatever follows the name.
+/// Splits `NAME=REST`, whatever follows the name, unless there is a file of that name.
 pub fn name_and_rest(word: &str) -> Option<(&str, &str)> {
     let (name, rest) = word.split_once('=')?;
     let is_letter = |letter: char| letter.is_alphanumeric() || ['-', '_', '.', ':'].contains(&letter);

@@ -65,7 +65,7 @@ impl OpenRecording {
     /// Checks what the options ask of recorded rows, and reads the times of all rows.
     ///
     /// # Errors
-    /// Something is refused, no file can be read, or a signal ended it.
+    /// If something is refused, no file can be read, or a signal ended it.
     pub(super) fn of(
         options: &Spec,
         source: &RecordedOptions,
@@ -134,7 +134,7 @@ impl Recorded {
     /// Returns the nodes, ready to be played for these queries, and says what the user should know of them.
     ///
     /// # Errors
-    /// Files lack what the tasks of their nodes read.
+    /// If files lack what the tasks of their nodes read.
     pub(super) fn take_nodes(&mut self, chain: &Chain) -> Result<Vec<Box<RecordedNode>>, Failure> {
         let mut refused = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {

@@ -46,10 +46,10 @@ impl Sketches {
         self.0.iter_mut().for_each(|sketched| sketched.every_ns = sketched.every_ns.or(Some(ns)));
     }
 
-    /// The length of the run's windows that they need; `None` where any will do.
+    /// Returns the length of the run's windows that the queries need; `None` where any will do.
     ///
     /// # Errors
-    /// They need different ones, or another one than the user set.
+    /// If the queries need different ones, or another one than the user set.
     pub(crate) fn window(&self, every: Every, is_set: bool) -> Result<Option<u64>, Failure> {
         let mut found: Option<(&str, u64)> = None;
         for Sketched { name, every_ns, .. } in &self.0 {

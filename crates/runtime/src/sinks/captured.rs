@@ -19,7 +19,7 @@ pub(crate) fn capture(node: &str, captured: &Captured) -> Capture {
     }
 }
 
-/// The same with its file.
+/// Returns what became of a capture on a node, with its file.
 pub fn ended((node, captured): (String, Captured)) -> archive::Ended {
     archive::Ended { capture: capture(&node, &captured), content: captured.content }
 }

@@ -102,7 +102,7 @@ fn rows(options: &Spec) -> Result<Option<Box<dyn Outbox>>, Failure> {
 /// Begins to send what outboxes have.
 ///
 /// # Errors
-/// This build has no client of Kafka, or no thread can be started.
+/// If this build has no client of Kafka, or no thread can be started.
 pub fn begin(
     servers: &Servers,
     topics: &Topics,

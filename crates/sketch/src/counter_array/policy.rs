@@ -140,7 +140,7 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
 }
 
-/// Sufficient to compare flows. Sorted by exchanging neighbours, which is straight-line code for at most
+/// Returns the upper median, sufficient to compare flows. Sorted by exchanging neighbours, which is straight-line code for at most
 /// eight.
 #[inline(always)]
 fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {

@@ -29,7 +29,7 @@ use packet::Key;
 pub struct SharedArray<K, P: Linear> {
     configuration: ArrayConfig<P>,
     places: Places,
-    /// Row after row.
+    /// The counters, row after row.
     cells: Box<[Counter]>,
     added: Counter,
     heaviest: Section<(K, u64)>,
@@ -136,7 +136,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Ok(array)
     }
 
-    /// Clears it and keeps its memory.
+    /// Clears the array and keeps its memory.
     pub fn reset(&mut self) {
         for cell in &mut self.cells {
             cell.take();

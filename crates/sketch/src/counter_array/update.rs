@@ -44,7 +44,7 @@ impl<P: Policy> CounterArray<P> {
         self.add_weighed(keys, Weights::ones(keys.len()), |key| (key.hash(&seed), 1), &mut Nobody);
     }
 
-    /// `of`: a packet's hash and weight.
+    /// Counts weighed packets. `of`: a packet's hash and weight.
     #[inline(always)]
     fn add_weighed<Packet>(
         &mut self,

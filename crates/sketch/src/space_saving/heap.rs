@@ -4,7 +4,7 @@ use super::Order;
 use crate::SketchError;
 use crate::memory::{filled, prefetch};
 
-/// See [`SpaceSavingHeap`](super::SpaceSavingHeap).
+/// A heap of counters, the order of [`SpaceSavingHeap`](super::SpaceSavingHeap).
 #[derive(Clone, Debug)]
 pub struct Heap {
     nodes: Box<[Node]>,

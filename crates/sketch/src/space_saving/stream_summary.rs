@@ -7,7 +7,7 @@ use super::Order;
 use crate::SketchError;
 use crate::memory::{filled, prefetch};
 
-/// See [`SpaceSavingSummary`](super::SpaceSavingSummary).
+/// A list of counters sorted by count, the order of [`SpaceSavingSummary`](super::SpaceSavingSummary).
 #[derive(Clone, Debug)]
 pub struct StreamSummary {
     /// Counters by count, the least first.

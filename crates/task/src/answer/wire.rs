@@ -6,8 +6,8 @@ use crate::spec::TaskSpec;
 use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
 
-/// `lost`: packets lost in the window, and, of a change, those lost in the windows that it is measured
-/// against. `None`, if a source cannot know, leaves the bounds unchanged: they hold for what was seen.
+/// Widens the bounds of an answer by packets that were lost. `lost`: packets lost in the window, and, of a change, those lost in the windows
+/// that it is measured against. `None`, if a source cannot know, leaves the bounds unchanged: they hold for what was seen.
 pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>, earlier: Option<u64>) {
     let (Some(lost), Some(earlier)) = (lost, earlier) else { return };
     answer.note.lost = Some(lost);
@@ -42,7 +42,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     }
 }
 
-/// Those that were lost are a further set of packets, of one flow or each of a different one, of flows that
+/// Widens the bounds of an entropy: lost packets are a further set, of one flow or each of a different one, of flows that
 /// were seen or not. Mixing adds at most the entropy of which set a packet is of.
 fn entropy(bits: Estimate, lost: u64, total: f64) -> Estimate {
     let bounds = bits.bounds.map(|bounds| {

@@ -27,7 +27,7 @@ pub(crate) fn read_by(aggregate: &Aggregate, site: &Site) -> ChangingFields {
 }
 
 impl Needs {
-    /// Those of a query at a site whose keys may have some of them.
+    /// Returns the needs of a query at a site whose keys may have some of the fields.
     pub(crate) fn of(query: &Query, site: &Site) -> Self {
         let mut needs = Self::default();
         if let Grouping::By(fields) = &query.group {

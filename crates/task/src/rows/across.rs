@@ -32,7 +32,7 @@ impl Merging {
     /// Prepares a query for the rows of a site.
     ///
     /// # Errors
-    /// Why it cannot be answered: each reason names the part of the query.
+    /// Returns why the query cannot be answered: each reason names the part of the query.
     pub fn new(query: &Query, by: Across, site: &Site) -> Result<Self, Vec<String>> {
         let mut program = Program::default();
         let refused = |refusals: Vec<super::Refusal>| -> Vec<String> {

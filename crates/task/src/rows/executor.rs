@@ -36,7 +36,7 @@ impl RowQueries {
     /// Plans queries.
     ///
     /// # Errors
-    /// All refusals, each with the name of its query.
+    /// Returns all refusals, each with the name of its query.
     pub fn plan(
         generation: Generation,
         queries: &[Query],
@@ -49,7 +49,7 @@ impl RowQueries {
     /// run's are kept from one set to the next, those of `queries` together, those of each other one by themselves.
     ///
     /// # Errors
-    /// All refusals, each with the name of its query.
+    /// Returns all refusals, each with the name of its query.
     pub fn plan_with(
         generation: Generation,
         queries: &[Query],

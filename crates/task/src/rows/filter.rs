@@ -20,7 +20,7 @@ impl RowFilter {
     /// Prepares a condition.
     ///
     /// # Errors
-    /// Why rows cannot be tested.
+    /// Returns why rows cannot be tested.
     pub(crate) fn new(condition: &Condition, site: &Site) -> Result<Self, Refusal> {
         let mut program = Program::default();
         let condition = program.condition(condition, site)?;

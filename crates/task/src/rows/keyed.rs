@@ -45,7 +45,7 @@ pub(crate) fn base<K: MaskedKey>(key: &K, words: &mut [u64]) {
     }
 }
 
-/// Set in the number of a group of IPv6.
+/// The bit that is set in the number of a group of IPv6.
 pub(crate) const OF_V6: u64 = 1 << 32;
 
 impl Groups {

@@ -130,7 +130,7 @@ impl Plan {
     /// Prepares a query. What it computes of rows becomes part of the program.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// Returns all that is wrong with the query.
     pub(crate) fn new(query: &Query, site: &Site, program: &mut Program) -> Result<Self, Vec<Refusal>> {
         let as_asked = query;
         let query = &of_flows(query, site)?;
@@ -268,7 +268,7 @@ impl<K: packet::MaskedKey> WordsOfKey for K {
 }
 
 impl Planner<'_> {
-    /// `needs_window`: which groups are first is known at the end of the window alone.
+    /// Plans the grouping. `needs_window`: which groups are first is known at the end of the window alone.
     fn planned_grouping(&mut self, needs_window: bool) -> Result<PlannedGrouping, Refusal> {
         let is_flat = |aggregate: &PlannedAggregate| {
             !matches!(

@@ -41,7 +41,7 @@ impl PlanSet {
         set
     }
 
-    /// Empty states.
+    /// Returns empty states of all plans.
     pub(crate) fn states(&self, site: &Site) -> Vec<QueryState> {
         self.plans.iter().map(|plan| QueryState::new(plan, site)).collect()
     }

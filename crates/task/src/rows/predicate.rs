@@ -96,7 +96,7 @@ impl KeyPredicate {
     }
 }
 
-/// `decisive`: the value of a part that decides the whole.
+/// Judges a key by several parts. `decisive`: the value of a part that decides the whole.
 fn junction<K: MaskedKey>(parts: &[KeyPredicate], key: &K, decisive: bool) -> Option<bool> {
     let mut is_known = true;
     for part in parts {

@@ -114,7 +114,7 @@ pub(crate) enum Node {
     Column(RowValue),
     Member(Member),
     Duration,
-    /// 1 where the source is the lesser endpoint, else 0.
+    /// The field `forward`: 1 where the source is the lesser endpoint, else 0.
     Forward,
     /// The protocol, as the number of its name.
     ProtocolName,

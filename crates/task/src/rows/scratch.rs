@@ -11,7 +11,7 @@ pub struct RowScratch {
 }
 
 impl RowScratch {
-    /// Fills it with rows of both families, and with these columns of them.
+    /// Fills the batches with rows of both families, and with these columns of them.
     pub(crate) fn fill(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>, columns: &[RowValue]) {
         self.v4.fill(v4, columns);
         self.v6.fill(v6, columns);

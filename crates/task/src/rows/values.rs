@@ -72,7 +72,7 @@ pub(crate) enum Seen {
 }
 
 impl Seen {
-    /// Counts it in a group's state.
+    /// Counts the result in a group's state.
     #[inline(always)]
     fn count(self, state: &mut [u64]) {
         match self {
@@ -84,7 +84,7 @@ impl Seen {
 }
 
 impl ValueSet {
-    /// `have_weights`: each value has a weight instead of being counted.
+    /// Creates an empty set of values. `have_weights`: each value has a weight instead of being counted.
     pub(crate) fn new(have_weights: bool, site: &Site) -> Self {
         let Site { seed, limits, .. } = site;
         let initial: &[u64] = if have_weights { &[0] } else { &[] };

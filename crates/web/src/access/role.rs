@@ -9,11 +9,11 @@ use std::str::FromStr;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember.
+    /// A bearer that may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember.
     View,
-    /// It may measure: add and cancel queries, and fetch captured packets.
+    /// A bearer that may measure: add and cancel queries, and fetch captured packets.
     Run,
-    /// It may do whatever else changes a deployment. Nothing does over HTTP yet.
+    /// A bearer that may do whatever else changes a deployment. Nothing does over HTTP yet.
     Admin,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// A whole number.
+    /// Adds a line whose value is a whole number.
     pub(crate) fn count(&mut self, labels: &[(&str, &str)], count: u64) {
         if self.begin(labels) {
             // Writing to a text does not fail.
@@ -66,14 +66,14 @@ impl Family<'_> {
         }
     }
 
-    /// A number. What is not finite is not known, and not there.
+    /// Adds a line whose value is a number. What is not finite is not known, and not there.
     pub(crate) fn number(&mut self, labels: &[(&str, &str)], number: f64) {
         if number.is_finite() && self.begin(labels) {
             let _ = writeln!(self.text.out, " {number}");
         }
     }
 
-    /// 1 or 0.
+    /// Adds a line whose value is 1 or 0.
     pub(crate) fn flag(&mut self, labels: &[(&str, &str)], is_set: bool) {
         self.count(labels, is_set.into());
     }

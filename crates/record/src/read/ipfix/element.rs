@@ -69,7 +69,7 @@ pub enum Number {
     Ingress,
     /// The interface through which packets left.
     Egress,
-    /// 1 where a flow was observed as it left.
+    /// The direction: 1 where a flow was observed as it left.
     Direction,
     /// The number of a sampler, or of a selector.
     Sampler,

@@ -217,7 +217,7 @@ impl Session {
     /// Reads a message of exactly these octets; `take` takes each flow record and returns false if no more are wanted, which is returned.
     ///
     /// # Errors
-    /// What is wrong with the message. The records before it are right.
+    /// Returns what is wrong with the message. The records before it are right.
     pub(crate) fn read(
         &mut self,
         message: &[u8],

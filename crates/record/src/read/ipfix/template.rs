@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Length of a field whose length is given in every record.
 const VARIABLE: u16 = 0xffff;
-/// Set in a field's number if an enterprise number follows.
+/// The bit that is set in a field's number if an enterprise number follows.
 const HAS_ENTERPRISE: u16 = 0x8000;
 /// The most fields of a template.
 const MOST_FIELDS: u16 = 4096;
@@ -82,7 +82,7 @@ impl Template {
     /// Reads the next template record of a set; `None` where padding is left.
     ///
     /// # Errors
-    /// It is cut off, or has a number or a length that no template has.
+    /// If the record is cut off, or has a number or a length that no template has.
     pub fn read(set: &mut Octets<'_>, is_options: bool, dialect: Dialect) -> Result<Option<Told>, String> {
         const SHORT: &str = "a template is cut off";
         let (Some(id), Some(number)) = (set.u16(), set.u16()) else { return Ok(None) };

@@ -51,11 +51,11 @@ pub(super) struct MergedGroups<'a> {
     pub(super) largest: u64,
     /// The total of the groups that nodes left out, by part.
     pub(super) left_out: Vec<f64>,
-    /// A node left groups out.
+    /// True if a node left groups out.
     pub(super) is_open: bool,
     /// The number of groups that some node leaves out is not known.
     pub(super) is_uncounted: bool,
-    /// Some values are between bounds.
+    /// True if some values are between bounds.
     pub(super) is_unsure: bool,
 }
 

@@ -50,7 +50,7 @@ impl Parts {
     /// The parts of a query that is planned. What is needed of rows becomes part of the program.
     ///
     /// # Errors
-    /// What cannot be merged.
+    /// Returns what cannot be merged.
     pub(super) fn new(plan: &Plan, site: &Site, program: &mut Program) -> Result<Self, Vec<String>> {
         let query = &plan.query;
         let mut refused = Vec::new();

@@ -92,7 +92,7 @@ impl Needed {
         self.add(&["protocol"]);
     }
 
-    /// Those that a key has.
+    /// Returns the needed fields that a key has.
     pub(crate) fn names(&self, key: &KeySpec) -> Vec<&'static str> {
         key.columns().filter(|member| self.0.contains(member)).collect()
     }
