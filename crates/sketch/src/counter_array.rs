@@ -151,7 +151,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 /// Linear ones merge:
 ///
 /// ```
-/// # use summary::sketch::{CountMin, CounterArray, Merge};
+/// # use sketch::{CountMin, CounterArray, Merge};
 /// fn merges<S: Merge>() {}
 /// merges::<CounterArray<CountMin>>();
 /// ```
@@ -159,7 +159,7 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 /// Counters of conservative update are no sums, so that this does not compile:
 ///
 /// ```compile_fail,E0277
-/// # use summary::sketch::{Conservative, CounterArray, Merge};
+/// # use sketch::{Conservative, CounterArray, Merge};
 /// fn merges<S: Merge>() {}
 /// merges::<CounterArray<Conservative>>();
 /// ```

@@ -84,7 +84,7 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// compile:
 ///
 /// ```compile_fail,E0277
-/// # use summary::sketch::{Conservative, Merge, Tracked};
+/// # use sketch::{Conservative, Merge, Tracked};
 /// fn merges<S: Merge>() {}
 /// merges::<Tracked<packet::KeyV4, Conservative>>();
 /// ```
