@@ -11,6 +11,7 @@
 mod answers;
 mod by_packets;
 mod consumer;
+mod long_windows;
 
 pub use answers::totals;
 

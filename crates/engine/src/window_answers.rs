@@ -1,11 +1,8 @@
 //! The answers of queries over the rows of a closed window, whether they were asked before it or are asked later.
 
 use crate::closed::ClosedWindow;
-use crate::control::Control;
-use crate::ids::WindowId;
 use model::{Answer, Counters, Sampling, Span, Status};
-use task::TaskSet;
-use task::rows::{LongWindows, Outside, RowPartials, RowQueries, WindowAccount, lacks_losses, late_rows};
+use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, lacks_losses, late_rows};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
 pub(crate) fn of_rows(
@@ -60,26 +57,6 @@ pub(crate) fn empty(answer: Answer, span: Span, windows: u64, closed: &ClosedWin
         empty: Some(windows),
         coverage: closed.loss.as_ref().map(|_| 1.0),
         ..answer
-    }
-}
-
-/// Begins windows of other lengths whose queries are new. They were watched from the first window on whose set has them, although the
-/// first packets may be in a later one. `has`: whether a set has their queries.
-pub(crate) fn begin(
-    long: &mut [LongWindows],
-    control: &Control,
-    closed: &ClosedWindow,
-    has: impl Fn(&TaskSet, &LongWindows) -> bool,
-) {
-    if closed.empty_before == 0 {
-        return;
-    }
-    let length = closed.span.end_ns - closed.span.start_ns;
-    let since = WindowId::new(closed.window.number().saturating_sub(closed.empty_before));
-    for windows in long.iter_mut().filter(|windows| !windows.has_begun()) {
-        if let Some(first) = control.first_since(since, closed.window, |set| has(set, windows)) {
-            windows.begin(first.number().saturating_mul(length));
-        }
     }
 }
 

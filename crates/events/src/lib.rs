@@ -15,12 +15,14 @@
 
 mod condition;
 mod derived;
+mod evaluation;
 mod figure;
 mod graph;
 mod id;
 mod interval;
 mod judged;
 mod key;
+mod known;
 mod machine;
 mod past;
 mod rows;

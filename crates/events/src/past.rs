@@ -7,9 +7,10 @@ mod track;
 
 pub use saved::{PastPart, SavedWindows};
 
-use crate::derived::{Derivation, Known};
+use crate::derived::Derivation;
 use crate::graph::Graph;
 use crate::key::Key;
+use crate::known::Known;
 use crate::rows::Rows;
 use crate::seen::{Asked, Find, Seen};
 use model::Span;

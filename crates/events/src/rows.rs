@@ -1,9 +1,9 @@
 //! The groups of a window, as a condition sees them.
 
-use crate::derived::Known;
 use crate::figure::{Certainty, Figure, Role};
 use crate::graph::{Query, Settings};
 use crate::key::{Key, Member};
+use crate::known::Known;
 use crate::undecided::Why;
 use model::{Answer, ColumnKind, Status, Value};
 

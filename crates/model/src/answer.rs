@@ -92,7 +92,7 @@ pub struct Account {
 /// JSON: an object with the members in this order, the columns, the reason, the task and the account last, and each row an object. Writing
 /// fails where a row does not fit the columns.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::forms::answer))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema_forms::answer))]
 pub struct Answer {
     /// The name of the query.
     pub query: String,

@@ -59,7 +59,7 @@ pub struct Item {
 /// JSON: an object with these members in this order, and then `columns`: the kind and unit of each member of `key`, then of each of
 /// `values`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema::forms::event))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = crate::schema_forms::event))]
 pub struct Event {
     /// The identifier of the event, a hash of query, version, key, node and window: the same in every run.
     pub event: String,

@@ -43,6 +43,8 @@ mod run;
 mod sampling;
 #[cfg(feature = "schema")]
 pub mod schema;
+#[cfg(feature = "schema")]
+mod schema_forms;
 mod span;
 mod story;
 mod totals;

@@ -1,7 +1,6 @@
 //! The schemas of the JSON, derived from the types that are written. The first paragraph of a doc comment is the description of the type or
 //! the member; what only Rust knows stands in others.
 
-pub(crate) mod forms;
 mod text;
 mod tidy;
 

@@ -7,14 +7,10 @@
 //!
 //! Flow tables, their rows and records know nothing of it.
 
-mod fields;
-mod needs;
 mod query;
 mod table;
 mod window;
 
-pub use fields::ChangingFields;
-pub(crate) use needs::{Needs, of_flows, read_by, weighs};
 pub(crate) use query::split;
 pub use query::{SplitQuery, refused_by_packets};
 pub(crate) use table::SplitTable;

@@ -1,9 +1,7 @@
 //! Tasks as requested: `heavy-hitters:key=src_addr,share=0.2%`.
 
-mod kind;
-
-pub(crate) use kind::IPV6_LEFT_OUT;
-pub use kind::{Kind, Quantity};
+pub(crate) use crate::kind::IPV6_LEFT_OUT;
+pub use crate::kind::{Kind, Quantity};
 
 use crate::Structure;
 use crate::catalog;

@@ -1,7 +1,8 @@
 //! The set of all that a run answers at one time.
 
 use crate::answering;
-use crate::by_packets::{Needs, SplitPlan, SplitQuery, split};
+use crate::by_packets::{SplitPlan, SplitQuery, split};
+use crate::packet_needs::Needs;
 use crate::pins;
 use crate::query::Query;
 use crate::rows::{ByPackets, Refusal, RowQueries, Site};

@@ -8,11 +8,10 @@
 
 mod planted;
 mod simulation;
-mod spec;
 
+pub use crate::spec::path::PathSpec;
 pub(crate) use planted::{PlantedPath, PlantedPaths};
 pub use simulation::{Path, TapFrame};
-pub use spec::PathSpec;
 
 use crate::loss_truth::LossTruth;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! The specification of a run, read from one line of text.
 
 pub(crate) mod event;
+pub(crate) mod path;
 
 pub use event::EventSpec;
 

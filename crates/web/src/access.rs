@@ -4,13 +4,12 @@
 //! identifier, never the token, and no script can read it.
 
 mod attempts;
-mod role;
 mod sessions;
 mod token;
 mod token_file;
 mod tokens;
 
-pub use role::Role;
+pub use crate::role::Role;
 pub use token::Token;
 pub(crate) use token::random_hex;
 pub use token_file::{TokenEntry, TokenFile, TokenFileError};

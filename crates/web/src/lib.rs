@@ -51,6 +51,7 @@ mod peer;
 mod refusals;
 mod request;
 mod responses;
+mod role;
 mod server;
 
 pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};

@@ -1,7 +1,7 @@
 //! The JSON of responses and of messages of streams, which `openapi.json` describes.
 
-use crate::access::Role;
 use crate::capture::capture_view;
+use crate::role::Role;
 use archive::{Acknowledgement, StoredCapture, StoryEntry, events_of};
 use equery::{Diagnostic, Explanation, Standing};
 use model::view::{CaptureView, EventView, NodeView, QueryView};

@@ -1,6 +1,7 @@
 //! Answers of queries over rows: of each window when it is closed, and of the run at its end.
 
 use super::by_packets::ByPackets;
+use super::long_windows;
 use super::{Lacking, RunRows, WindowOutlet};
 use crate::closed::{ClosedWindow, Totals};
 use crate::control::Control;
@@ -199,7 +200,7 @@ impl Answers {
         let Self { control, long, by_packets, .. } = self;
         control.set(closed.window).rows().begin_long_windows(long);
         by_packets.begin_long(control, closed);
-        window_answers::begin(long, control, closed, |set, windows| set.rows().continues(windows));
+        long_windows::begin(long, control, closed, |set, windows| set.rows().continues(windows));
     }
 
     /// The answers of windows of other lengths that end with this window, or with the last window of their set, and under a gate of

@@ -1,5 +1,6 @@
 //! Answers of queries by packets: their rows come with the window that is closed.
 
+use super::long_windows;
 use crate::closed::ClosedWindow;
 use crate::control::Control;
 use crate::window_answers;
@@ -147,7 +148,7 @@ impl ByPackets {
             });
             let OfLong { query: own, windows, .. } = &mut self.long[at];
             query.queries().begin_long_windows(windows);
-            window_answers::begin(windows, control, closed, |set, _| has(set, own));
+            long_windows::begin(windows, control, closed, |set, _| has(set, own));
         }
     }
 

@@ -2,32 +2,32 @@
 
 use crate::condition::GroupFigures;
 use crate::derived::derivation::Derivation;
-use crate::derived::known::{Known, Number};
 use crate::figure::Role;
 use crate::graph::Query;
 use crate::key::Key;
+use crate::known::{Known, Number};
 use crate::truth::Truth;
 use model::{Answer, Class, Column, Rest, Span, Status, Value};
 use notation::Operator;
 use std::cmp::Ordering;
 
 /// A group and its values.
-pub(super) struct Group {
-    pub(super) key: Key,
-    pub(super) values: Vec<Known>,
+pub(crate) struct Group {
+    pub(crate) key: Key,
+    pub(crate) values: Vec<Known>,
 }
 
 /// The groups of a window, and where they come from.
-pub(super) struct Table<'a> {
-    pub(super) groups: Vec<Group>,
+pub(crate) struct Table<'a> {
+    pub(crate) groups: Vec<Group>,
     /// The reasons why the answer is not complete.
-    pub(super) reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
     /// The name of each source, its answer, and how many of the groups it does not list.
-    pub(super) sources: Vec<(Option<&'a str>, Option<&'a Answer>, u64)>,
+    pub(crate) sources: Vec<(Option<&'a str>, Option<&'a Answer>, u64)>,
 }
 
 impl Table<'_> {
-    pub(super) fn answer(
+    pub(crate) fn answer(
         mut self,
         derivation: &Derivation,
         query: &Query,

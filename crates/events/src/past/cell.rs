@@ -1,7 +1,7 @@
 //! A value that is kept.
 
-use crate::derived::{Known, Number};
 use crate::interval::Interval;
+use crate::known::{Known, Number};
 use serde::{Deserialize, Serialize};
 
 /// A number, or its absence, in two words.

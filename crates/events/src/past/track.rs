@@ -1,9 +1,9 @@
 //! The earlier windows of one query on one node.
 
-use crate::derived::Known;
 use crate::figure::Figure;
 use crate::graph::Query;
 use crate::key::Key;
+use crate::known::Known;
 use crate::past::cell::Cell;
 use crate::past::keys::{self, Keys};
 use crate::past::{Earlier, LATE_NS};

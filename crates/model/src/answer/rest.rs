@@ -28,7 +28,7 @@ pub struct Rest {
     /// The totals by the names of the columns. A column named `groups` is omitted, because the name is used.
     #[cfg_attr(
         feature = "schema",
-        schemars(flatten, with = "std::collections::BTreeMap<String, crate::schema::forms::Total>")
+        schemars(flatten, with = "std::collections::BTreeMap<String, crate::schema_forms::Total>")
     )]
     pub totals: Vec<(String, Value)>,
 }

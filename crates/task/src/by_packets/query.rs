@@ -1,10 +1,10 @@
 //! Queries that are answered by packets.
 
-use super::fields::ChangingFields;
-use super::needs::{Needs, is_of_key, parts, read_by};
 use super::table::SplitTable;
 use super::window::{SplitRows, SplitWindow};
 use crate::Generation;
+use crate::changing_fields::ChangingFields;
+use crate::packet_needs::{Needs, is_of_key, parts, read_by};
 use crate::query::{Condition, Grouping, Query};
 use crate::rows::{Refusal, RowFilter, RowQueries, Site, Unplaced};
 use flow::Rows;

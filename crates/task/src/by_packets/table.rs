@@ -1,6 +1,6 @@
 //! The table of a worker: the packets of one window, by flow key and by values in which a flow's packets may differ.
 
-use super::fields::{ChangingFields, Words, row, words};
+use crate::changing_fields::{ChangingFields, Words, row, words};
 use crate::rows::Unplaced;
 use arena::{Lease, Limits};
 use flow::WindowRow;

@@ -1,7 +1,7 @@
 //! Counts of a run for questions by packets, and the rows of a window that come of them.
 
-use super::fields::ChangingFields;
 use super::table::{SplitPart, SplitTable};
+use crate::changing_fields::ChangingFields;
 use crate::rows::Unplaced;
 use arena::{Lease, Limits};
 use flow::{Rows, WindowRow};

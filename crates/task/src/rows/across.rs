@@ -10,8 +10,8 @@ mod parts;
 
 use super::plan::Plan;
 use super::program::Program;
-use super::site::Site;
 use crate::query::{Across, Query};
+use crate::row_site::Site;
 use groups::MergedGroups;
 use model::{Answer, Span};
 use parts::Parts;

@@ -14,7 +14,7 @@ pub(crate) struct PlannedAggregate {
     pub(crate) at: usize,
     /// A row that lacks the value leaves the total of its group not known. Without this it adds nothing.
     pub(crate) needs_all: bool,
-    /// The [pass](super::site::Site::passes) whose rows it reads.
+    /// The [pass](crate::rows::Site::passes) whose rows it reads.
     pub(crate) pass: usize,
 }
 

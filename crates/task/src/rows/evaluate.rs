@@ -61,7 +61,7 @@ impl Values {
 pub(crate) struct Evaluation<'a, K> {
     program: &'a Program,
     batch: &'a RowBatch<K>,
-    /// The [pass](super::site::Site::passes) of the rows.
+    /// The [pass](crate::rows::Site::passes) of the rows.
     pass: usize,
     values: Vec<Option<Values>>,
 }

@@ -2,9 +2,9 @@
 
 use super::evaluate::Evaluation;
 use super::program::{NodeId, Program};
-use super::refusal::Refusal;
-use super::site::Site;
 use crate::query::Condition;
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use flow::{RowBatch, RowValue, Rows};
 use packet::MaskedKey;
 

@@ -143,7 +143,7 @@ impl GroupView<'_> {
             "port" => key_value(&key(), "src_port", field, &plan.key),
             "conversation" => conversation(&key()).map_or(Value::Null, Value::Conversation),
             "node_id" => Value::Text(plan.node.clone()),
-            name if super::grouping::KEY_MEMBERS.contains(&name) => key_value(&key(), name, field, &plan.key),
+            name if super::program::KEY_MEMBERS.contains(&name) => key_value(&key(), name, field, &plan.key),
             name => {
                 let is_extra = |field: &&crate::query::GroupField| super::grouping::is_extra(field);
                 let before = plan.fields[..number].iter().filter(is_extra).count();

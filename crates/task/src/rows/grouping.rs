@@ -1,16 +1,13 @@
 //! Groupings of rows: by parts of the flow key, and by values of rows.
 
-use super::program::{NodeId, Program, Type};
-use super::refusal::Refusal;
-use super::site::Site;
+use super::program::{KEY_MEMBERS, NodeId, Program, Type};
 use crate::query::GroupField;
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use packet::KeySpec;
 
 /// Words of a group's key that are not of a flow key.
 pub(crate) const MOST_EXTRAS: usize = 7;
-
-/// Members of the flow key that are read from keys; the others are values of rows too.
-pub(crate) const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
 /// The grouping of rows, as planned.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::predicate::KeyPredicate;
 use super::program::Program;
-use super::refusal::Refusal;
-use super::site::Site;
 use crate::query::Condition;
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use packet::MaskedKey;
 
 /// A condition that the flow key of a packet decides.

@@ -3,7 +3,7 @@
 
 use super::grouping::{MOST_EXTRAS, Parts};
 use super::input::Input;
-use super::site::Site;
+use crate::row_site::Site;
 use flow::{FlowKey, NULL, RowBatch};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};

@@ -2,17 +2,17 @@
 //! what they have in common.
 
 mod condition;
-mod needed;
 
-pub(crate) use needed::Needed;
-
-use super::refusal::Refusal;
-use super::site::Site;
 use crate::query::{Comparison, Expression, Operator};
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use flow::{Aggregation, Derived, DerivedField, Field, RowValue};
 use geo::Databases;
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// Members of the flow key that are read from keys; the others are values of rows too.
+pub(crate) const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
 /// The number of a node in a [`Program`].
 pub(crate) type NodeId = usize;

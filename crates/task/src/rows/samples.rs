@@ -4,7 +4,7 @@ use super::input::{self, Input};
 use super::owners::Owners;
 use super::program::Type;
 use super::scalar::Scalar;
-use super::site::Site;
+use crate::row_site::Site;
 use arena::Lease;
 
 /// The values of all groups, of one aggregate.

@@ -5,9 +5,9 @@ use super::grouping::PlannedGrouping;
 use super::keyed::{Groups, OF_V6, States, TakeGroups};
 use super::owners::{ALL, OneState, Owners};
 use super::plan::Plan;
-use super::site::Site;
 use super::top_rows::TopRows;
 use super::update::{Collections, Inputs, update};
+use crate::row_site::Site;
 use flowtable::NO_GROUP;
 use packet::MaskedKey;
 

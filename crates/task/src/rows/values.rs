@@ -4,7 +4,7 @@ use super::aggregate::ValueOf;
 use super::input::Input;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
-use super::site::Site;
+use crate::row_site::Site;
 use arena::{Lease, Limits};
 use flow::RowBatch;
 use flowtable::{GroupTable, NO_GROUP};

@@ -1,7 +1,7 @@
 //! The file of tokens: a line for each, `NAME ROLE HASH`. What begins with # is a comment, and stays.
 
-use super::role::Role;
 use super::token::{Token, is_hash, is_name};
+use crate::role::Role;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

@@ -1,9 +1,9 @@
 //! The tokens that a server knows, kept as the file has them.
 
-use super::role::Role;
 use super::token::{Digest, name_of};
 use super::token_file::{TokenFile, TokenFileError};
 use crate::changed::Watch;
+use crate::role::Role;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,13 +1,13 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
 use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
+use crate::row_site::Site;
 use crate::rows::aggregate::Kind;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
 use crate::rows::plan::{ItemValue, OrderBy, Plan};
 use crate::rows::program::{Program, Type};
 use crate::rows::scalar::Scalar;
-use crate::rows::site::Site;
 
 /// The columns of the nodes' answers, and what is made of them.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Conditions on rows.
 
+use super::KEY_MEMBERS;
 use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
 use crate::query::{Comparison, Condition, Expression};
-use crate::rows::grouping::KEY_MEMBERS;
-use crate::rows::refusal::Refusal;
-use crate::rows::site::Site;
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use notation::is_like;
 
 /// A comparison with the sides of a field that is of either end.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::query::Weight;
-use crate::rows::refusal::Refusal;
+use crate::row_refusal::Refusal;
 use geo::Databases;
 use std::sync::Arc;
 use testbed::mmdb::{Database, Item as Data};

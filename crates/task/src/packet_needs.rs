@@ -1,8 +1,9 @@
 //! Questions by fields in which the packets of a flow may differ, and the questions that they become where only rows of flows are there.
 
-use super::fields::ChangingFields;
+use crate::changing_fields::ChangingFields;
 use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
-use crate::rows::{ByPackets, Refusal, Site};
+use crate::row_refusal::Refusal;
+use crate::row_site::{ByPackets, Site};
 use flow::{Aggregation, Derived, DerivedField, Field};
 
 /// The fields by which a query tells packets apart.

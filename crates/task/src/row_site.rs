@@ -1,8 +1,8 @@
 //! The properties of the rows where queries run.
 
-use super::refusal::Refusal;
 use crate::ChangingFields;
 use crate::query::{Over, Query};
+use crate::row_refusal::Refusal;
 use arena::Limits;
 use flow::{Field, Metric, Part, RowValue, Statistic};
 use geo::Databases;

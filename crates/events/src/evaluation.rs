@@ -2,11 +2,11 @@
 
 use crate::derived::derivation::Derivation;
 use crate::derived::formula::{Formula, Reads};
-use crate::derived::known::{Known, Number};
 use crate::derived::outcome::Outcome;
 use crate::derived::table::{Group, Table};
 use crate::graph::Graph;
 use crate::key::Key;
+use crate::known::{Known, Number};
 use crate::past::{Earlier, Past};
 use crate::rows::Rows;
 use crate::seen::{Asked, Find, Seen};
