@@ -1,6 +1,7 @@
 //! Receiving a sample: the frames that it does not hold are counted, and not looked at. Of a replay's, the times turn windows.
 
-use super::{Alert, Downstream, EXPECTED, Receiver};
+use super::clock::Alert;
+use super::{Downstream, EXPECTED, Receiver};
 use crate::config::Config;
 use crate::ids::{ReceiverId, WindowId};
 use crate::sampling::Sampling;
@@ -131,17 +132,17 @@ impl Receiver<'_> {
         refusal: impl Fn(&Frame<'_>) -> Option<NotMeasured>,
     ) -> bool {
         // The number of the frame before this part.
-        let first = self.received;
+        let first = self.frames.received;
         self.parser.number_near(first);
         self.sampler.iter_mut().for_each(|sampler| sampler.measure(part));
         let mut taken = Taken { frames: [(0, 0); EXPECTED], len: 0 };
         loop {
             if self.parsed() == self.room {
-                self.now = self.now.max(self.latest_ns);
+                self.clock.reach_latest();
                 self.flush(down);
             }
             if self.parsed() == 0 {
-                self.burst_now = self.now;
+                self.clock.begin_burst();
             }
             let most = EXPECTED.min(self.room - self.parsed());
             down.make_ready(&self.parser, most);
@@ -169,7 +170,7 @@ impl Receiver<'_> {
                 Stop::Full => {}
                 Stop::Empty => return false,
                 Stop::Alert => {
-                    let at = (self.received - first) as usize;
+                    let at = (self.frames.received - first) as usize;
                     let Some(frame) = part.frame(at) else { return false };
                     match self.alert(frame.time_ns, down) {
                         Alert::InOrder if !IS_TAPPED && self.tap.is_active() => {
@@ -192,16 +193,16 @@ impl Receiver<'_> {
     fn take(&mut self, part: Burst<'_>, first: u64, most: usize, taken: &mut Taken) -> Stop {
         taken.len = 0;
         let Some(sampler) = &mut self.sampler else { return Stop::Empty };
-        let mut at = self.received - first;
+        let mut at = self.frames.received - first;
         let stop = loop {
             let left = sampler.left.min(part.len() as u64 - at);
-            if self.time_base == TimeBase::Packets {
+            if self.clock.time_base == TimeBase::Packets {
                 let mut passed = 0;
                 for time_ns in part.split(at).1.split(left).0.times() {
-                    if time_ns >= self.alert_at {
+                    if time_ns >= self.clock.alert_at {
                         break;
                     }
-                    self.latest_ns = self.latest_ns.max(time_ns);
+                    self.clock.latest_ns = self.clock.latest_ns.max(time_ns);
                     passed += 1;
                 }
                 sampler.skip(passed);
@@ -214,32 +215,32 @@ impl Receiver<'_> {
                 at += left;
             }
             let Some(time_ns) = part.time(at as usize) else { break Stop::Empty };
-            if time_ns >= self.alert_at {
+            if time_ns >= self.clock.alert_at {
                 break Stop::Alert;
             }
             if taken.len == most {
                 break Stop::Full;
             }
             part.prefetch(at as usize);
-            taken.frames[taken.len] = (at as usize, self.latest_ns);
+            taken.frames[taken.len] = (at as usize, self.clock.latest_ns);
             taken.len += 1;
-            self.backwards += u64::from(time_ns < self.latest_ns);
-            self.latest_ns = self.latest_ns.max(time_ns);
+            self.frames.backwards += u64::from(time_ns < self.clock.latest_ns);
+            self.clock.latest_ns = self.clock.latest_ns.max(time_ns);
             sampler.left = sampler.skips.draw();
             at += 1;
         };
-        self.received = first + at;
+        self.frames.received = first + at;
         stop
     }
 
     /// Counts a frame without a time. It is in the window that stream time is in, once there is one.
     #[cold]
     fn count_without_time(&mut self, down: &mut impl Downstream) {
-        self.received += 1;
+        self.frames.received += 1;
         if self.sampler.as_mut().is_none_or(Sampler::takes_next) {
             self.parser.skip(NotMeasured::BadTime);
         }
-        if self.open.is_none() && self.first_ns.is_some() {
+        if self.windows.open.is_none() && self.clock.first_ns.is_some() {
             self.open_window(down);
         }
     }
