@@ -123,6 +123,36 @@ struct Following {
     has_lost: bool,
 }
 
+/// The time until the next report of progress.
+#[derive(Clone, Copy, Debug)]
+struct ProgressTimer {
+    /// Rounds until the clock is read.
+    rounds: u32,
+    /// The time of the last report.
+    told: Instant,
+}
+
+impl ProgressTimer {
+    fn start() -> Self {
+        Self { rounds: PROGRESS_POLLS, told: Instant::now() }
+    }
+
+    /// Returns the time if progress is to be reported after this round. `took`: the round had frames.
+    #[inline(always)]
+    fn due(&mut self, took: bool) -> Option<Instant> {
+        self.rounds -= 1;
+        if self.rounds != 0 && took {
+            return None;
+        }
+        self.rounds = PROGRESS_POLLS;
+        if self.told.elapsed() < PROGRESS {
+            return None;
+        }
+        self.told = Instant::now();
+        Some(self.told)
+    }
+}
+
 impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     pub(crate) fn new(
         time_base: TimeBase,
@@ -214,8 +244,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     fn poll(&mut self, sources: &mut [Box<dyn PacketSource>]) -> Result<(), SourceError> {
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         let mut idle_since: Option<Instant> = None;
-        let mut next_look = PROGRESS_POLLS;
-        let mut told = Instant::now();
+        let mut telling = ProgressTimer::start();
         let mut ended = vec![false; sources.len()];
         // When the round before began, and the most frames that a source had in it.
         let mut before: Option<(u64, usize)> = None;
@@ -229,49 +258,12 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             }
             let now = is_live.then(|| self.tick(sources));
             if let (Some((began, frames)), Some(now)) = (before, now) {
-                // A clock that is set back adds nothing.
-                let round_ns = now.saturating_sub(began);
-                self.polled_ns += round_ns;
-                self.busy_ns += if frames != 0 { round_ns } else { 0 };
-                self.behind_ns += if 2 * frames >= self.config.burst { round_ns } else { 0 };
+                self.note_round(began, frames, now);
             }
             if !is_live && sources.iter().any(|source| source.has_new_loss()) {
                 self.receiver.set_loss(self.lost_with(sources));
             }
-            let mut most = 0;
-            for (source, ended) in sources.iter_mut().zip(&mut ended) {
-                // Frames that would not be measured are not taken from the source.
-                if self.limit() == 0 {
-                    break;
-                }
-                let mut receive = Duration::ZERO;
-                let tells_arrivals = is_live && source.tells_arrivals();
-                match self.stopwatch.time(&mut receive, || source.rx_burst()) {
-                    Ok(Poll::Burst(burst)) => {
-                        self.steps.receive += receive;
-                        most = most.max(burst.len().max(1));
-                        match is_live && self.is_behind(burst) {
-                            true if tells_arrivals => self.follow(burst),
-                            true => {
-                                self.go_on();
-                                self.measure(burst);
-                            }
-                            false => self.measure(burst),
-                        }
-                        let Self { stopwatch, steps, .. } = self;
-                        if stopwatch.is_on() {
-                            stopwatch.time(&mut steps.free, || source.release());
-                        }
-                    }
-                    Ok(Poll::Idle) => {}
-                    Ok(Poll::Ended) => *ended = true,
-                    Err(error) => {
-                        self.receiver.lack(&error.to_string());
-                        self.tell(sources);
-                        return Err(error);
-                    }
-                }
-            }
+            let most = self.poll_each(sources, &mut ended, is_live)?;
             before = now.map(|now| (now, most));
             let took = most != 0;
             if !took {
@@ -288,26 +280,82 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             if self.limit() == 0 || self.receiver.is_over() {
                 break;
             }
-            next_look -= 1;
-            if next_look == 0 || !took {
-                next_look = PROGRESS_POLLS;
-                if told.elapsed() >= PROGRESS {
-                    told = Instant::now();
-                    self.clock.note(told);
-                    self.tell(sources);
-                }
+            if let Some(now) = telling.due(took) {
+                self.clock.note(now);
+                self.tell(sources);
             }
-            let Some(limit) = self.config.idle_exit else { continue };
-            let is_quiet = !took && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit;
-            if took {
-                idle_since = None;
-            }
-            if self.ends.quiet.is_everywhere(is_quiet) {
+            if self.ends_idle(took, &mut idle_since) {
                 break;
             }
         }
         self.tell(sources);
         Ok(())
+    }
+
+    /// Notes the time of a round that began then and ends now, in which a source had at most this many frames.
+    #[inline(always)]
+    fn note_round(&mut self, began: u64, frames: usize, now: u64) {
+        // A clock that is set back adds nothing.
+        let round_ns = now.saturating_sub(began);
+        self.polled_ns += round_ns;
+        self.busy_ns += if frames != 0 { round_ns } else { 0 };
+        self.behind_ns += if 2 * frames >= self.config.burst { round_ns } else { 0 };
+    }
+
+    /// Polls each source once, and notes those that have ended. Returns the most frames that one of them had.
+    #[inline(always)]
+    fn poll_each(
+        &mut self,
+        sources: &mut [Box<dyn PacketSource>],
+        ended: &mut [bool],
+        is_live: bool,
+    ) -> Result<usize, SourceError> {
+        let mut most = 0;
+        for (source, ended) in sources.iter_mut().zip(ended) {
+            // Frames that would not be measured are not taken from the source.
+            if self.limit() == 0 {
+                break;
+            }
+            let mut receive = Duration::ZERO;
+            let tells_arrivals = is_live && source.tells_arrivals();
+            match self.stopwatch.time(&mut receive, || source.rx_burst()) {
+                Ok(Poll::Burst(burst)) => {
+                    self.steps.receive += receive;
+                    most = most.max(burst.len().max(1));
+                    match is_live && self.is_behind(burst) {
+                        true if tells_arrivals => self.follow(burst),
+                        true => {
+                            self.go_on();
+                            self.measure(burst);
+                        }
+                        false => self.measure(burst),
+                    }
+                    let Self { stopwatch, steps, .. } = self;
+                    if stopwatch.is_on() {
+                        stopwatch.time(&mut steps.free, || source.release());
+                    }
+                }
+                Ok(Poll::Idle) => {}
+                Ok(Poll::Ended) => *ended = true,
+                Err(error) => {
+                    self.receiver.lack(&error.to_string());
+                    self.tell(sources);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(most)
+    }
+
+    /// Returns true if the run ends because nothing has arrived for the configured time at any receiver. `took`: the round had frames.
+    #[inline(always)]
+    fn ends_idle(&mut self, took: bool, idle_since: &mut Option<Instant>) -> bool {
+        let Some(limit) = self.config.idle_exit else { return false };
+        let is_quiet = !took && idle_since.get_or_insert_with(Instant::now).elapsed() >= limit;
+        if took {
+            *idle_since = None;
+        }
+        self.ends.quiet.is_everywhere(is_quiet)
     }
 
     fn measure(&mut self, burst: Burst<'_>) {
