@@ -230,6 +230,7 @@ fn mib(bytes: usize) -> usize {
 }
 
 impl fmt::Display for Refusal {
+    // Long: one flat match with the message of each reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFewCores { asked, allowed } => {
