@@ -239,24 +239,45 @@ impl Port {
     ) -> Result<Spread, SourceError> {
         options.check()?;
         let sockets_before = self.sockets.as_ref().map(KernelSockets::of_this_family).unwrap_or_default();
-        let id = self.id;
         let info = self.info()?;
         if !self.device.pci {
             self.interface = info.if_index;
         }
+        // net_af_xdp requires equal numbers of transmit and receive queues; a file or a ring may have none.
+        let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
+        self.tx_queues = info.max_tx_queues.min(wanted_tx);
+        let mut rss = Rss::new(queues, &info);
+        self.configure(queues, &info, &mut rss)?;
+        let rings = self.ring_sizes(options)?;
+        self.set_up_queues(queues, rings, options, &info)?;
+        let id = self.id;
+        // SAFETY: as in `configure`.
+        self.step("start", || unsafe { dpdk_sys::rte_eth_dev_start(id) })?;
+        if options.promiscuous {
+            warnings.extend(self.make_promiscuous());
+        }
+        // SAFETY: as in `configure`. A driver that never reports removal is checked by `vanished`.
+        unsafe { dpdk_sys::shim_port_watch_removal(id) };
+        let mut tally = Tally::since(self.read_losses().unwrap_or_default());
+        if let Some(mut sockets) = self.sockets.take() {
+            // net_af_packet opens its sockets when it is probed, net_af_xdp when its queues are set up.
+            sockets.add_since(&sockets_before);
+            tally.count_in_kernel(sockets);
+        }
+        self.tally = Mutex::new(tally);
+        Ok(rss.in_force(id, queues))
+    }
+
+    /// Configures the numbers of queues, the MTU, and the spread of frames.
+    fn configure(&self, queues: u16, info: &shim_port_info, rss: &mut Rss) -> Result<(), SourceError> {
+        let (id, tx_queues) = (self.id, self.tx_queues);
         // A virtual driver uses the MTU of its kernel interface; only a card is configured for more than the
         // usual MTU.
         let scatter = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
         let jumbo = self.device.pci && scatter != 0;
         let mtu = if jumbo { u32::from(info.max_mtu.min(JUMBO_MTU)) } else { 0 };
-        // net_af_xdp requires equal numbers of transmit and receive queues; a file or a ring may have none.
-        let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
-        let tx_queues = info.max_tx_queues.min(wanted_tx);
-        self.tx_queues = tx_queues;
-        let mut rss = Rss::new(queues, &info);
         let (rss_types, rss_key, rss_key_bytes) = rss.configuration();
-        let (mut rx, mut tx) = (options.descriptors, 512);
-        // SAFETY: the port exists, was not started, and belongs to `self`; here and below, pointers are to live
+        // SAFETY: the port exists, was not started, and belongs to `self`; here and in the other steps, pointers are to live
         // locals or null where DPDK takes null for its default.
         let configure = |mtu: u32| unsafe {
             dpdk_sys::shim_port_configure(
@@ -275,9 +296,15 @@ impl Port {
         if wanted_mtu == mtu || self.step("configure", || configure(wanted_mtu)).is_err() {
             self.step("configure", || configure(mtu))?;
         }
-        // SAFETY: as above.
+        Ok(())
+    }
+
+    /// Returns the descriptors of a receive queue and of a transmit queue, within the limits of the device.
+    fn ring_sizes(&self, options: &PortOptions) -> Result<(u16, u16), SourceError> {
+        let (mut rx, mut tx) = (options.descriptors, 512);
+        // SAFETY: as in `configure`.
         self.step("set the ring size of", || unsafe {
-            dpdk_sys::rte_eth_dev_adjust_nb_rx_tx_desc(id, &mut rx, &mut tx)
+            dpdk_sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.id, &mut rx, &mut tx)
         })?;
         let least = u32::from(rx) + u32::from(options.burst) + POOL_CACHE;
         if options.mbufs < least {
@@ -287,6 +314,18 @@ impl Port {
             );
             return Err(SourceError::Refused(Setting::Mbufs, text));
         }
+        Ok((rx, tx))
+    }
+
+    /// Sets up the receive queues, each with a pool of its own, and the transmit queues.
+    fn set_up_queues(
+        &mut self,
+        queues: u16,
+        (rx, tx): (u16, u16),
+        options: &PortOptions,
+        info: &shim_port_info,
+    ) -> Result<(), SourceError> {
+        let id = self.id;
         let data = options.buffer_bytes(&self.device, info.min_rx_bufsize);
         let cache = POOL_CACHE.min(options.mbufs / 4);
         let socket = info.socket_id as u32;
@@ -295,40 +334,31 @@ impl Port {
                 .map_err(|error| error.blame(Setting::Mbufs))?;
             let raw = pool.as_ptr();
             self.pools.push(pool);
-            // SAFETY: as above, and the pool lives until the port is closed.
+            // SAFETY: as in `configure`, and the pool lives until the port is closed.
             self.step("set up a receive queue of", || unsafe {
                 dpdk_sys::rte_eth_rx_queue_setup(id, queue, rx, socket, std::ptr::null(), raw)
             })?;
         }
-        for queue in 0..tx_queues {
-            // SAFETY: as above.
+        for queue in 0..self.tx_queues {
+            // SAFETY: as in `configure`.
             self.step("set up a transmit queue of", || unsafe {
                 dpdk_sys::rte_eth_tx_queue_setup(id, queue, tx, socket, std::ptr::null())
             })?;
         }
-        // SAFETY: as above.
-        self.step("start", || unsafe { dpdk_sys::rte_eth_dev_start(id) })?;
-        if options.promiscuous {
-            // SAFETY: as above. Drivers without a filter for addresses have no such switch.
-            let (result, log) = self.eal.logged(|| unsafe { dpdk_sys::rte_eth_promiscuous_enable(id) });
-            if result != 0 && (self.device.pci || result != -libc::ENOTSUP) {
-                warnings.push(format!(
-                    "port {}: not promiscuous, so frames for others may not be seen: {}",
-                    self.device.devargs,
-                    reason(&log, result)
-                ));
-            }
-        }
-        // SAFETY: as above. A driver that never reports removal is checked by `vanished`.
-        unsafe { dpdk_sys::shim_port_watch_removal(id) };
-        let mut tally = Tally::since(self.read_losses().unwrap_or_default());
-        if let Some(mut sockets) = self.sockets.take() {
-            // net_af_packet opens its sockets when it is probed, net_af_xdp when its queues are set up.
-            sockets.add_since(&sockets_before);
-            tally.count_in_kernel(sockets);
-        }
-        self.tally = Mutex::new(tally);
-        Ok(rss.in_force(id, queues))
+        Ok(())
+    }
+
+    /// Makes a started port receive every frame. Returns a warning if it does not.
+    fn make_promiscuous(&self) -> Option<String> {
+        // SAFETY: the port exists and belongs to `self`. Drivers without a filter for addresses have no such switch.
+        let (result, log) = self.eal.logged(|| unsafe { dpdk_sys::rte_eth_promiscuous_enable(self.id) });
+        (result != 0 && (self.device.pci || result != -libc::ENOTSUP)).then(|| {
+            format!(
+                "port {}: not promiscuous, so frames for others may not be seen: {}",
+                self.device.devargs,
+                reason(&log, result)
+            )
+        })
     }
 
     /// Runs one step of starting the port; a failure becomes an `Open` error with the driver's reason.
