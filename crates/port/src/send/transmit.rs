@@ -104,70 +104,25 @@ pub fn transmit(
 ) -> Sent {
     let mut pace = Pace::new(pacing);
     let mut batch = Batch::new(generator);
-    let mut sent = Sent::default();
     let began = clock.now_ns();
-    let mut progress = 0;
-    'run: loop {
+    let mut run = Transmission { generator, sink, clock, stop, began, progress: 0, sent: Sent::default() };
+    loop {
         let before = pace;
-        batch.fill(generator, &mut pace);
+        batch.fill(run.generator, &mut pace);
         if batch.frames.is_empty() {
             break;
         }
-        while let Some(&(first, due)) = batch.left().first() {
-            let now = clock.now_ns().saturating_sub(began);
-            if stop.load(Relaxed) {
-                sent.stopped = true;
-            } else if due > now {
-                clock.wait_until(began.saturating_add(due));
-                progress = due;
-                continue;
-            } else if first.wire_len as usize > sink.longest() {
-                generator.take_back(&first);
-                sent.too_long += 1;
-                batch.next += 1;
-                // The sink is not the cause.
-                progress = now;
-                continue;
-            } else {
-                let longest = sink.longest();
-                let ready = |&&(frame, due): &&(GeneratedFrame, u64)| {
-                    due <= now && frame.wire_len as usize <= longest
-                };
-                let count = batch.left().iter().take_while(ready).count();
-                match batch.hand_over(count, sink) {
-                    Ok(0) if now.saturating_sub(progress) > PATIENCE_NS => {
-                        sent.fault = Some(SourceError::Fault(format!(
-                            "{} has taken no frame for a second: is anybody there who receives?",
-                            sink.name()
-                        )));
-                    }
-                    Ok(0) => {
-                        clock.wait_until(began.saturating_add(now + RETRY_NS));
-                        continue;
-                    }
-                    Ok(taken) => {
-                        let taken = taken.min(count);
-                        sent.frames += taken as u64;
-                        sent.wire_byte += batch.left()[..taken]
-                            .iter()
-                            .map(|(frame, _)| u64::from(frame.wire_len))
-                            .sum::<u64>();
-                        batch.next += taken;
-                        progress = now;
-                        continue;
-                    }
-                    Err(error) => sent.fault = Some(error),
-                }
-            }
+        if !run.send(&mut batch) {
             // It ends here: what was generated and not sent does not count, neither in the truth nor in the schedule.
             pace = before;
             for (frame, _) in &batch.frames[..batch.next] {
                 pace.next(frame.wire_len, frame.time_ns);
             }
-            batch.left().iter().for_each(|(frame, _)| generator.take_back(frame));
-            break 'run;
+            batch.left().iter().for_each(|(frame, _)| run.generator.take_back(frame));
+            break;
         }
     }
+    let Transmission { sink, clock, mut sent, .. } = run;
     sent.scheduled_ns = pace.end_ns();
     sent.elapsed_ns = clock.now_ns().saturating_sub(began);
     if !sent.stopped && sent.fault.is_none() {
@@ -175,6 +130,76 @@ pub fn transmit(
     }
     sink.finish();
     sent
+}
+
+/// A run of [`transmit`].
+struct Transmission<'a> {
+    generator: &'a mut Generator,
+    sink: &'a mut dyn PacketSink,
+    clock: &'a mut dyn SendClock,
+    stop: &'a AtomicBool,
+    /// The clock's time at which the run began, nanoseconds.
+    began: u64,
+    /// The time of the run up to which the sink is not to blame for frames that wait, nanoseconds.
+    progress: u64,
+    sent: Sent,
+}
+
+impl Transmission<'_> {
+    /// Sends the frames of a batch, each when it is due. Returns false if the run ends before all are sent.
+    fn send(&mut self, batch: &mut Batch) -> bool {
+        while let Some(&(first, due)) = batch.left().first() {
+            let now = self.clock.now_ns().saturating_sub(self.began);
+            if self.stop.load(Relaxed) {
+                self.sent.stopped = true;
+                return false;
+            }
+            if due > now {
+                self.clock.wait_until(self.began.saturating_add(due));
+                self.progress = due;
+            } else if first.wire_len as usize > self.sink.longest() {
+                self.generator.take_back(&first);
+                self.sent.too_long += 1;
+                batch.next += 1;
+                // The sink is not the cause.
+                self.progress = now;
+            } else if let Err(fault) = self.send_due(batch, now) {
+                self.sent.fault = Some(fault);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Hands over the first frames of a batch that are due, or waits for room.
+    ///
+    /// # Errors
+    /// The sink fails, or has taken nothing for too long.
+    fn send_due(&mut self, batch: &mut Batch, now: u64) -> Result<(), SourceError> {
+        let longest = self.sink.longest();
+        let ready =
+            |&&(frame, due): &&(GeneratedFrame, u64)| due <= now && frame.wire_len as usize <= longest;
+        let count = batch.left().iter().take_while(ready).count();
+        match batch.hand_over(count, self.sink)? {
+            0 if now.saturating_sub(self.progress) > PATIENCE_NS => Err(SourceError::Fault(format!(
+                "{} has taken no frame for a second: is anybody there who receives?",
+                self.sink.name()
+            ))),
+            0 => {
+                self.clock.wait_until(self.began.saturating_add(now + RETRY_NS));
+                Ok(())
+            }
+            taken => {
+                let taken = taken.min(count);
+                self.sent.frames += taken as u64;
+                self.sent.wire_byte +=
+                    batch.left()[..taken].iter().map(|(frame, _)| u64::from(frame.wire_len)).sum::<u64>();
+                batch.next += taken;
+                self.progress = now;
+                Ok(())
+            }
+        }
+    }
 }
 
 #[cfg(test)]
