@@ -1,6 +1,7 @@
 //! IPFIX files (RFC 5655): messages in sequence. What messages mean is in a [`Session`], which does not know where they come from.
 
 mod element;
+mod field_plan;
 mod meaning;
 mod plan;
 mod session;
@@ -16,9 +17,10 @@ use super::source::{Bytes, size};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::ipfix::HEADER;
 pub use element::Number;
+pub use field_plan::FieldPlan;
 pub use template::{Dialect, Element, Octets, Template, Told};
 pub use totals::{COUNTERS, Totals};
-pub use values::{Facts, FieldPlan, RecordOf, Told as Sampling, Values};
+pub use values::{Facts, RecordOf, Told as Sampling, Values};
 
 use flow::Aggregation;
 use meaning::Meaning;

@@ -1,6 +1,7 @@
 //! The meaning of the registry's elements, and the places where their values go. NetFlow v9 has the numbers of IPFIX up to 127.
 
 use super::template::Element;
+use super::totals::COUNTERS;
 use crate::ipfix::REVERSE_ENTERPRISE;
 
 /// A number of a record, of one of its directions.
@@ -93,6 +94,20 @@ pub enum Number {
 
 /// The number of variants of [`Number`].
 pub(crate) const NUMBERS: usize = Number::Probability as usize + 1;
+
+/// The numbers from which a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow
+/// began.
+pub(crate) const SOURCES: [(&[Number], &[Number]); COUNTERS] = [
+    (
+        &[Number::Packets, Number::InitiatorPackets, Number::OutPackets],
+        &[Number::TotalPackets, Number::TotalOutPackets],
+    ),
+    (
+        &[Number::Bytes, Number::InitiatorBytes, Number::OutBytes],
+        &[Number::TotalBytes, Number::TotalOutBytes],
+    ),
+    (&[Number::WireBytes], &[Number::TotalWireBytes]),
+];
 
 /// The form in which a time is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,12 @@ use super::super::block::Wanted;
 use super::super::columns::{Cell, Columns, Place, UNTOLD};
 use super::super::name::Name;
 use super::element::Number;
+use super::field_plan::FieldPlan;
 use super::meaning::{Column, Meaning, Reading};
 use super::session::Record;
 use super::template::unsigned;
 use super::totals::Totals;
-use super::values::{FieldPlan, RecordOf, Values};
+use super::values::{RecordOf, Values};
 use flow::{FIELDS, NULL, RowValue};
 
 /// The way in which records of a template fill a row.

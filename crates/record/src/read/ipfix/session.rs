@@ -1,7 +1,8 @@
 //! A session (RFC 7011): the state that messages build upon, apart from where they come from.
 
+use super::field_plan::FieldPlan;
 use super::template::{Dialect, Element, Octets, Template, Told, unsigned};
-use super::values::{Facts, FieldPlan, Told as Sampling, Values};
+use super::values::{Facts, Told as Sampling, Values};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::{InformationElement, Share};
 use std::collections::{BTreeSet, HashMap, HashSet};
