@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         now_ns += 1_000_000_000;
         rest = others;
     }
-    assert!(decoder.counts().are_complete() && decoder.counts().records == flows);
+    assert!(decoder.counts().are_complete() && decoder.counts().records.given == flows);
     assert!(decoder.waiting_bytes() <= 8 << 20 && decoder.exporters().len() <= 16 * 3 * data.len());
     decoder.finish();
     assert_eq!(decoder.waiting_bytes(), 0);

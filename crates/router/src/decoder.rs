@@ -141,19 +141,19 @@ impl Decoder {
     pub fn finish(&mut self) {
         let State { counts, waiting_bytes, .. } = &mut self.state;
         for exporter in self.exporters.values_mut() {
-            counts.without_template += exporter.waiting.give_up(None, waiting_bytes);
+            counts.templates.without_template += exporter.waiting.give_up(None, waiting_bytes);
         }
     }
 
     /// Takes a datagram of this address and port, which came now, and gives its flows.
     pub fn datagram(&mut self, from: SocketAddr, octets: &[u8], now_ns: u64, take: &mut Take<'_>) {
-        self.state.counts.datagrams += 1;
+        self.state.counts.datagrams.received += 1;
         self.state.now_ns = now_ns;
         let socket = SocketAddr::new(from.ip().to_canonical(), from.port());
         let from = (socket.ip(), socket.port());
         let networks = &self.settings.from;
         if !networks.is_empty() && !networks.iter().any(|network| network.contains(from.0)) {
-            self.state.counts.refused_exporter += 1;
+            self.state.counts.datagrams.refused_exporter += 1;
             return;
         }
         let mut rest = Octets(octets);
@@ -164,9 +164,9 @@ impl Decoder {
             _ => {
                 let protocol = Protocol::of(octets);
                 let counts = &mut self.state.counts;
-                counts.unknown_version += 1;
+                counts.datagrams.unknown_version += 1;
                 if let Some(protocol) = protocol {
-                    counts.foreign[protocol as usize] += 1;
+                    counts.datagrams.foreign[protocol as usize] += 1;
                 }
                 self.foreigners.add(Foreign { protocol, from: socket });
                 return;
@@ -174,9 +174,9 @@ impl Decoder {
         };
         let counts = &mut self.state.counts;
         *match read {
-            Ok(()) => &mut counts.decoded,
-            Err(Fault::Damaged) => &mut counts.damaged,
-            Err(Fault::TooManyExporters) => &mut counts.too_many_exporters,
+            Ok(()) => &mut counts.datagrams.decoded,
+            Err(Fault::Damaged) => &mut counts.datagrams.damaged,
+            Err(Fault::TooManyExporters) => &mut counts.datagrams.too_many_exporters,
         } += 1;
     }
 
@@ -197,10 +197,10 @@ impl Decoder {
             rate => rate.map(Some),
         };
         let read = usize::from(header.count) * version5::RECORD;
-        state.counts.trailing_octets += rest.0.len().saturating_sub(read) as u64;
+        state.counts.datagrams.trailing_octets += rest.0.len().saturating_sub(read) as u64;
         let times = Times { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
-            let rate = exporter.samplers.rate_of(&values, state.sampling, &mut state.counts);
+            let rate = exporter.samplers.rate_of(&values, state.sampling, &mut state.counts.sampling);
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
         let units = Units { records: Some(header.count.into()), flows: None };
@@ -235,7 +235,7 @@ impl Decoder {
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         let order = exporter.begins(heading, state);
-        state.counts.trailing_octets += behind.0.len() as u64;
+        state.counts.datagrams.trailing_octets += behind.0.len() as u64;
         let (units, read) = exporter.sets(rest, facts, None, state, take);
         exporter.follows(heading, order, units, state);
         read
@@ -277,7 +277,8 @@ impl Decoder {
         exporters.retain(|name, exporter| {
             let longest = SILENT_NS[usize::from(full == Some(name.address))];
             let stays = now_ns.saturating_sub(exporter.seen_ns) < longest;
-            counts.without_template += exporter.waiting.give_up(stays.then_some(*now_ns), waiting_bytes);
+            counts.templates.without_template +=
+                exporter.waiting.give_up(stays.then_some(*now_ns), waiting_bytes);
             if !stays {
                 if let Some(others) = of_address.get_mut(&name.address) {
                     *others -= 1;
@@ -297,7 +298,7 @@ impl Decoder {
             } else if earlier.len() < MOST_EXPORTERS[0] {
                 earlier.insert(of_same, state);
             } else {
-                counts.forgotten_exporters += 1;
+                counts.exporters.forgotten += 1;
             }
         }
     }
@@ -309,24 +310,27 @@ impl Exporter {
     fn begins(&mut self, heading: Heading, state: &mut State) -> Order {
         let order = self.sequence.order(heading);
         if order == Order::Restart {
-            state.counts.restarts += 1;
+            state.counts.exporters.restarts += 1;
             state.fields -= self.restart();
             self.session = state.session();
             // What waited is of templates that are told no more.
-            state.counts.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
+            state.counts.templates.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
             self.sequence.restart();
         }
-        state.counts.without_template += self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
+        state.counts.templates.without_template +=
+            self.waiting.give_up(Some(state.now_ns), &mut state.waiting_bytes);
         order
     }
 
     /// Takes note of a message that was read, with its place and what it has.
     fn follows(&mut self, heading: Heading, order: Order, units: Units, state: &mut State) {
         let before = self.sequence.lost;
-        state.counts.repeated += u64::from(self.sequence.take(heading, order, units));
+        state.counts.exporters.repeated += u64::from(self.sequence.take(heading, order, units));
         let lost = match self.sequence.counts() {
-            Counting::Messages => &mut state.counts.lost_messages,
-            Counting::Records | Counting::Flows | Counting::OwnFlows => &mut state.counts.lost_records,
+            Counting::Messages => &mut state.counts.exporters.lost_messages,
+            Counting::Records | Counting::Flows | Counting::OwnFlows => {
+                &mut state.counts.exporters.lost_records
+            }
         };
         *lost = (*lost + self.sequence.lost).saturating_sub(before);
     }
@@ -379,7 +383,7 @@ impl Exporter {
                         units = Units::default();
                         let State { waiting_bytes, now_ns, .. } = state;
                         if !self.waiting.keep(id, set, facts, *now_ns, waiting_bytes) {
-                            state.counts.without_template += 1;
+                            state.counts.templates.without_template += 1;
                         }
                         Ok(())
                     }
@@ -397,7 +401,7 @@ impl Exporter {
         if is_damaged {
             return (Units::default(), Err(Fault::Damaged));
         }
-        state.counts.trailing_octets += rest.0.len() as u64;
+        state.counts.datagrams.trailing_octets += rest.0.len() as u64;
         (units, Ok(()))
     }
 
@@ -441,13 +445,13 @@ impl Exporter {
 
     fn define(&mut self, id: u16, template: Template, state: &mut State) {
         if self.templates.contains_key(&id) {
-            state.counts.changed_templates += 1;
+            state.counts.templates.changed_templates += 1;
             self.forget(id, state);
         }
         let fields = 1 + template.len();
         let [of_all, of_one] = MOST_FIELDS;
         if state.fields + fields > of_all || self.fields + fields > of_one {
-            state.counts.too_many_templates += 1;
+            state.counts.templates.too_many_templates += 1;
             return;
         }
         state.fields += fields;
@@ -469,8 +473,8 @@ impl Exporter {
         let Some(known) = self.templates.get(&id).cloned() else { return };
         for set in self.waiting.take(id, &mut state.waiting_bytes) {
             match self.data(&known, &set.octets, set.facts, state, take) {
-                Ok(_) => state.counts.late_template += 1,
-                Err(_) => state.counts.damaged_sets += 1,
+                Ok(_) => state.counts.templates.late_template += 1,
+                Err(_) => state.counts.templates.damaged_sets += 1,
             }
         }
     }
@@ -485,34 +489,34 @@ impl Exporter {
         take: &mut Take<'_>,
     ) -> Result<u32, Fault> {
         if known.template.is_empty() {
-            state.counts.damaged_sets += 1;
+            state.counts.templates.damaged_sets += 1;
             return Ok(0);
         }
         let (mut fields, mut at, mut records) = (Vec::new(), 0, 0);
         while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
             records += 1;
             let values = Values::read(&known.plan, set, &fields);
-            state.counts.unfit_fields += u64::from(values.unfit().is_some());
+            state.counts.records.unfit_fields += u64::from(values.unfit().is_some());
             if known.template.is_options {
                 self.option(&values, state);
                 continue;
             }
-            let rate = self.samplers.rate_of(&values, state.sampling, &mut state.counts);
+            let rate = self.samplers.rate_of(&values, state.sampling, &mut state.counts.sampling);
             let times = Times { facts, start_ms: self.start_ms };
             let export_ns = facts.export_ns;
             let of = RecordOf { plan: &known.plan, set, fields: &fields, session: self.session, export_ns };
             let counted = values.counts(&mut state.totals, &of);
             self.flow(&values, counted, times, rate, state, take);
         }
-        state.counts.forgotten_totals = state.totals.forgotten();
+        state.counts.records.forgotten_totals = state.totals.forgotten();
         Ok(records)
     }
 
     /// Takes what a record of options says.
     fn option(&mut self, values: &Values, state: &mut State) {
-        state.counts.option_records += 1;
+        state.counts.records.option_records += 1;
         self.start_ms = values.number(Number::SystemStart).or(self.start_ms);
-        self.samplers.option(values, &mut state.counts);
+        self.samplers.option(values, &mut state.counts.sampling);
     }
 
     /// Gives the flows of a record.
@@ -525,7 +529,9 @@ impl Exporter {
         state: &mut State,
         take: &mut Take<'_>,
     ) {
-        for mut record in values::records(values, counted, times, &mut state.counts).into_iter().flatten() {
+        for mut record in
+            values::records(values, counted, times, &mut state.counts.records).into_iter().flatten()
+        {
             let counted = record.total_count;
             record.sampling_rate = rate.map_or(0, Rate::rounded);
             let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
@@ -535,14 +541,14 @@ impl Exporter {
                 is_plausible &= *count <= MOST_COUNT;
             }
             if !is_plausible {
-                state.counts.implausible += 1;
+                state.counts.records.implausible += 1;
                 continue;
             }
             self.records += 1;
             self.sampled += u64::from(rate.is_none_or(Rate::is_sampled));
             self.unknown_rate += u64::from(rate.is_none());
-            state.counts.unknown_rate += u64::from(rate.is_none());
-            state.counts.records += 1;
+            state.counts.sampling.unknown_rate += u64::from(rate.is_none());
+            state.counts.records.given += 1;
             take(Flow { record, rate, counted });
         }
     }

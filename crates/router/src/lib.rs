@@ -10,7 +10,7 @@
 //! let mut decoder = Decoder::new(Settings::default());
 //! let exporter = "192.0.2.1:2055".parse().expect("an address");
 //! decoder.datagram(exporter, b"no NetFlow", 0, &mut |_| {});
-//! assert_eq!((decoder.counts().datagrams, decoder.counts().unknown_version), (1, 1));
+//! assert_eq!((decoder.counts().datagrams.received, decoder.counts().datagrams.unknown_version), (1, 1));
 //! ```
 
 mod counts;
@@ -27,7 +27,7 @@ mod values;
 mod version5;
 mod waiting;
 
-pub use counts::Counts;
+pub use counts::{Counts, DatagramCounts, ExporterCounts, RecordCounts, SamplingCounts, TemplateCounts};
 pub use decoder::{Decoder, Flow, Settings};
 pub use exporter::{ExporterState, Version};
 pub use foreign::{Foreign, Protocol};

@@ -1,6 +1,6 @@
 //! Sampling of an exporter: rates of samplers, of interfaces, and of all packets.
 
-use crate::counts::Counts;
+use crate::counts::SamplingCounts;
 use crate::rate::Rate;
 use crate::values;
 use record::read::{Number, Values};
@@ -30,7 +30,7 @@ enum OfInterface {
 
 impl Samplers {
     /// Takes what a record of options says.
-    pub(crate) fn option(&mut self, values: &Values, counts: &mut Counts) {
+    pub(crate) fn option(&mut self, values: &Values, counts: &mut SamplingCounts) {
         let told = values::sampling(values);
         counts.wrong_sampling += u64::from(told == Some(Err(())));
         // What is impossible is not known.
@@ -67,12 +67,17 @@ impl Samplers {
 
     /// The rate of a record: its own, that of its sampler, of its interface, of the only sampler, or the exporter's. `usual` is that of exporters
     /// that tell none.
-    pub(crate) fn rate_of(&self, values: &Values, usual: Option<Rate>, counts: &mut Counts) -> Option<Rate> {
+    pub(crate) fn rate_of(
+        &self,
+        values: &Values,
+        usual: Option<Rate>,
+        counts: &mut SamplingCounts,
+    ) -> Option<Rate> {
         self.told_of(values, counts).unwrap_or(usual.or(Some(Rate::ALL))).or(usual)
     }
 
     /// Returns what was told of a record's rate; `None` where that is nothing.
-    fn told_of(&self, values: &Values, counts: &mut Counts) -> Option<Option<Rate>> {
+    fn told_of(&self, values: &Values, counts: &mut SamplingCounts) -> Option<Option<Rate>> {
         match values::sampling(values) {
             Some(Ok(rate)) => return Some(rate),
             Some(Err(())) => counts.wrong_sampling += 1,

@@ -1,6 +1,6 @@
 //! The conversion of the values of a record to flow records.
 
-use crate::counts::Counts;
+use crate::counts::RecordCounts;
 use crate::rate::Rate;
 use flow::{EndReason, FlowKey, FlowRecord, NULL, OpenFields};
 use record::read::{COUNTERS, Facts, Number, Sampling, Values};
@@ -31,7 +31,7 @@ pub(crate) fn records(
     values: &Values,
     counted: [[u64; COUNTERS]; 2],
     times: Times,
-    counts: &mut Counts,
+    counts: &mut RecordCounts,
 ) -> [Option<FlowRecord>; 2] {
     let told = |count: u64| if count == NULL { 0 } else { count };
     let is_empty = |[packets, bytes, _]: [u64; COUNTERS]| told(packets) == 0 && told(bytes) == 0;
@@ -123,7 +123,7 @@ pub(crate) fn records(
 }
 
 /// The times of the first and the last packet, as far as they are told.
-fn span(times: [Option<u64>; 2], facts: Facts, counts: &mut Counts) -> [u64; 2] {
+fn span(times: [Option<u64>; 2], facts: Facts, counts: &mut RecordCounts) -> [u64; 2] {
     let [start, end] = times;
     let Some(end) = end.or(start) else {
         counts.without_time += 1;

@@ -72,7 +72,7 @@ fn what_left_counts_where_nothing_came_in() {
     let mut test = Test::new();
     let flows = flows_of(&mut test, &OUT_WITHOUT_IN);
     let found: Vec<_> = flows.iter().map(|flow| (flow.record.total_count, flow.record.total_byte)).collect();
-    assert_eq!((found, test.0.counts().without_packets), (vec![(10, 5000), (7, 700)], 0));
+    assert_eq!((found, test.0.counts().records.without_packets), (vec![(10, 5000), (7, 700)], 0));
 }
 
 #[test]
@@ -89,7 +89,10 @@ fn totals_that_grow_are_differences() {
     let flows = flows_of(&mut test, &TOTALS_THAT_GROW);
     assert_eq!((flows.len(), sums(&flows)), (3, (300, 150_000)));
     // The last one again; the exporter's flow is that of no other one.
-    assert_eq!((flows_of(&mut test, &TOTALS_THAT_GROW[2..]).len(), test.0.counts().without_packets), (0, 1));
+    assert_eq!(
+        (flows_of(&mut test, &TOTALS_THAT_GROW[2..]).len(), test.0.counts().records.without_packets),
+        (0, 1)
+    );
     assert_eq!(sums(&flows_of(&mut Test::new(), &TOTALS_THAT_GROW)), (300, 150_000));
 }
 
@@ -109,7 +112,7 @@ fn zero_beside_a_total_is_no_count() {
         record([0, 0, 5700, 13]),
     ];
     let flows = test.take(1, &ipfix(0, 0, &[set(2, &fields), set(256, &records.concat())]));
-    assert_eq!((flows.len(), sums(&flows), test.0.counts().without_packets), (3, (13, 5700), 1));
+    assert_eq!((flows.len(), sums(&flows), test.0.counts().records.without_packets), (3, (13, 5700), 1));
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn totals_of_an_exporter_that_began_anew_are_of_another_flow() {
         [take(0, 5_000, 100), take(1, 5_001, 150), take(9, 0, 200), take(10, 1, 210)],
         [100, 50, 200, 10]
     );
-    assert_eq!(test.0.counts().restarts, 1);
+    assert_eq!(test.0.counts().exporters.restarts, 1);
 }
 
 #[test]

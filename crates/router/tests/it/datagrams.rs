@@ -17,12 +17,12 @@ fn version_5_has_its_records_in_fixed_places() {
     // Sampling in the header, in the lower 14 bits; three records are missing.
     let flows = test.take(1, &v5(12, 0x4000 | 100, &[v5_record(1000, 3, 300)]));
     assert_eq!((seen(&flows), flows[0].counted), (vec![(1000, 300, 30_000)], 3));
-    assert_eq!(test.0.counts().lost_records, 3);
+    assert_eq!(test.0.counts().exporters.lost_records, 3);
     // More records than there are, and none at all.
     let mut short = v5(13, 0, &[v5_record(1, 1, 1)]);
     short[3] = 2;
     assert!(test.take(1, &short).is_empty() && test.take(1, &v5(13, 0, &[])).is_empty());
-    assert_eq!(test.0.counts().damaged, 2);
+    assert_eq!(test.0.counts().datagrams.damaged, 2);
 }
 
 #[test]
@@ -35,9 +35,9 @@ fn templates_of_exporters_and_domains_are_their_own() {
     assert!(test.take(1, &v9(0, 1, &[data(2)])).is_empty());
     assert!(test.take(2, &v9(0, 0, &[data(3)])).is_empty());
     assert!(test.take(1, &ipfix(0, 0, &[data(4)])).is_empty());
-    assert_eq!((test.0.exporters().len(), test.0.counts().decoded), (4, 5));
+    assert_eq!((test.0.exporters().len(), test.0.counts().datagrams.decoded), (4, 5));
     test.0.finish();
-    assert_eq!((test.0.counts().without_template, test.0.waiting_bytes()), (3, 0));
+    assert_eq!((test.0.counts().templates.without_template, test.0.waiting_bytes()), (3, 0));
 }
 
 #[test]
@@ -57,11 +57,14 @@ fn data_wait_for_a_template_that_comes_late() {
         if is_v9 {
             assert_eq!(flows[0].record.ltime, NOW_NS - 2 * SECOND);
         } else {
-            assert_eq!((flows[0].record.ltime, test.0.counts().without_time), (NOW_NS, 2));
+            assert_eq!((flows[0].record.ltime, test.0.counts().records.without_time), (NOW_NS, 2));
         }
-        assert_eq!((test.0.counts().late_template, test.0.counts().without_template), (1, 0));
+        assert_eq!(
+            (test.0.counts().templates.late_template, test.0.counts().templates.without_template),
+            (1, 0)
+        );
         test.0.finish();
-        assert_eq!((test.0.counts().without_template, test.0.waiting_bytes()), (1, 0));
+        assert_eq!((test.0.counts().templates.without_template, test.0.waiting_bytes()), (1, 0));
     }
 }
 
@@ -72,13 +75,13 @@ fn templates_change_and_are_wrong() {
     test.take(1, &v9(0, 0, &[templates(&FIELDS)]));
     // The same again is no change.
     test.take(1, &v9(1, 0, &[templates(&FIELDS)]));
-    assert_eq!(test.0.counts().changed_templates, 0);
+    assert_eq!(test.0.counts().templates.changed_templates, 0);
     // Ports alone are left out: the record is shorter.
     let fields: Vec<u16> = [&FIELDS[..4], &FIELDS[8..]].concat();
     let mut short = record(1, 5, 500);
     short.drain(8..12);
     let flows = test.take(1, &v9(2, 0, &[templates(&fields), set(256, &short)]));
-    assert_eq!((seen(&flows), test.0.counts().changed_templates), (vec![(0, 5, 500)], 1));
+    assert_eq!((seen(&flows), test.0.counts().templates.changed_templates), (vec![(0, 5, 500)], 1));
     // Cut off; a number that no template has; a set longer than its message; a set of no length.
     let cut = set(0, &template(257, &FIELDS)[..20]);
     let reserved = set(0, &template(4, &FIELDS));
@@ -86,7 +89,7 @@ fn templates_change_and_are_wrong() {
     long[3] += 1;
     for (number, wrong) in [cut, reserved, long, numbers(&[256, 3])].into_iter().enumerate() {
         assert!(test.take(1, &v9(3 + number as u32, 0, &[wrong])).is_empty());
-        assert_eq!(test.0.counts().damaged, 1 + number as u64);
+        assert_eq!(test.0.counts().datagrams.damaged, 1 + number as u64);
     }
     // An address of three octets is none; what came before the damage counts.
     test.take(1, &v9(7, 0, &[set(0, &template(258, &[8, 3, 12, 4, 2, 4, 1, 4]))]));
@@ -95,10 +98,10 @@ fn templates_change_and_are_wrong() {
         matches!(&flows[..], [Flow { record, .. }] if record.key.is_none()),
         "it is of no flow: {flows:?}"
     );
-    assert_eq!(test.0.counts().without_address, 1);
+    assert_eq!(test.0.counts().records.without_address, 1);
     let flows = test.take(1, &v9(9, 0, &[set(256, &short), numbers(&[256, 3])]));
-    assert_eq!((flows.len(), test.0.counts().damaged), (1, 5));
-    assert_eq!(test.0.counts().lost_messages, 0);
+    assert_eq!((flows.len(), test.0.counts().datagrams.damaged), (1, 5));
+    assert_eq!(test.0.counts().exporters.lost_messages, 0);
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn options_tell_sampling_rates() {
     let sampled = |sampler: u8| set(257, &[record(1, 2, 200), vec![sampler]].concat());
     assert_eq!(seen(&test.take(1, &v9(4, 0, &[sampled(3)]))), [(1, 200, 20_000)]);
     assert_eq!(seen(&test.take(1, &v9(5, 0, &[sampled(7)]))), [(1, 20, 2_000)]);
-    assert_eq!((test.0.counts().unknown_sampler, test.0.counts().option_records), (1, 2));
+    assert_eq!((test.0.counts().sampling.unknown_sampler, test.0.counts().records.option_records), (1, 2));
     assert_eq!(test.0.exporters()[0].rates.len(), 2);
     // IPFIX: 305 of 305 + 306, by selectorId 302, which the options are about.
     let options = [numbers(&[262, 3, 1, 302, 2, 305, 4, 306, 4])].concat();
@@ -132,7 +135,7 @@ fn options_tell_sampling_rates() {
     assert_eq!((seen(&flows), flows[0].rate), (vec![(1, 8, 800)], Rate::new(4, 1)));
     // What is impossible is ignored.
     test.take(2, &ipfix(2, 1, &[set(262, &[0, 5, 0, 0, 0, 1, 255, 255, 255, 255])]));
-    assert_eq!(test.0.counts().wrong_sampling, 1);
+    assert_eq!(test.0.counts().sampling.wrong_sampling, 1);
 }
 
 #[test]
@@ -149,20 +152,20 @@ fn sequence_numbers_tell_what_is_lost_and_who_began_anew() {
     let data = |uptime, sequence| v9_of(uptime, sequence, 0, &[set(256, &record(1, 1, 60))]);
     test.take(1, &v9(100, 0, &[set(0, &template(256, &FIELDS))]));
     assert_eq!(test.take(1, &data(UPTIME_MS + 1, 104)).len(), 1);
-    assert_eq!(test.0.counts().lost_messages, 3);
+    assert_eq!(test.0.counts().exporters.lost_messages, 3);
     // One of them was overtaken.
     assert_eq!(test.take(1, &data(UPTIME_MS, 102)).len(), 1);
-    assert_eq!(test.0.counts().lost_messages, 2);
+    assert_eq!(test.0.counts().exporters.lost_messages, 2);
     // A restart: templates are no longer known.
     assert!(test.take(1, &data(1_000, 0)).is_empty());
-    assert_eq!((test.0.counts().restarts, test.0.counts().lost_messages), (1, 2));
+    assert_eq!((test.0.counts().exporters.restarts, test.0.counts().exporters.lost_messages), (1, 2));
     // IPFIX counts records, those of options too.
     test.take(2, &ipfix(0, 0, &[set(2, &template(256, &FIELDS))]));
     let two = [record(1, 1, 60), record(2, 1, 60)].concat();
     test.take(2, &ipfix(0, 0, &[set(256, &two)]));
     test.take(2, &ipfix(2, 0, &[set(256, &record(3, 1, 60))]));
     test.take(2, &ipfix(10, 0, &[set(256, &two)]));
-    assert_eq!(test.0.counts().lost_records, 7);
+    assert_eq!(test.0.counts().exporters.lost_records, 7);
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn both_directions_and_other_protocols() {
     // Records that count nothing, and those without addresses, are no flows.
     let data = [10, 0, 0, 1, 10, 0, 0, 2, 1, 8, 0, 0, 0, 0, 0];
     assert!(test.take(1, &ipfix(2, 0, &[set(257, &data)])).is_empty());
-    assert_eq!(test.0.counts().without_packets, 1);
+    assert_eq!(test.0.counts().records.without_packets, 1);
 }
 
 #[test]
@@ -203,11 +206,11 @@ fn a_time_of_zero_is_none() {
         let export = u64::from(EXPORT_S) * if length == 8 { 1000 } else { 1 };
         let sets =
             [set(2, &template(id, &fields)), set(id, &[of(times(0, export)), of(times(0, 0))].concat())];
-        let before = test.0.counts().without_time;
+        let before = test.0.counts().records.without_time;
         let flows = test.take(1, &ipfix(0, id.into(), &sets));
         let found: Vec<_> = flows.iter().map(|flow| [flow.record.stime, flow.record.ltime]).collect();
         assert_eq!(found, [[NOW_NS; 2]; 2]);
-        assert_eq!(test.0.counts().without_time, before + 1);
+        assert_eq!(test.0.counts().records.without_time, before + 1);
     }
 }
 
@@ -216,7 +219,7 @@ fn data_of_a_template_without_values_are_told() {
     let mut test = Test::new();
     let empty = [template(256, &[]), template(257, &[8, 0, 12, 0])].concat();
     test.take(1, &v9(0, 0, &[set(0, &empty), set(256, &[1; 8]), set(257, &[1; 8])]));
-    assert_eq!((test.0.counts().damaged_sets, test.0.counts().damaged), (2, 0));
+    assert_eq!((test.0.counts().templates.damaged_sets, test.0.counts().datagrams.damaged), (2, 0));
 }
 
 #[test]
@@ -224,9 +227,9 @@ fn a_datagram_that_comes_twice_is_told() {
     let mut test = Test::new();
     test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]));
     test.take(1, &v5(5, 0, &[v5_record(1, 2, 3)]));
-    assert_eq!((test.0.counts().lost_records, test.0.counts().repeated), (4, 0));
+    assert_eq!((test.0.counts().exporters.lost_records, test.0.counts().exporters.repeated), (4, 0));
     test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]));
-    assert_eq!((test.0.counts().lost_records, test.0.counts().repeated), (4, 1));
+    assert_eq!((test.0.counts().exporters.lost_records, test.0.counts().exporters.repeated), (4, 1));
 }
 
 #[test]
@@ -235,10 +238,10 @@ fn others_are_refused() {
     let mut test = Test(Decoder::new(Settings { from, sampling: None }));
     let datagram = v5(0, 0, &[v5_record(1, 1, 1)]);
     assert_eq!([7, 8, 9, 10].map(|last| test.take(last, &datagram).len()), [0, 1, 1, 0]);
-    assert_eq!(test.0.counts().refused_exporter, 2);
+    assert_eq!(test.0.counts().datagrams.refused_exporter, 2);
     test.take(8, &[0, 7, 0, 0]);
     test.take(8, &[]);
-    assert_eq!(test.0.counts().unknown_version, 2);
+    assert_eq!(test.0.counts().datagrams.unknown_version, 2);
 }
 
 /// A flood of exporters that do not exist: each with data that wait, and with templates.
@@ -259,13 +262,13 @@ fn floods_are_bounded() {
         take(1, &waiting);
     }
     let counts = *decoder.counts();
-    assert!(counts.are_complete() && counts.datagrams == 42_000);
+    assert!(counts.are_complete() && counts.datagrams.received == 42_000);
     assert_eq!(decoder.exporters().len(), 4096);
     assert!(decoder.waiting_bytes() <= 8 << 20);
     assert!(
-        counts.too_many_exporters > 30_000
-            && counts.without_template > 1_000
-            && counts.too_many_templates > 0
+        counts.datagrams.too_many_exporters > 30_000
+            && counts.templates.without_template > 1_000
+            && counts.templates.too_many_templates > 0
     );
 }
 
@@ -340,14 +343,14 @@ proptest! {
         let sets = [set(if is_v9 { 0 } else { 2 }, &template(256, &flat)), set(256, &data)];
         let flows = test.take(1, &if is_v9 { v9(0, 0, &sets) } else { ipfix(0, 0, &sets) });
         let counts = *test.0.counts();
-        prop_assert_eq!((counts.decoded, counts.records), (1, flows.len() as u64));
-        let none = counts.without_packets;
+        prop_assert_eq!((counts.datagrams.decoded, counts.records.given), (1, flows.len() as u64));
+        let none = counts.records.without_packets;
         let given = records as u64 - none;
-        let found = counts.records + counts.implausible;
+        let found = counts.records.given + counts.records.implausible;
         prop_assert!(none <= records as u64 && (given..=2 * given).contains(&found), "{:?}", counts);
         let keyless = flows.iter().filter(|flow| flow.record.key.is_none()).count() as u64;
-        let without = counts.without_address;
-        prop_assert!(keyless <= 2 * without && (keyless != 0 || without == 0 || counts.implausible != 0));
+        let without = counts.records.without_address;
+        prop_assert!(keyless <= 2 * without && (keyless != 0 || without == 0 || counts.records.implausible != 0));
         for Flow { record, counted, .. } in flows {
             prop_assert!(record.stime <= record.ltime);
             prop_assert!(record.total_count != 0 || record.total_byte != 0);

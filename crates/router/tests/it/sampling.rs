@@ -45,7 +45,7 @@ fn interfaces_have_rates_of_their_own() {
         [(20, one_of(10)), (40, one_of(20)), (200, one_of(100)), (2, None), (2, None)]
     );
     let counts = test.0.counts();
-    assert_eq!((counts.unknown_rate, counts.wrong_sampling), (2, 0));
+    assert_eq!((counts.sampling.unknown_rate, counts.sampling.wrong_sampling), (2, 0));
     let exporter = &test.0.exporters()[0];
     assert_eq!((exporter.sampled, exporter.unknown_rate, exporter.rates.len()), (5, 2, 3));
 }
@@ -134,7 +134,7 @@ fn a_field_of_options_that_is_no_value_is_counted() {
     let sets =
         [set(0, &template(256, &FIELDS)), set(1, &options), told.concat(), set(256, &record(1, 2, 200))];
     assert_eq!(packets(&mut test, &v9(0, 0, &sets)), [(20, one_of(10))]);
-    assert_eq!((test.0.counts().unfit_fields, test.0.counts().option_records), (1, 2));
+    assert_eq!((test.0.counts().records.unfit_fields, test.0.counts().records.option_records), (1, 2));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn sampler_0_hides_no_rate_of_an_interface() {
     // By neither interface it is no sample. A sampler that is named and not known has no rate.
     let expected = [(20, one_of(10)), (20, one_of(10)), (2, one_of(1)), (2, None)];
     assert_eq!(packets(&mut test, &v9(1, 0, std::slice::from_ref(&data))), expected);
-    assert_eq!(test.0.counts().unknown_sampler, 1);
+    assert_eq!(test.0.counts().sampling.unknown_sampler, 1);
     // One that is known by number 0 is of the other interfaces.
     let told = set(261, &[0, 0, 0, 1, 0, 0, 0, 0, 100]);
     let expected = [(20, one_of(10)), (20, one_of(10)), (200, one_of(100)), (2, None)];

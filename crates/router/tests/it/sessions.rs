@@ -29,7 +29,15 @@ fn two_processes_of_an_address_are_two_exporters() {
         }
     }
     let counts = *test.0.counts();
-    assert_eq!((records, counts.lost_records, counts.restarts, counts.without_template), (22, 0, 0, 0));
+    assert_eq!(
+        (
+            records,
+            counts.exporters.lost_records,
+            counts.exporters.restarts,
+            counts.templates.without_template
+        ),
+        (22, 0, 0, 0)
+    );
     let found: Vec<_> = test.0.exporters().iter().map(|own| (own.port, own.sessions, own.records)).collect();
     assert_eq!(found, [(Some(5001), 1, 11), (Some(5002), 1, 11)]);
 }
@@ -47,7 +55,7 @@ fn two_processes_of_an_address_have_templates_and_samplers_of_their_own() {
         let flows = test.take_of(port(number), &v9(1, 0, &[set(256, &record(1, 2, 60))]), NOW_NS);
         assert_eq!(seen(&flows), [expected]);
     }
-    assert_eq!(test.0.counts().changed_templates, 0);
+    assert_eq!(test.0.counts().templates.changed_templates, 0);
 }
 
 #[test]
@@ -68,7 +76,15 @@ fn a_datagram_that_is_late_forgets_no_template() {
         take(1201 + number, 1);
     }
     let counts = *test.0.counts();
-    assert_eq!((records, counts.restarts, counts.lost_records, counts.without_template), (1207, 0, 0, 0));
+    assert_eq!(
+        (
+            records,
+            counts.exporters.restarts,
+            counts.exporters.lost_records,
+            counts.templates.without_template
+        ),
+        (1207, 0, 0, 0)
+    );
 }
 
 #[test]
@@ -83,7 +99,10 @@ fn a_late_datagram_of_netflow_9_and_5_is_no_restart() {
         assert_eq!(test.take(2, &v5(sequence, 0, &[v5_record(1, 1, 1)])).len(), 1);
     }
     let counts = *test.0.counts();
-    assert_eq!((counts.restarts, counts.lost_messages, counts.lost_records), (0, 0, 0));
+    assert_eq!(
+        (counts.exporters.restarts, counts.exporters.lost_messages, counts.exporters.lost_records),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -92,14 +111,14 @@ fn an_exporter_that_begins_anew_at_its_port_forgets_what_it_told() {
     let mut take = |later: u32, sequence, sets: &[Vec<u8>]| {
         let now_ns = NOW_NS + u64::from(later) * SECOND;
         let flows = test.take_of(port(9), &ipfix_at(EXPORT_S + later, sequence, 0, sets), now_ns).len();
-        (flows, test.0.counts().restarts)
+        (flows, test.0.counts().exporters.restarts)
     };
     assert_eq!(take(0, 0, &[templates(), data(300)]), (300, 0));
     assert_eq!(take(1, 300, &[data(5)]), (5, 0));
     // A little later its numbers begin anew: the same template is no longer known.
     assert_eq!(take(5, 0, &[data(1)]), (0, 1));
     assert_eq!(take(6, 1, &[templates(), data(1)]), (2, 1));
-    assert_eq!((test.0.counts().lost_records, test.0.counts().late_template), (0, 1));
+    assert_eq!((test.0.counts().exporters.lost_records, test.0.counts().templates.late_template), (0, 1));
 }
 
 #[test]
@@ -118,7 +137,10 @@ fn an_exporter_that_begins_anew_with_another_port_is_another_session() {
     let found: Vec<_> = test.0.exporters().iter().map(|own| (own.port, own.sessions, own.records)).collect();
     assert_eq!(found, [(None, 3, 6), (Some(4003), 1, 2)]);
     let counts = *test.0.counts();
-    assert_eq!((counts.restarts, counts.lost_records, counts.records, at), (0, 0, 8, 3 * 3600));
+    assert_eq!(
+        (counts.exporters.restarts, counts.exporters.lost_records, counts.records.given, at),
+        (0, 0, 8, 3 * 3600)
+    );
 }
 
 #[test]
@@ -128,7 +150,10 @@ fn strangers_of_an_address_take_no_place_from_others() {
     for number in 1..=3_000 {
         test.take_of(port(number), &datagram, NOW_NS);
     }
-    assert_eq!((test.0.exporters().len(), test.0.counts().too_many_exporters), (1024, 3_000 - 1024));
+    assert_eq!(
+        (test.0.exporters().len(), test.0.counts().datagrams.too_many_exporters),
+        (1024, 3_000 - 1024)
+    );
     // Another address has room, and so has the same one when some of its sessions were silent for a minute.
     assert_eq!(test.take_of(SocketAddr::from(([192, 0, 2, 2], 1)), &datagram, NOW_NS).len(), 1);
     assert!(test.take_of(port(4_000), &datagram, NOW_NS + 59 * SECOND).is_empty());
@@ -167,7 +192,7 @@ fn sessions_that_find_no_room_among_those_that_are_over_are_counted() {
             let from = SocketAddr::from(([10, network, high, low], 2055));
             test.take_of(from, &datagram, NOW_NS + 3_600 * hour * SECOND);
         }
-        (test.0.exporters().len(), test.0.counts().forgotten_exporters)
+        (test.0.exporters().len(), test.0.counts().exporters.forgotten)
     };
     assert_eq!(begin(1, 4096, 0), (4096, 0));
     // As many as are kept are over, and three begin.
@@ -201,5 +226,5 @@ fn the_room_that_is_left_is_of_who_was_silent_first() {
     let found = take([10, 3, 0, 0], 9_000);
     let is_there = |address: [u8; 4]| found.iter().any(|of| of.address == std::net::IpAddr::from(address));
     assert_eq!((found.len(), is_there(last), is_there([10, 2, 0, 99])), (4_097, true, false));
-    assert_eq!(test.0.counts().forgotten_exporters, 100);
+    assert_eq!(test.0.counts().exporters.forgotten, 100);
 }

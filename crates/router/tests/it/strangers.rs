@@ -18,14 +18,17 @@ fn octets_behind_a_message_are_counted_and_its_records_read() {
             let flows = test.take(1 + from as u8, &[&message[..], behind].concat());
             assert_eq!(seen(&flows), [(1, 2, 60)], "{behind:?} behind {from}");
             octets += behind.len() as u64;
-            assert_eq!((test.0.counts().trailing_octets, test.0.counts().damaged), (octets, 0));
+            assert_eq!(
+                (test.0.counts().datagrams.trailing_octets, test.0.counts().datagrams.damaged),
+                (octets, 0)
+            );
         }
     }
     // A message that is cut off is damaged, whatever it has.
     for message in &messages[..2] {
         test.take(9, &message[..message.len() - 1]);
     }
-    assert_eq!(test.0.counts().damaged, 2);
+    assert_eq!(test.0.counts().datagrams.damaged, 2);
 }
 
 #[test]
@@ -47,7 +50,10 @@ fn other_protocols_are_recognised() {
         (None, exporter(4)),
     ];
     assert_eq!(found, expected);
-    assert_eq!((test.0.counts().unknown_version, test.0.counts().foreign), (7, [3, 1, 1, 1]));
+    assert_eq!(
+        (test.0.counts().datagrams.unknown_version, test.0.counts().datagrams.foreign),
+        (7, [3, 1, 1, 1])
+    );
     // Each is told once, and strangers take no memory.
     test.take(1, &sflow);
     assert!(test.0.foreigners().is_empty());

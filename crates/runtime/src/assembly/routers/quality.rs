@@ -1,7 +1,7 @@
 //! The quality of the records of windows: whether they are samples, and what did not arrive.
 
 use model::{Answer, Counters, Span};
-use router::{Counts, Flow, Rate};
+use router::{Counts, ExporterCounts, Flow, Rate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,15 +26,15 @@ impl Tally {
     /// Returns the losses: datagrams that the kernel dropped, and records and messages that sequence numbers miss; `None` where they are not
     /// known.
     pub(super) fn lost(&self) -> Option<[u64; 3]> {
-        let Counts { lost_records, lost_messages, .. } = self.counts;
+        let ExporterCounts { lost_records, lost_messages, .. } = self.counts.exporters;
         Some([self.dropped?, lost_records, lost_messages])
     }
 
     /// Returns the counts of what came and was not read: sets without a template, damaged datagrams, damaged sets, and records that no router
     /// can have counted.
     pub(super) fn unread(&self) -> [u64; 4] {
-        let Counts { without_template, damaged, damaged_sets, implausible, .. } = self.counts;
-        [without_template, damaged, damaged_sets, implausible]
+        let Counts { datagrams, templates, records, .. } = self.counts;
+        [templates.without_template, datagrams.damaged, templates.damaged_sets, records.implausible]
     }
 
     /// Returns the losses, by name.

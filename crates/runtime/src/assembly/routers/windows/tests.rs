@@ -4,7 +4,7 @@ use flow::{FlowKey, FlowRecord, Rows};
 use model::Window;
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
-use router::{Counts, Rate};
+use router::{Counts, ExporterCounts, Rate};
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -120,7 +120,8 @@ impl Collected {
 }
 
 fn tally(dropped: u64, lost_records: u64) -> Tally {
-    Tally { counts: Counts { lost_records, ..Counts::default() }, dropped: Some(dropped) }
+    let exporters = ExporterCounts { lost_records, ..ExporterCounts::default() };
+    Tally { counts: Counts { exporters, ..Counts::default() }, dropped: Some(dropped) }
 }
 
 #[test]
@@ -263,7 +264,9 @@ fn what_is_lost_while_a_window_waits_may_be_of_it() {
 #[test]
 fn what_is_not_read_is_lacking() {
     let mut collected = Collected::new(SECOND, 1 << 28);
-    let counts = Counts { without_template: 3, damaged: 1, damaged_sets: 2, ..Counts::default() };
+    let mut counts = Counts::default();
+    counts.datagrams.damaged = 1;
+    (counts.templates.without_template, counts.templates.damaged_sets) = (3, 2);
     let unread = Tally { counts, dropped: None };
     collected.windows.advance(BEGIN + SECOND, &Tally::default());
     collected.windows.advance(BEGIN + 2 * SECOND, &unread);
