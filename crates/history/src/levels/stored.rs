@@ -97,18 +97,11 @@ impl Stored {
         let shares = questions.into_iter().flat_map(|question| self.shares(question, setting));
         let mut waiting = vec![(Level::Hour, shares.collect::<Vec<_>>())];
         while let Some((coarsest, shares)) = waiting.pop() {
-            let mut groups: Vec<(Reading, Vec<Share>)> = Vec::new();
-            for share in shares {
-                let reading = self.shelf.choose(&share.question, coarsest, setting);
-                match groups.iter_mut().find(|(known, others)| *known == reading && share.goes_with(others)) {
-                    Some((_, together)) => together.push(share),
-                    None => groups.push((reading, vec![share])),
-                }
-            }
             // The last is taken first.
             let mut later = Vec::new();
+            let readings = self.readings(shares, coarsest, setting);
             let spans = self.shelf.spans();
-            for (reading, shares) in groups {
+            for (reading, shares) in readings {
                 let Some(mut files) = self.open_files(&reading, reading.kept_of(spans.clone()))? else {
                     // Other files have taken their place.
                     later.push((coarsest, shares));
@@ -144,15 +137,7 @@ impl Stored {
                     }
                     // Rollups whose files have less than the rows: those that they answer stay.
                     Err(refused) if reading.coarsest() > Level::Rows => {
-                        let is_refused = |share: &Share| match &refused {
-                            Refused::Queries(named) => {
-                                named.iter().any(|(name, _)| *name == share.question.query.name)
-                            }
-                            Refused::Files(_) | Refused::Store(_) => true,
-                        };
-                        let (refused, others): (Vec<_>, Vec<_>) = shares.into_iter().partition(is_refused);
-                        let (refused, others) =
-                            if refused.is_empty() { (others, refused) } else { (refused, others) };
+                        let (refused, others) = parted(shares, &refused);
                         later.push((finer(reading.coarsest()), refused));
                         later.push((coarsest, others));
                     }
@@ -166,6 +151,19 @@ impl Stored {
             waiting.extend(later);
         }
         Ok(outcomes)
+    }
+
+    /// Groups shares by what is read for them.
+    fn readings(&self, shares: Vec<Share>, coarsest: Level, setting: &Setting) -> Vec<(Reading, Vec<Share>)> {
+        let mut groups: Vec<(Reading, Vec<Share>)> = Vec::new();
+        for share in shares {
+            let reading = self.shelf.choose(&share.question, coarsest, setting);
+            match groups.iter_mut().find(|(known, others)| *known == reading && share.goes_with(others)) {
+                Some((_, together)) => together.push(share),
+                None => groups.push((reading, vec![share])),
+            }
+        }
+        groups
     }
 
     /// The level to read where rollups of a reading are damaged: a finer one, if that has all of the questions' time. The damaged files are named.
@@ -219,6 +217,16 @@ impl Stored {
         let is_replaced = !self.shelf.has(&gone) && self.tries <= MOST_TRIES;
         Ok((!is_replaced).then_some(files))
     }
+}
+
+/// Parts the shares that were refused from the others; where none is named, all were.
+fn parted(shares: Vec<Share>, refused: &Refused) -> (Vec<Share>, Vec<Share>) {
+    let is_refused = |share: &Share| match refused {
+        Refused::Queries(named) => named.iter().any(|(name, _)| *name == share.question.query.name),
+        Refused::Files(_) | Refused::Store(_) => true,
+    };
+    let (refused, others): (Vec<_>, Vec<_>) = shares.into_iter().partition(is_refused);
+    if refused.is_empty() { (others, refused) } else { (refused, others) }
 }
 
 /// The next level that is finer.
