@@ -4,6 +4,7 @@
 //! node has and how many rows of each there are. [`NodeRecording::replay`] then gives the rows: no window before it is entered, and none
 //! closed before all its rows have come, in whichever order the files have them.
 
+mod gathered;
 mod held;
 mod node;
 mod plan;

@@ -1,24 +1,17 @@
 //! Files of rows, and the nodes that they are of.
 
-use super::node::{NodeFile, NodeRecording, Picked};
-use super::plan::Plan;
-use super::survey::{FileSurvey, window_of};
-use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
+use super::gathered::{Gathered, SurveyedFile};
+use super::node::NodeRecording;
+use super::survey::{FileSurvey, NodeName, NodeRows};
+use crate::facts::are_of_records;
 use crate::files::FlowFiles;
-use crate::node_spans::union;
 use crate::question::{Period, Setting};
-use crate::shares::mixed_in;
 use model::Span;
-use record::Shortfall;
 use record::read::{Contents, FlowFile, ReadError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::MOST_EMPTY_NS;
 use task::rows::{ByPackets, Site};
-
-/// Nanoseconds of an hour.
-const HOUR: u64 = 3_600_000_000_000;
 
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
@@ -168,68 +161,15 @@ impl Recording {
             remarks: Vec::new(),
             is_stopped: false,
         };
-        let period = self.period;
-        for (mut file, name) in self.files.files.drain(..).zip(&self.names) {
-            let mut found = FileSurvey::of(&mut file, window_ns, continues);
-            let path = file.path().to_owned();
-            surveyed.is_stopped |= found.is_stopped;
-            surveyed.errors.extend(found.error.clone());
-            let contents = &file.contents().clone();
-            let is_of_one = found.nodes.len() <= 1;
-            let mut open = Some(file);
-            if contents.has_windows && contents.windows.is_none() {
-                surveyed.remarks.push(format!(
-                    "{}: it does not tell what its windows lack; each is taken as complete, and those without rows as empty",
-                    path.display()
-                ));
-            }
-            // A file whose windows have no rows is of its node too.
-            if contents.windows.is_some() {
-                found.nodes.entry(contents.node.as_deref().map(Arc::from)).or_default();
-            }
-            for (of_file, rows) in found.nodes {
-                let own = name.as_deref().or(of_file.as_deref()).unwrap_or(UNKNOWN);
+        for (file, name) in self.files.files.drain(..).zip(&self.names) {
+            let (mut file, rows) = surveyed.read(file, name.clone(), window_ns, continues);
+            for (of_file, rows) in rows {
+                let own = file.name.as_deref().or(of_file.as_deref()).unwrap_or(UNKNOWN);
                 let at = nodes.iter().position(|(known, _)| known == own).unwrap_or(nodes.len());
                 if at == nodes.len() {
                     nodes.push((own.to_owned(), Gathered::default()));
                 }
-                let node = &mut nodes[at].1;
-                let wanted = rows.counts.iter().filter(|(start, _)| period.contains(**start));
-                wanted.for_each(|(start, rows)| *node.counts.entry(*start).or_default() += rows);
-                if !contents.has_windows {
-                    node.shortfall.add(&contents.shortfall);
-                    let watched = watched_of(contents);
-                    node.span = node.span.into_iter().chain(rows.span).chain(watched).reduce(union);
-                }
-                node.sampled.extend(told_sample(&path, contents));
-                let picked = if name.is_some() { Picked::All } else { Picked::Of(of_file.clone()) };
-                // Of a file that was named, all rows are of the node, whatever they tell.
-                if !node.files.iter().any(|known| known.path == path && picked == Picked::All) {
-                    let described = Contents { parts: Vec::new(), ..contents.clone() };
-                    let open = open.take_if(|_| is_of_one);
-                    node.files.push(NodeFile { path: path.clone(), open, picked, contents: described });
-                    node.lists.extend(contents.windows.clone());
-                    node.merges |= !contents.has_windows || contents.key != site.key;
-                }
-                let reason = found.error.as_ref().map(ToString::to_string).unwrap_or_default();
-                for &[first, last] in &found.damaged {
-                    node.damaged.push((
-                        Span { start_ns: first, end_ns: last.saturating_add(window_ns) },
-                        reason.clone(),
-                    ));
-                    // They are no empty ones.
-                    [first, last].iter().filter(|start| period.contains(**start)).for_each(|start| {
-                        node.counts.entry(*start).or_default();
-                    });
-                }
-                if let Some(without) = contents.without_place.as_ref().filter(|_| contents.windows.is_none())
-                {
-                    node.lacks.push(format!(
-                        "{}: {} no place in the table, at times that are not known",
-                        path.display(),
-                        notation::counted_as(without.packets, "packet", ["had"; 2])
-                    ));
-                }
+                nodes[at].1.add(&mut file, of_file, &rows, &site, self.period, window_ns);
             }
         }
         for (name, error) in &self.unread {
@@ -239,46 +179,9 @@ impl Recording {
         }
         let mut refused = Vec::new();
         for (name, node) in nodes {
-            let Gathered { files, lists, mut counts, span, merges, damaged, lacks, mut shortfall, sampled } =
-                node;
-            // What was watched before the first row and behind the last has windows, too, as far as a store takes empty ones: a record may tell a begin
-            // that is years ago.
-            let ends = span.iter().flat_map(|span| [span.start_ns, span.end_ns.saturating_sub(1)]);
-            let ends = ends.map(|time_ns| window_of(time_ns, window_ns));
-            for start in ends.filter(|start| period.contains(*start)) {
-                if counts.keys().any(|with_rows| with_rows.abs_diff(start) <= MOST_EMPTY_NS) {
-                    counts.entry(start).or_default();
-                } else if !counts.is_empty() {
-                    let reason = Some(format!(
-                        "its records are of times from {} on, and more than {} h without the end of one are not stored",
-                        model::format_time(start),
-                        MOST_EMPTY_NS / HOUR
-                    ));
-                    shortfall.add(&Shortfall { reason, ..Shortfall::default() });
-                }
-            }
-            shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });
-            let contents = files.iter().map(|file| &file.contents);
-            if let Some(reason) = mixed_in(contents, period) {
-                refused.push(format!("{name}: {reason}"));
-                continue;
-            }
             let missing = self.missing.get(&name).map_or(&[][..], Vec::as_slice);
-            match Plan::new(window_ns, lists, counts, span, period, missing) {
-                Ok(plan) => surveyed.nodes.push(NodeRecording {
-                    site: Site {
-                        node: name.clone(),
-                        tracks_loss: files.iter().all(|file| file.contents.tracks_loss),
-                        ..site.clone()
-                    },
-                    merges: merges || files.len() > 1,
-                    name,
-                    files,
-                    plan,
-                    damaged,
-                    lacks,
-                    shortfall,
-                }),
+            match node.recording(&name, &site, window_ns, self.period, missing) {
+                Ok(node) => surveyed.nodes.push(node),
                 Err(reason) => refused.push(format!("{name}: {reason}")),
             }
         }
@@ -286,17 +189,32 @@ impl Recording {
     }
 }
 
-/// The rows and facts that files have of a node.
-#[derive(Default)]
-struct Gathered {
-    files: Vec<NodeFile>,
-    lists: Vec<record::RecordedWindows>,
-    counts: BTreeMap<u64, u64>,
-    span: Option<Span>,
-    merges: bool,
-    damaged: Vec<(Span, String)>,
-    lacks: Vec<String>,
-    shortfall: Shortfall,
-    /// The names of the node's files with records of samples.
-    sampled: Vec<String>,
+impl Surveyed {
+    /// Reads the times of a file's rows: the file, and its rows by node.
+    fn read(
+        &mut self,
+        mut file: FlowFile,
+        name: Option<String>,
+        window_ns: u64,
+        continues: &mut dyn FnMut() -> bool,
+    ) -> (SurveyedFile, BTreeMap<NodeName, NodeRows>) {
+        let FileSurvey { mut nodes, error, damaged, is_stopped } =
+            FileSurvey::of(&mut file, window_ns, continues);
+        let (path, contents) = (file.path().to_owned(), file.contents().clone());
+        let reason = error.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.is_stopped |= is_stopped;
+        self.errors.extend(error);
+        if contents.has_windows && contents.windows.is_none() {
+            self.remarks.push(format!(
+                "{}: it does not tell what its windows lack; each is taken as complete, and those without rows as empty",
+                path.display()
+            ));
+        }
+        let open = (nodes.len() <= 1).then_some(file);
+        // A file whose windows have no rows is of its node too.
+        if contents.windows.is_some() {
+            nodes.entry(contents.node.as_deref().map(Arc::from)).or_default();
+        }
+        (SurveyedFile { name, path, contents, open, damaged, reason }, nodes)
+    }
 }
