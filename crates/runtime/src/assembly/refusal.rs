@@ -37,6 +37,7 @@ fn mib(bytes: usize) -> usize {
     bytes.div_ceil(1 << 20)
 }
 
+// Long: one match, a case for each refusal, which is a line of text.
 /// Returns a line that says what is not possible, why, and the options that would allow it.
 fn words(refusal: &Refusal) -> String {
     match refusal {

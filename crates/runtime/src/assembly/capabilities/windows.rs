@@ -1,0 +1,76 @@
+//! What windows, samples and recorded rows do not tell.
+
+use super::{Facts, LEAVE_ONE, Rule, is_of_packets};
+use crate::spec::Spec;
+use engine::Every;
+use equery::CheckedQuery;
+use history::replay::NodeRecording;
+
+const RECORDED: &str = "in edison dry-run";
+
+/// The rules of windows, of samples and of recorded rows, in the order of the table.
+pub(super) const RULES: &[Rule] = &[
+    // Windows.
+    Rule {
+        what: "--task",
+        condition: "with --per where the run's windows have another length (--every, or the 'every' of queries)",
+        why: "tasks are answered in each window of the run",
+        instead: "give them the length of --per, or leave out --per",
+        is_broken: |Facts { spec, .. }| {
+            let per =
+                spec.question.per.map(|per| Every::Time(u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)));
+            !spec.question.task.is_empty() && per.is_some_and(|per| per != spec.question.every)
+        },
+    },
+    Rule {
+        what: "--every in packets",
+        condition: "with several nodes, or queries that start others",
+        why: "nodes are joined by the time of their windows, and queries start others at a time: they need windows of time",
+        instead: "give --every a time, as 1s",
+        is_broken: |facts| facts.spec.link.is_none() && facts.is_controlled && is_of_packets(facts.spec),
+    },
+    // Samples.
+    Rule {
+        what: "'across nodes'",
+        condition: "with --tee or --adapt, or over rows of a sample",
+        why: task::rows::OF_SAMPLES,
+        instead: LEAVE_ONE,
+        is_broken: |facts| {
+            let is_sample = is_sample(facts.spec) || facts.recorded.is_some_and(NodeRecording::is_sampled);
+            is_sample && facts.queries.iter().any(|query| query.across.is_some())
+        },
+    },
+    Rule {
+        what: "'capture'",
+        condition: "with --tee or --adapt",
+        why: "'capture' writes every packet, and a sample lacks some",
+        instead: LEAVE_ONE,
+        is_broken: |facts| {
+            is_sample(facts.spec) && facts.queries.iter().any(|query| query.capture_packets.is_some())
+        },
+    },
+    // Recorded rows.
+    Rule {
+        what: "'using' and 'error'",
+        condition: RECORDED,
+        why: "they count packets, of which rows do not tell",
+        instead: "leave these out: rows answer exactly",
+        is_broken: |facts| facts.recorded.is_some() && !facts.tasks.is_empty(),
+    },
+    Rule {
+        what: "a query that reads losses",
+        condition: "over rows without them",
+        why: "what was lost is not known any more",
+        instead: "record it too, as edison run SOURCE --loss --rows FILE",
+        is_broken: |facts| {
+            let is_of = |node: &NodeRecording, query: &CheckedQuery| {
+                query.needs_loss && query.nodes.matches(node.name()) && !node.site().tracks_loss
+            };
+            facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
+        },
+    },
+];
+
+fn is_sample(spec: &Spec) -> bool {
+    spec.machine.tee.is_some() || spec.machine.adapt.is_some()
+}
