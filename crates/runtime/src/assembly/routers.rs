@@ -1,25 +1,22 @@
 //! Routers that send flow records, in the place of sources of frames.
 
 mod quality;
+mod reception;
 mod windows;
 
 pub(crate) use quality::Qualities;
 
 use crate::exit::Failure;
 use crate::spec::{Listener, RouterOptions};
-use engine::{Config, Control, Every, Observer, Outcome, Outputs, RecordSink, Snapshot};
+use engine::{Config, Control, Every, Observer, Outcome, Outputs};
 use model::ExporterReport;
-use router::{Counts, Decoder, ExporterState, Foreign, Inlet, Intake, Settings};
+use reception::RouterReception;
+use router::{Decoder, Inlet, Intake, Settings};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use windows::Windows;
-
-/// The time after which the observer is told again, and outputs are asked again what they have to say.
-const TELL: Duration = Duration::from_millis(100);
-/// The longest time that datagrams are waited for before windows are looked at.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Routers, ready to be received.
 pub(crate) struct Routers {
@@ -71,92 +68,23 @@ impl Routers {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Collected {
-        let Self { inlet, mut decoder, wait_ns, qualities, .. } = self;
+        let Self { inlet, decoder, wait_ns, qualities, .. } = self;
         let intake = Intake::start(inlet);
         let mut clock = Clock::start();
         let began = Instant::now();
-        let (mut told, mut heard) = (began, began);
         let window_ns = match config.every {
             Every::Time(length) => length,
             // Refused before.
             Every::Packets(_) => 0,
         };
         let setting = windows::Setting { window_ns, wait_ns, key: config.key, limits: config.limits.clone() };
-        let mut windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
-        let mut faults = Vec::new();
-        let mut is_over = false;
-        let mut dropped = Some(0);
+        let windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
+        let mut reception = RouterReception::new(config, decoder, windows, clock, began);
         match intake {
-            Err(error) => faults.push(format!("there is no thread to read the socket: {error}")),
-            Ok(intake) => loop {
-                let ended_by_limit = config.duration.is_some_and(|duration| began.elapsed() >= duration)
-                    || config.packets.is_some_and(|packets| windows.received() >= packets)
-                    || config.idle_exit.is_some_and(|idle| heard.elapsed() >= idle);
-                is_over |= ended_by_limit;
-                if is_over || stop.load(Relaxed) {
-                    intake.end();
-                }
-                let datagrams = match intake.take(PATIENCE) {
-                    Ok(Some(datagrams)) => datagrams,
-                    Ok(None) => break,
-                    Err(error) => {
-                        faults.push(format!("the socket is read no more: {error}; start again"));
-                        is_over = true;
-                        break;
-                    }
-                };
-                for (from, octets) in datagrams {
-                    let now_ns = clock.now_ns();
-                    if windows.is_due(now_ns) {
-                        windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
-                    }
-                    decoder.datagram(from, &octets, now_ns, &mut |flow| windows.take(flow, now_ns));
-                    heard = Instant::now();
-                }
-                let now_ns = clock.now_ns();
-                if windows.is_due(now_ns) {
-                    windows.advance(now_ns, &tally(decoder.counts(), intake.dropped()));
-                }
-                dropped = intake.dropped();
-                if told.elapsed() >= TELL {
-                    told = Instant::now();
-                    let flows = windows.open_rows();
-                    observer.progress(Snapshot {
-                        received: windows.received(),
-                        flows,
-                        ..Snapshot::default()
-                    });
-                    windows.outputs().warnings().into_iter().for_each(|line| observer.warning(line));
-                    decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
-                }
-            },
+            Err(error) => reception.fail(format!("there is no thread to read the socket: {error}")),
+            Ok(intake) => reception.receive(&intake, stop, observer),
         }
-        let now_ns = clock.now_ns();
-        let stopped = !is_over;
-        decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
-        decoder.finish();
-        let counts = *decoder.counts();
-        if !counts.are_complete() {
-            faults.push(
-                "the datagrams received are not all accounted for: this is an error in Edison".to_owned(),
-            );
-        }
-        let loss = tally(&counts, dropped);
-        let (ended, outputs) = windows.finish(now_ns, &loss);
-        let outcome = Outcome {
-            ended,
-            loss: loss.counters(),
-            link_downs: None,
-            errors: Vec::new(),
-            faults,
-            stopped,
-            unreported: 0,
-            elapsed: began.elapsed(),
-            steps: Vec::new(),
-            processor_time: Duration::ZERO,
-            records: outputs,
-        };
-        let exporters = decoder.exporters().into_iter().map(exporter).collect();
+        let (outcome, exporters) = reception.finish(observer);
         Collected { outcome, exporters, qualities }
     }
 }
@@ -186,42 +114,6 @@ fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
         }
     }
     Err(format!("{listener}: cannot listen there: {reason}"))
-}
-
-/// Returns the warning about a sender whose datagrams are not read.
-fn unread(sender: &Foreign) -> String {
-    let from = sender.from;
-    match sender.protocol {
-        Some(protocol) => format!(
-            "{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"
-        ),
-        None => format!("{from} sends what is neither NetFlow v5, NetFlow v9 nor IPFIX: it is not read"),
-    }
-}
-
-/// Returns what the decoder and the kernel have counted so far.
-fn tally(counts: &Counts, dropped: Option<u64>) -> quality::Tally {
-    quality::Tally { counts: *counts, dropped }
-}
-
-fn exporter(state: ExporterState) -> ExporterReport {
-    let ExporterState { address, port, version, domain, sessions, .. } = state;
-    let ExporterState { datagrams, records, sampled, lost, counts_messages, rates, unknown_rate, .. } = state;
-    let known = rates.iter().map(ToString::to_string);
-    let unknown = (unknown_rate != 0).then(|| "unknown".to_owned());
-    ExporterReport {
-        address,
-        port,
-        version: version.to_string(),
-        domain: domain.into(),
-        sessions,
-        datagrams,
-        records,
-        sampled,
-        lost,
-        lost_unit: if counts_messages { "messages" } else { "records" }.to_owned(),
-        sampling: known.chain(unknown).collect(),
-    }
 }
 
 /// The machine's clock. Where it is set back, it goes on from where it was, as fast as time goes, until the machine's is there again.
@@ -255,6 +147,7 @@ fn wall_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_clock_that_is_set_back_goes_on() {
