@@ -5,7 +5,7 @@ use crate::assembly::port_drivers;
 use crate::assembly::positional::{self, Words};
 use crate::assembly::routers::Routers;
 use crate::exit::{Failure, say};
-use crate::spec::Spec;
+use crate::spec::{Listener, Spec};
 use engine::admission::Site;
 use engine::{Config, Plan};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
@@ -52,22 +52,53 @@ pub(crate) fn open(
     specs: &[TaskSpec],
 ) -> Result<Sources, Failure> {
     if let Some(listener) = &options.routers.listener {
-        return Ok(Sources {
-            sources: Vec::new(),
-            plan,
-            site: parallel::site(options),
-            filter: None,
-            time_base: TimeBase::Clock,
-            are_captures: false,
-            wire: None,
-            routers: Some(Routers::open(listener, &options.routers)?),
-            damage: None,
-        });
+        return of_routers(options, listener, plan);
     }
     let has_other = !options.source.interface.is_empty()
         || !options.source.port.is_empty()
         || options.source.synthetic.is_some();
     let Words { files, filter } = positional::split(&options.source.words, &options.source.read, has_other)?;
+    refuse_several_kinds(options, &files)?;
+    // The filter first: a mistake in it must not start a port.
+    let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
+    filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
+    let mut sources = of_frames(options, &files)?;
+    // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
+    let mut site = parallel::site(options);
+    if !options.source.port.is_empty() {
+        (sources, plan, site) = (port_drivers::find("--port")?.open)(options, config, specs)?;
+    }
+    let (mut wire, mut damage) = (None, None);
+    if let Some(spec) = &options.source.wire {
+        let memory = config.limits.bytes_allowed() as u64;
+        (sources, wire, damage) = wire_around(options, *spec, sources, memory)?;
+    }
+    let wire = wire.map(|(wire, bytes)| {
+        site.frame_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        wire
+    });
+    let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
+    let are_captures = !files.is_empty() && wire.is_none();
+    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, routers: None, damage })
+}
+
+/// Returns routers that send records, in the place of sources.
+fn of_routers(options: &Spec, listener: &Listener, plan: Plan) -> Result<Sources, Failure> {
+    Ok(Sources {
+        sources: Vec::new(),
+        plan,
+        site: parallel::site(options),
+        filter: None,
+        time_base: TimeBase::Clock,
+        are_captures: false,
+        wire: None,
+        routers: Some(Routers::open(listener, &options.routers)?),
+        damage: None,
+    })
+}
+
+/// Refuses a run without sources, and one with sources of several kinds.
+fn refuse_several_kinds(options: &Spec, files: &[String]) -> Result<(), Failure> {
     let kinds = [
         !files.is_empty(),
         !options.source.interface.is_empty(),
@@ -75,24 +106,21 @@ pub(crate) fn open(
         options.source.synthetic.is_some(),
     ];
     match kinds.iter().filter(|&&given| given).count() {
-        0 => {
-            return Err(Failure::usage(
-                "nothing to measure: name a capture file, '-', -i NAME, --port DEVARGS or --synthetic SPEC",
-            ));
-        }
-        1 => {}
-        _ => {
-            return Err(Failure::usage(
-                "one run measures one kind of source: capture files, -i, --port or --synthetic",
-            ));
-        }
+        0 => Err(Failure::usage(
+            "nothing to measure: name a capture file, '-', -i NAME, --port DEVARGS or --synthetic SPEC",
+        )),
+        1 => Ok(()),
+        _ => Err(Failure::usage(
+            "one run measures one kind of source: capture files, -i, --port or --synthetic",
+        )),
     }
-    // The filter first: a mistake in it must not start a port.
-    let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
-    filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
+}
+
+/// Opens the capture files, the interfaces and the synthetic traffic. Ports have a driver of their own.
+fn of_frames(options: &Spec, files: &[String]) -> Result<Queues, Failure> {
     let burst = usize::from(options.machine.burst);
-    let mut sources: Vec<Box<dyn PacketSource>> = Vec::new();
-    match &files[..] {
+    let mut sources: Queues = Vec::new();
+    match files {
         [] => {}
         [file] => {
             refuse_foreign(file)?;
@@ -112,23 +140,7 @@ pub(crate) fn open(
     if let Some(spec) = &options.source.synthetic {
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));
     }
-    // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
-    let mut site = parallel::site(options);
-    if !options.source.port.is_empty() {
-        (sources, plan, site) = (port_drivers::find("--port")?.open)(options, config, specs)?;
-    }
-    let (mut wire, mut damage) = (None, None);
-    if let Some(spec) = &options.source.wire {
-        let memory = config.limits.bytes_allowed() as u64;
-        (sources, wire, damage) = wire_around(options, *spec, sources, memory)?;
-    }
-    let wire = wire.map(|(wire, bytes)| {
-        site.frame_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        wire
-    });
-    let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
-    let are_captures = !files.is_empty() && wire.is_none();
-    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, routers: None, damage })
+    Ok(sources)
 }
 
 /// Refuses a file that is no capture before anything is measured. Data of a pipe can be read only once.
