@@ -1,6 +1,7 @@
 //! The whole run.
 
 mod design;
+mod events;
 mod exporters;
 mod flows;
 mod rates;
@@ -10,6 +11,7 @@ mod undecided;
 mod wire;
 
 pub use design::DesignReport;
+pub use events::RunEvents;
 pub use exporters::ExporterReport;
 pub use flows::{FlowCounts, OutputCounts};
 pub use rates::{Amount, Rates};
@@ -20,10 +22,7 @@ pub use wire::WireReport;
 use sources::Sources;
 
 use crate::Totals;
-use crate::{
-    Answer, Capture, Counters, Event, Integer, Nullable, PacketCounts, Positive, Sampling, Span, Story, Time,
-    WindowCounts,
-};
+use crate::{Answer, Counters, Integer, Nullable, PacketCounts, Sampling, Span, Time, WindowCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -65,26 +64,9 @@ pub struct RunReport {
     pub memory_bytes: u64,
     /// The answers: those of the whole run, then those of its last windows.
     pub answers: Vec<Answer>,
-    /// The events, the oldest first.
-    pub events: Vec<Event>,
-    /// The number of earlier events, which are not in `events`.
-    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
-    pub events_unlisted: u64,
-    /// The stories of the events, the oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stories: Vec<Story>,
-    /// The number of earlier stories, which are not in `stories`.
-    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
-    pub stories_unlisted: u64,
-    /// The conditions that some windows did not decide.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undecided: Vec<UndecidedReport>,
-    /// The packets that events asked for, in the order in which the captures ended.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub captures: Vec<Capture>,
-    /// The number of earlier captures, which are not in `captures`.
-    #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
-    pub captures_unlisted: u64,
+    /// The events, with their stories and captured packets.
+    #[serde(flatten)]
+    pub occurrences: RunEvents,
     /// The report of each node, in a run with several, of which this report has the sums.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, RunReport>,
@@ -141,7 +123,7 @@ impl RunReport {
     /// Replaces addresses in all answers and events.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
         self.answers.iter_mut().for_each(|answer| answer.map_addresses(f));
-        self.events.iter_mut().for_each(|event| event.map_addresses(f));
+        self.occurrences.events.iter_mut().for_each(|event| event.map_addresses(f));
     }
 
     /// Adds the report of a node: counts add up, and what one of them does not know is not known. The first answer is the sum of

@@ -157,7 +157,7 @@ impl Plan {
         if options.output.json && !options.json_windows && standard_output.has_tables {
             reporting::print_whole(&report, !asked.is_empty())?;
         }
-        let closing = recorded.as_ref().map(|recorded| recorded.summary(report.stories_unlisted));
+        let closing = recorded.as_ref().map(|recorded| recorded.summary(report.occurrences.stories_unlisted));
         reporting::finish(options, report, closing, &sinks, &verdict)
     }
 

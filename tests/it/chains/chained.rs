@@ -178,7 +178,7 @@ impl Chained {
     /// The story of an event.
     #[track_caller]
     pub(crate) fn story(&self, event: &Event) -> &Story {
-        let mut of = self.report.stories.iter().filter(|story| story.events.contains(&event.id));
+        let mut of = self.report.occurrences.stories.iter().filter(|story| story.events.contains(&event.id));
         of.next().unwrap_or_else(|| panic!("no story has {event:?}"))
     }
 
@@ -253,12 +253,12 @@ impl Chained {
         // More are not kept.
         const MOST: usize = 1000;
         let mut told = HashSet::new();
-        for story in &self.report.stories {
+        for story in &self.report.occurrences.stories {
             assert_eq!(story.events.first(), Some(&story.id));
             assert!(story.text.ends_with(".\n"), "{story:?}");
             assert!(story.events.iter().all(|event| told.insert(event)), "{story:?}");
         }
-        if self.report.stories.len() == MOST {
+        if self.report.occurrences.stories.len() == MOST {
             assert!(told.iter().all(|id| self.events.iter().any(|event| event.id == **id)), "no such event");
             return;
         }

@@ -46,7 +46,10 @@ fn forty_paths_lose_where_it_is_found() {
         assert_eq!(fired.collect::<Vec<_>>(), Vec::from_iter(place), "seed {seed}:\n{}", chained.stdout);
         // What it started shows who lost, and all is told from the first event on.
         let Some(place) = place else {
-            assert!(chained.events.is_empty() && chained.report.stories.is_empty(), "seed {seed}");
+            assert!(
+                chained.events.is_empty() && chained.report.occurrences.stories.is_empty(),
+                "seed {seed}"
+            );
             continue;
         };
         assert!(
@@ -70,10 +73,13 @@ fn every_run_is_the_same() {
     let runs = [&[][..], &[], &["--cores", "1"], &["--cores", "2"], &["--cores", "2", "--burst", "7"]];
     let mut runs = runs.map(|options| locate(&scratch, [&first, &second], options)).into_iter();
     let one = runs.next().expect("a run");
-    assert!(one.events.len() >= 3 && !one.report.stories.is_empty(), "{}", one.stdout);
+    assert!(one.events.len() >= 3 && !one.report.occurrences.stories.is_empty(), "{}", one.stdout);
     for other in runs {
         assert_eq!(other.stdout, one.stdout);
-        assert!(other.report.events == one.report.events && other.report.stories == one.report.stories);
+        assert!(
+            other.report.occurrences.events == one.report.occurrences.events
+                && other.report.occurrences.stories == one.report.occurrences.stories
+        );
     }
     // Nodes that are named in another order are told of in another order.
     let ([one_source, other_source], example) = (sources([&first, &second]), example());

@@ -116,7 +116,7 @@ fn one_node_without_a_name_fires_too() {
     let named = run(&scratch, 0, &[path, "--node", "Node1", "-q", CHAIN]);
     let of_node = run(&scratch, 0, &[&one, "-q", CHAIN]);
     assert_eq!(named.stdout, of_node.stdout);
-    assert_eq!(named.report.stories, of_node.report.stories);
+    assert_eq!(named.report.occurrences.stories, of_node.report.occurrences.stories);
     // On a terminal, the story is told.
     let told = call(&["run", path, "-q", CHAIN]).expect(0);
     assert!(told.stdout.contains("c fired at 2024-01-01 00:00:01Z because a on "), "{}", told.stdout);

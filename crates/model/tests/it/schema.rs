@@ -197,7 +197,7 @@ fn a_report_with_any_one_mistake_is_refused() {
         ended_ns: Some(u64::MAX),
         loss: Some([("imissed", 1)].into_iter().collect()),
         answers: vec![full_answer()],
-        events: vec![full_event()],
+        occurrences: model::RunEvents { events: vec![full_event()], ..model::RunEvents::default() },
         command_line: vec!["edison".to_owned()],
         link_down: Some(0),
         exporters: vec![model::ExporterReport {

@@ -139,11 +139,11 @@ impl Route for Controlled {
         // What became of alerts is known now.
         sinks.state(controller, &sinks.alerts());
         let is_shown = |story: &&Story| self.since.as_ref().is_none_or(|since| since.shows(story));
-        report.stories = controller.stories().filter(is_shown).cloned().collect();
-        report.stories_unlisted = controller.stories_dropped();
-        report.undecided = controller.undecided();
+        report.occurrences.stories = controller.stories().filter(is_shown).cloned().collect();
+        report.occurrences.stories_unlisted = controller.stories_dropped();
+        report.occurrences.undecided = controller.undecided();
         if self.says_undecided {
-            terminal::undecided(&report.undecided).lines().for_each(say);
+            terminal::undecided(&report.occurrences.undecided).lines().for_each(say);
         }
         self.printer.finish()
     }

@@ -9,7 +9,7 @@ use crate::sinks::{Sink, Sinks};
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 use engine::OutputsResult;
-use model::{Amount, Answer, FlowCounts, Rates, RunReport, Sampling, WindowCounts, WireReport};
+use model::{Amount, Answer, FlowCounts, Rates, RunEvents, RunReport, Sampling, WindowCounts, WireReport};
 use port::wire::WireCounters;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -26,8 +26,8 @@ pub(super) fn finish(
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
     if StandardOutput::of(options).has_tables && !options.output.json {
-        let stories = terminal::stories(&report.stories);
-        let more = || format!("{stories}{}", terminal::undecided(&report.undecided));
+        let stories = terminal::stories(&report.occurrences.stories);
+        let more = || format!("{stories}{}", terminal::undecided(&report.occurrences.undecided));
         exit::print(&match (closing, report.nodes.is_empty()) {
             (Some(closing), _) => stories + &closing,
             (None, true) => match &*more() {
@@ -122,13 +122,7 @@ impl Reported {
             flows: FlowCounts { exported, dropped, outputs, ..ended.flows },
             memory_bytes: ended.memory_bytes,
             answers: [totals].into_iter().chain(answers).collect(),
-            events: Vec::new(),
-            events_unlisted: 0,
-            stories: Vec::new(),
-            stories_unlisted: 0,
-            undecided: Vec::new(),
-            captures: Vec::new(),
-            captures_unlisted: 0,
+            occurrences: RunEvents::default(),
             nodes: BTreeMap::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: std::env::args().collect(),

@@ -90,10 +90,10 @@ impl Sink for Kept {
 
     fn add_to(&self, report: &mut RunReport) {
         let State { events, captures, answers } = &mut *self.state();
-        report.events = std::mem::take(&mut events.items).into();
-        report.events_unlisted = events.unlisted;
-        report.captures = std::mem::take(&mut captures.items).into();
-        report.captures_unlisted = captures.unlisted;
+        report.occurrences.events = std::mem::take(&mut events.items).into();
+        report.occurrences.events_unlisted = events.unlisted;
+        report.occurrences.captures = std::mem::take(&mut captures.items).into();
+        report.occurrences.captures_unlisted = captures.unlisted;
         let windows = std::mem::take(&mut answers.items);
         report.answers.extend(windows.into_iter().flat_map(|(_, answers)| answers));
         report.answers_unlisted = answers.unlisted;
