@@ -1,6 +1,7 @@
 //! `edison controller`: the controller of a deployment.
 
 mod access;
+mod archived;
 mod config;
 mod dry_runs;
 mod faults;

@@ -1,6 +1,7 @@
 //! The controller at work: messages, time and requests in; tasks, answers and events out.
 
 use super::Config;
+use super::archived::ArchivedStates;
 use super::dry_runs::{DryRuns, Question};
 use super::faults::Faults;
 use super::history::{Waiter, Waiting, refusal};
@@ -58,16 +59,12 @@ pub(super) struct Service<'a> {
     changes: Changes,
     /// The last message of each start of a node of which that is a part.
     marks: BTreeMap<(String, Boot), u64>,
-    /// The names under which results that are not settled are stored: probes will not send them again.
-    unsettled: BTreeSet<String>,
-    /// The names under which earlier windows that queries read are stored.
-    past: BTreeSet<String>,
+    /// The states that the archive has.
+    archived: ArchivedStates,
     /// The messages that are sent once the changes are stored, each for a node by its number.
     send: Vec<(usize, ToProbe)>,
     /// True if the state of events may not be the one that was stored last: to write it takes time where many keys are known.
     has_changed: bool,
-    /// The number of times that each node's lacks had changed when they were stored.
-    lacks: lacks::Stored,
     /// The reason why nothing can be stored.
     fault: Option<String>,
     /// The faults of the controller's own, with their times, among them that nothing can be stored.
@@ -131,11 +128,9 @@ impl<'a> Service<'a> {
             senders: Senders::default(),
             changes: Changes::default(),
             marks: BTreeMap::new(),
-            unsettled: kept.into_iter().map(|(name, _)| name).collect(),
-            past: earlier.into_iter().map(|(name, _)| name).collect(),
+            archived: ArchivedStates::at_start(kept, earlier),
             send: Vec::new(),
             has_changed: true,
-            lacks: lacks::Stored::default(),
             fault: None,
             faults: Faults::default(),
             deaf: None,
@@ -269,15 +264,11 @@ impl<'a> Service<'a> {
         self.changes.stories.extend(self.controller.changed_stories());
         if self.has_changed {
             let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
-            let (now, earlier) = (unsettled::names(&self.controller), past::names(&self.controller));
-            self.changes.states =
-                unsettled::new(&self.controller, &self.unsettled).map_err(Failure::fault)?;
-            self.changes.states.extend(past::new(&self.controller, &self.past).map_err(Failure::fault)?);
-            self.changes.states.extend(lacks::new(&self.controller, &self.lacks).map_err(Failure::fault)?);
+            let archived = ArchivedStates::of(&self.controller);
+            self.changes.states = self.archived.changed(&self.controller).map_err(Failure::fault)?;
             self.changes.states.push((STATE.to_owned(), state));
             self.changes.states.extend(self.publishers.iter().filter_map(|own| own.save()));
-            let dropped = self.unsettled.difference(&now).chain(self.past.difference(&earlier));
-            self.changes.dropped_states = dropped.cloned().collect();
+            self.changes.dropped_states = self.archived.dropped(&archived);
             let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
                 node: node.clone(),
                 boot: boot.to_string(),
@@ -311,8 +302,7 @@ impl<'a> Service<'a> {
             self.publishers.iter().for_each(|own| own.stored());
             self.changes = Changes::default();
             self.marks.clear();
-            (self.unsettled, self.past) = (now, earlier);
-            self.lacks = lacks::stored(&self.controller);
+            self.archived = archived;
             self.has_changed = false;
         }
         self.link.acknowledge();
