@@ -253,16 +253,7 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
         Some(Instead::Function(function, of_packets_or_flows(call(function, arguments, false))))
     };
     let quantile = |value: Node, share: Option<&Node>| {
-        let share = match share.map(|share| &*share.value) {
-            Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => {
-                literal(Literal::Percent(*percent as f64))
-            }
-            Some(Expr::Literal(Literal::Float(percent))) if *percent > 1.0 => {
-                literal(Literal::Percent(*percent))
-            }
-            Some(share) => at(share.clone()),
-            None => literal(Literal::Percent(95.0)),
-        };
+        let share = at(quantile_share(share));
         of("quantile", vec![value, share])
     };
     match function {
@@ -314,25 +305,42 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
                 groups.join(", ")
             )))
         }
-        "date_trunc" | "time_bucket" | "date_bin" | "tumble" => {
-            let lengths = arguments.iter().filter_map(|of| match &*of.value {
-                Expr::Literal(Literal::Text(text)) => sql_length_ns(text),
-                Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
-                Expr::Name(unit) => unit_ns(&unit.to_ascii_lowercase()),
-                _ => None,
-            });
-            let is_of_calendar = |of: &Node| match &*of.value {
-                Expr::Literal(Literal::Text(text)) | Expr::Name(text) => is_of_calendar(text),
-                _ => false,
-            };
-            Some(match lengths.min() {
-                Some(length_ns) => Instead::Each(length_ns),
-                None if arguments.iter().any(is_of_calendar) => Instead::Advice(OF_CALENDAR.to_owned()),
-                None => Instead::Each(3_600_000_000_000),
-            })
-        }
+        "date_trunc" | "time_bucket" | "date_bin" | "tumble" => Some(windows_of(arguments)),
         "date" | "to_date" => Some(Instead::Each(86_400_000_000_000)),
         _ => None,
+    }
+}
+
+/// Returns the share of a quantile, which SQL's functions take as a percentage too; 95 % where none is given.
+fn quantile_share(share: Option<&Node>) -> Expr {
+    match share.map(|share| &*share.value) {
+        Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => {
+            Expr::Literal(Literal::Percent(*percent as f64))
+        }
+        Some(Expr::Literal(Literal::Float(percent))) if *percent > 1.0 => {
+            Expr::Literal(Literal::Percent(*percent))
+        }
+        Some(share) => share.clone(),
+        None => Expr::Literal(Literal::Percent(95.0)),
+    }
+}
+
+/// Returns what to write in the place of a function that cuts times into windows, by the least length among its arguments; an hour where none has one.
+fn windows_of(arguments: &[Node]) -> Instead {
+    let lengths = arguments.iter().filter_map(|of| match &*of.value {
+        Expr::Literal(Literal::Text(text)) => sql_length_ns(text),
+        Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
+        Expr::Name(unit) => unit_ns(&unit.to_ascii_lowercase()),
+        _ => None,
+    });
+    let is_of_calendar = |of: &Node| match &*of.value {
+        Expr::Literal(Literal::Text(text)) | Expr::Name(text) => is_of_calendar(text),
+        _ => false,
+    };
+    match lengths.min() {
+        Some(length_ns) => Instead::Each(length_ns),
+        None if arguments.iter().any(is_of_calendar) => Instead::Advice(OF_CALENDAR.to_owned()),
+        None => Instead::Each(3_600_000_000_000),
     }
 }
 

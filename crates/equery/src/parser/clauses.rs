@@ -50,18 +50,8 @@ impl Parser<'_, '_, '_> {
                 let condition = self.condition()?;
                 self.set(&mut query.having, condition, &start, clause)
             }
-            "order" => {
-                self.expect_word("by", "behind 'order'")?;
-                let items = self.items("members of order by", |parser| parser.order_item())?;
-                self.set(&mut query.order, items, &start, "order by")
-            }
-            "limit" => {
-                let limit = self.count("a number of rows behind limit, such as 10")?;
-                if self.takes_symbol(",") || self.takes_word("offset") {
-                    return Err(self.passed_over(&start, Some(limit)));
-                }
-                self.set(&mut query.limit, limit, &start, clause)
-            }
+            "order" => self.order(query, &start),
+            "limit" => self.limit(query, &start),
             "every" => {
                 let ns = self.duration("behind every")?.value;
                 self.set(&mut query.every, ns, &start, clause)
@@ -80,28 +70,13 @@ impl Parser<'_, '_, '_> {
                 self.set(&mut query.error, error, &start, clause)
             }
             "when" | "while" => self.trigger(query, clause, &start),
-            "in" => {
-                self.expect_word("same", "behind 'in'")?;
-                self.expect_word("window", "behind 'in same'")?;
-                self.set(&mut query.same_window, (), &start, "in same window")
-            }
-            "run" => {
-                let run = if self.takes_word("once") {
-                    Run::Once
-                } else {
-                    Run::For(self.duration("or 'once' behind run")?.value)
-                };
-                self.set(&mut query.run, run, &start, clause)
-            }
+            "in" => self.same_window(query, &start),
+            "run" => self.run(query, &start),
             "within" => {
                 let ns = self.duration("behind within")?.value;
                 self.set(&mut query.within, ns, &start, clause)
             }
-            "capture" => {
-                let packets = self.count("a number of packets behind capture, such as 100")?;
-                self.expect_word("packets", "behind the number")?;
-                self.set(&mut query.capture, packets, &start, clause)
-            }
+            "capture" => self.capture(query, &start),
             // `export as metric`: the last word that begins a clause.
             _ => {
                 self.expect_word("as", "behind 'export'")?;
@@ -109,6 +84,41 @@ impl Parser<'_, '_, '_> {
                 self.set(&mut query.export, (), &start, "export")
             }
         }
+    }
+
+    fn order(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        self.expect_word("by", "behind 'order'")?;
+        let items = self.items("members of order by", |parser| parser.order_item())?;
+        self.set(&mut query.order, items, start, "order by")
+    }
+
+    fn limit(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        let limit = self.count("a number of rows behind limit, such as 10")?;
+        if self.takes_symbol(",") || self.takes_word("offset") {
+            return Err(self.passed_over(start, Some(limit)));
+        }
+        self.set(&mut query.limit, limit, start, "limit")
+    }
+
+    fn same_window(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        self.expect_word("same", "behind 'in'")?;
+        self.expect_word("window", "behind 'in same'")?;
+        self.set(&mut query.same_window, (), start, "in same window")
+    }
+
+    fn run(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        let run = if self.takes_word("once") {
+            Run::Once
+        } else {
+            Run::For(self.duration("or 'once' behind run")?.value)
+        };
+        self.set(&mut query.run, run, start, "run")
+    }
+
+    fn capture(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+        let packets = self.count("a number of packets behind capture, such as 100")?;
+        self.expect_word("packets", "behind the number")?;
+        self.set(&mut query.capture, packets, start, "capture")
     }
 
     /// Puts a clause into its place, which must be empty.
