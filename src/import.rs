@@ -6,7 +6,7 @@ mod rows;
 use crate::commands::ImportOptions;
 use arena::Limits;
 use history::Setting;
-use history::replay::{Named, Recording, Surveyed, shortfall_reasons};
+use history::replay::{Named, NodeRecording, Recording, Replayed, Surveyed, shortfall_reasons};
 use notation::grouped;
 use packet::Seed;
 use record::Selection;
@@ -19,10 +19,11 @@ use runtime::machine;
 use runtime::patterns;
 use runtime::signals;
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use store::{Keep, Level, NodeSetting, Store};
+use store::{Keep, Level, NodeSetting, Store, StoreCounts};
 
 /// Windows of flow records, unless their length is given.
 const USUAL_NS: u64 = 10_000_000_000;
@@ -38,26 +39,14 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
         Setting { limits: Limits::new(memory, usize::MAX), seed: Seed::new(machine::random()), geo: None };
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
-    let has_records: Vec<bool> =
-        recording.files().contents().map(|(_, contents)| !contents.has_windows).collect();
-    for (path, _) in recording.files().contents().filter(|(_, contents)| contents.sampled) {
-        exit::say(&format!(
-            "{}: its records are of samples: they go into the store as they were counted",
-            path.display()
-        ));
-    }
-    let readable: Vec<_> = recording.files().contents().map(|(path, _)| path.to_owned()).collect();
-    // Of files without flows no window can say it.
-    let lacking: Vec<String> = recording
+    let of_records: Vec<PathBuf> = recording
         .files()
         .contents()
-        .flat_map(|(path, contents)| {
-            let lacks = shortfall_reasons(&contents.shortfall);
-            lacks
-                .map(move |reason| format!("{}: it has no flows: {reason}", path.display()))
-                .collect::<Vec<_>>()
-        })
+        .filter(|(_, contents)| !contents.has_windows)
+        .map(|(path, _)| path.to_owned())
         .collect();
+    say_samples(&recording);
+    let lacking = lacking(&recording);
     let surveyed = recording.survey(window_ns, &setting, &mut || !stop.load(Relaxed));
     let Surveyed { nodes, errors, is_stopped, .. } = surveyed.map_err(Failure::usages)?;
     if is_stopped {
@@ -77,44 +66,112 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     lines.extend(lacking.iter().filter(|_| nodes.is_empty()).cloned());
     let mut records = Records::default();
-    let (mut read, mut rows, mut windows, mut missing) = (0, 0, 0, [0; 2]);
     // All nodes begin before the first is read: what a killed import has not reached is missing.
     let source = sources::names_of_files(files.iter().map(|file| &file.path));
     let mut feeds = Vec::new();
     for node in nodes {
-        let site = node.site();
-        let (feed, writer) = store.node(NodeSetting {
-            node: node.name().to_owned(),
-            source: source.clone(),
-            key: site.key,
-            window_ns,
-            usual_ns: window_ns,
-            tracks_loss: site.tracks_loss,
-            has_wire_bytes: node.has_wire_bytes(),
-            selection: selection(node.has_wire_bytes()),
-            anonymizer: None,
-            is_live: false,
-            waits: true,
-        });
-        records.node(node.name(), site.key, writer);
+        let (feed, writer) = store.node(node_setting(&node, source.clone(), window_ns));
+        records.node(node.name(), node.site().key, writer);
         feeds.push((node, feed));
     }
+    let mut tally = ImportTally::default();
     for (node, feed) in feeds {
         let (replayed, given) = Rows::new(&store, feed, window_ns, &stop).take(node);
         lines.extend(replayed.errors.iter().map(ToString::to_string));
-        read += replayed.rows;
-        rows += given;
-        windows += replayed.windows;
-        missing.iter_mut().zip(replayed.missing).for_each(|(sum, more)| *sum += more);
+        tally.add(&replayed, given);
     }
-    for (path, _) in readable.iter().zip(&has_records).filter(|(_, has_records)| **has_records) {
+    for path in &of_records {
         let named = files.iter().find(|file| file.path == *path).and_then(|file| file.name.as_deref());
         lines.extend(records.take(path, named, &stop));
     }
     let taken = records.finish();
     let counts = store.close(false);
     store.remarks().iter().for_each(|line| exit::say(line));
-    let [unread, without_memory] = missing;
+    lines.extend(losses(tally.missing, &counts));
+    if stop.load(Relaxed) {
+        lines.push("stopped before the end".to_owned());
+    }
+    // A file is surveyed and read: what is wrong with it is said once.
+    let mut said = HashSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    lines.iter().for_each(|line| say_error(line));
+    exit::print(&format!(
+        "{} flow records and {} window rows of {} windows went into {}; {} rows were read\n",
+        grouped(taken),
+        grouped(tally.rows),
+        grouped(tally.windows),
+        options.store.display(),
+        grouped(tally.read)
+    ))?;
+    Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EARLY) })
+}
+
+/// The counts of the window rows of all nodes.
+#[derive(Default)]
+struct ImportTally {
+    /// The number of rows that were read.
+    read: u64,
+    /// The number of rows that went into the store.
+    rows: u64,
+    windows: u64,
+    /// The numbers of rows that could not be read, and of rows for which there was no memory.
+    missing: [u64; 2],
+}
+
+impl ImportTally {
+    /// Adds a node of which `given` rows went into the store.
+    fn add(&mut self, replayed: &Replayed, given: u64) {
+        self.read += replayed.rows;
+        self.rows += given;
+        self.windows += replayed.windows;
+        self.missing.iter_mut().zip(replayed.missing).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// Names the files whose records are of samples.
+fn say_samples(recording: &Recording) {
+    for (path, _) in recording.files().contents().filter(|(_, contents)| contents.sampled) {
+        exit::say(&format!(
+            "{}: its records are of samples: they go into the store as they were counted",
+            path.display()
+        ));
+    }
+}
+
+/// Returns what files without flows lack, a line each: no window can say it.
+fn lacking(recording: &Recording) -> Vec<String> {
+    let files = recording.files().contents();
+    files
+        .flat_map(|(path, contents)| {
+            let lacks = shortfall_reasons(&contents.shortfall);
+            lacks
+                .map(move |reason| format!("{}: it has no flows: {reason}", path.display()))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Returns how the store keeps a node of a recording. `source`: the names of the files.
+fn node_setting(node: &NodeRecording, source: Option<String>, window_ns: u64) -> NodeSetting {
+    let site = node.site();
+    NodeSetting {
+        node: node.name().to_owned(),
+        source,
+        key: site.key,
+        window_ns,
+        usual_ns: window_ns,
+        tracks_loss: site.tracks_loss,
+        has_wire_bytes: node.has_wire_bytes(),
+        selection: selection(node.has_wire_bytes()),
+        anonymizer: None,
+        is_live: false,
+        waits: true,
+    }
+}
+
+/// Returns what is not in the store, a line each.
+fn losses([unread, without_memory]: [u64; 2], counts: &StoreCounts) -> Vec<String> {
+    let mut lines = Vec::new();
     if unread != 0 {
         lines.push(format!("{} rows could not be read: their windows are partial", grouped(unread)));
     }
@@ -134,22 +191,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
             counts.aged, counts.squeezed
         ));
     }
-    if stop.load(Relaxed) {
-        lines.push("stopped before the end".to_owned());
-    }
-    // A file is surveyed and read: what is wrong with it is said once.
-    let mut said = HashSet::new();
-    lines.retain(|line| said.insert(line.clone()));
-    lines.iter().for_each(|line| say_error(line));
-    exit::print(&format!(
-        "{} flow records and {} window rows of {} windows went into {}; {} rows were read\n",
-        grouped(taken),
-        grouped(rows),
-        grouped(windows),
-        options.store.display(),
-        grouped(read)
-    ))?;
-    Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EARLY) })
+    lines
 }
 
 /// The files of the options, each with its node where that is given.
