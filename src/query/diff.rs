@@ -149,107 +149,153 @@ fn is_total(query: &Query, column: usize, kind: ColumnKind) -> bool {
         && matches!(kind, ColumnKind::Unsigned | ColumnKind::Signed)
 }
 
-/// The answer of a comparison: the groups, and of each number what it was (`_a`), what it is (`_b`), and the change.
+/// Returns the answer of a comparison: the groups, and of each number what it was (`_a`), what it is (`_b`), and the change.
 fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answer>) -> Answer {
     let Some(known) = after.as_ref().or(before.as_ref()) else {
         return Answer::new(query.name.clone(), None, Vec::new(), Vec::new());
     };
-    let is_key = |at: usize| matches!(shown(query, at), Some(Expression::Field(_)));
-    let is_number = |at: usize| {
-        !is_key(at)
-            && matches!(
-                known.columns[at].kind,
-                ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float | ColumnKind::Estimate
-            )
-    };
-    let keys: Vec<usize> = (0..known.columns.len()).filter(|at| is_key(*at)).collect();
-    let numbers: Vec<usize> = (0..known.columns.len()).filter(|at| is_number(*at)).collect();
-    let mut columns: Vec<Column> = keys.iter().map(|at| known.columns[*at].clone()).collect();
-    for at in &numbers {
-        let Column { name, kind, unit } = &known.columns[*at];
-        let changed = if *kind == ColumnKind::Unsigned { ColumnKind::Signed } else { *kind };
-        columns.push(Column::new(format!("{name}_a"), *kind, unit));
-        columns.push(Column::new(format!("{name}_b"), *kind, unit));
-        columns.push(Column::new(format!("{name}_change"), changed, unit));
-    }
-    let mut result = Answer::new(query.name.clone(), None, columns, Vec::new());
+    let compared = ComparedColumns::of(query, known);
+    let mut result = Answer::new(query.name.clone(), None, compared.columns(), Vec::new());
     result.node = known.node.clone();
-    let mut groups: HashMap<String, [Option<Vec<Value>>; 2]> = HashMap::new();
-    let mut order = Vec::new();
-    for (side, answer) in [&before, &after].into_iter().enumerate() {
-        let Some(answer) = answer else { continue };
-        result.missing.extend_from_slice(&answer.missing);
-        if let Some(reason) = &answer.reason {
-            match answer.status {
-                Status::Partial => result.lacks(reason),
-                Status::Complete | Status::Cut => result.remark(reason),
-            }
-        }
-        if answer.status != Status::Partial && answer.bounds != "exact" && result.bounds == "exact" {
-            result.bounds = answer.bounds.clone();
-        }
-        for row in &answer.rows {
-            let key: String = keys.iter().map(|at| format!("{:?}\u{0}", row[*at])).collect();
-            let sides = groups.entry(key.clone()).or_insert_with(|| {
-                order.push(key);
-                [None, None]
-            });
-            sides[side] = Some(row.clone());
-        }
-    }
-    // What a group lacks on one side is nothing, unless what is counted there has no least value.
-    let missing = |at: usize| match known.columns[at].kind {
-        _ if !is_count(query, at) => Value::Null,
-        ColumnKind::Unsigned => Value::Unsigned(0),
-        ColumnKind::Signed => Value::Signed(0),
-        _ => Value::Float(0.0),
-    };
-    let mut rows: Vec<Vec<Value>> = order
-        .iter()
-        .filter_map(|key| groups.remove(key))
-        .map(|[before, after]| {
-            let key_of = before.as_ref().or(after.as_ref());
-            let mut row: Vec<Value> =
-                keys.iter().filter_map(|at| key_of.map(|row| row[*at].clone())).collect();
-            for at in &numbers {
-                let of = |side: &Option<Vec<Value>>| {
-                    side.as_ref().map_or_else(|| missing(*at), |row| row[*at].clone())
-                };
-                let (a, b) = (of(&before), of(&after));
-                let changed = difference(&a, &b);
-                row.extend([a, b, changed]);
-            }
-            row
-        })
-        .collect();
-    // Those that changed most are first, by what is asked for, else by the first number whose changes are known; equal ones keep the order of the first side.
-    let change_of = |number: usize| keys.len() + 3 * number + 2;
-    let is_asked = |at: &usize| query.order.iter().any(|order| shown(query, *at) == Some(&order.by));
-    let is_known = |number: &usize| rows.iter().any(|row| row[change_of(*number)] != Value::Null);
-    let asked = numbers.iter().position(is_asked);
-    if let Some(number) = asked.into_iter().chain(0..numbers.len()).find(is_known) {
-        let weight = |row: &[Value]| as_float(&row[change_of(number)]).map_or(0.0, f64::abs);
-        rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-    }
+    [&before, &after].into_iter().flatten().for_each(|answer| add_shortfalls(&mut result, answer));
+    let groups = compared.groups([&before, &after]);
+    let mut rows: Vec<Vec<Value>> = groups.into_iter().map(|sides| compared.row(&sides)).collect();
+    compared.sort(&mut rows);
     let limit = query.limit.unwrap_or(most).min(rows.len());
     let rest = rows.split_off(limit);
     result.rows = rows;
-    if !keys.is_empty() {
-        let totals = numbers.iter().enumerate().flat_map(|(number, at)| {
-            let is_total = is_total(query, *at, known.columns[*at].kind);
-            let first = keys.len() + 3 * number;
+    if !compared.keys.is_empty() {
+        let totals = compared.totals(&result.columns, &rest);
+        result.rest = Rest { groups: rest.len() as u64, totals, ..Rest::default() };
+    }
+    result
+}
+
+/// Adds what an answer of one side lacks to a comparison, and the bounds of its values.
+fn add_shortfalls(result: &mut Answer, answer: &Answer) {
+    result.missing.extend_from_slice(&answer.missing);
+    if let Some(reason) = &answer.reason {
+        match answer.status {
+            Status::Partial => result.lacks(reason),
+            Status::Complete | Status::Cut => result.remark(reason),
+        }
+    }
+    if answer.status != Status::Partial && answer.bounds != "exact" && result.bounds == "exact" {
+        result.bounds = answer.bounds.clone();
+    }
+}
+
+/// The columns of two answers that are compared.
+struct ComparedColumns<'a> {
+    query: &'a Query,
+    /// The answer of one side, whose columns both sides have.
+    known: &'a Answer,
+    /// The columns that name a group.
+    keys: Vec<usize>,
+    /// The columns whose values are compared.
+    numbers: Vec<usize>,
+}
+
+impl<'a> ComparedColumns<'a> {
+    fn of(query: &'a Query, known: &'a Answer) -> Self {
+        let is_key = |at: usize| matches!(shown(query, at), Some(Expression::Field(_)));
+        let is_number = |at: usize| {
+            !is_key(at)
+                && matches!(
+                    known.columns[at].kind,
+                    ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float | ColumnKind::Estimate
+                )
+        };
+        let keys: Vec<usize> = (0..known.columns.len()).filter(|at| is_key(*at)).collect();
+        let numbers: Vec<usize> = (0..known.columns.len()).filter(|at| is_number(*at)).collect();
+        Self { query, known, keys, numbers }
+    }
+
+    /// Returns the columns of the comparison.
+    fn columns(&self) -> Vec<Column> {
+        let mut columns: Vec<Column> = self.keys.iter().map(|at| self.known.columns[*at].clone()).collect();
+        for at in &self.numbers {
+            let Column { name, kind, unit } = &self.known.columns[*at];
+            let changed = if *kind == ColumnKind::Unsigned { ColumnKind::Signed } else { *kind };
+            columns.push(Column::new(format!("{name}_a"), *kind, unit));
+            columns.push(Column::new(format!("{name}_b"), *kind, unit));
+            columns.push(Column::new(format!("{name}_change"), changed, unit));
+        }
+        columns
+    }
+
+    /// Returns the rows of each group on both sides, in the order in which groups come first.
+    fn groups(&self, answers: [&Option<Answer>; 2]) -> Vec<[Option<Vec<Value>>; 2]> {
+        let mut groups: HashMap<String, [Option<Vec<Value>>; 2]> = HashMap::new();
+        let mut order = Vec::new();
+        for (side, answer) in answers.into_iter().enumerate() {
+            for row in answer.iter().flat_map(|answer| &answer.rows) {
+                let key: String = self.keys.iter().map(|at| format!("{:?}\u{0}", row[*at])).collect();
+                let sides = groups.entry(key.clone()).or_insert_with(|| {
+                    order.push(key);
+                    [None, None]
+                });
+                sides[side] = Some(row.clone());
+            }
+        }
+        order.iter().filter_map(|key| groups.remove(key)).collect()
+    }
+
+    /// Returns the row of a group in the comparison.
+    fn row(&self, [before, after]: &[Option<Vec<Value>>; 2]) -> Vec<Value> {
+        let key_of = before.as_ref().or(after.as_ref());
+        let mut row: Vec<Value> =
+            self.keys.iter().filter_map(|at| key_of.map(|row| row[*at].clone())).collect();
+        for at in &self.numbers {
+            let of = |side: &Option<Vec<Value>>| {
+                side.as_ref().map_or_else(|| self.missing(*at), |row| row[*at].clone())
+            };
+            let (a, b) = (of(before), of(after));
+            let changed = difference(&a, &b);
+            row.extend([a, b, changed]);
+        }
+        row
+    }
+
+    /// Returns what a group lacks on one side: nothing, unless what is counted there has no least value.
+    fn missing(&self, at: usize) -> Value {
+        match self.known.columns[at].kind {
+            _ if !is_count(self.query, at) => Value::Null,
+            ColumnKind::Unsigned => Value::Unsigned(0),
+            ColumnKind::Signed => Value::Signed(0),
+            _ => Value::Float(0.0),
+        }
+    }
+
+    /// Puts those that changed most first, by what is asked for, else by the first number whose changes are known. Equal ones keep the order of
+    /// the first side.
+    fn sort(&self, rows: &mut [Vec<Value>]) {
+        let change_of = |number: usize| self.keys.len() + 3 * number + 2;
+        let is_asked =
+            |at: &usize| self.query.order.iter().any(|order| shown(self.query, *at) == Some(&order.by));
+        let is_known = |number: &usize| rows.iter().any(|row| row[change_of(*number)] != Value::Null);
+        let asked = self.numbers.iter().position(is_asked);
+        if let Some(number) = asked.into_iter().chain(0..self.numbers.len()).find(is_known) {
+            let weight = |row: &[Value]| as_float(&row[change_of(number)]).map_or(0.0, f64::abs);
+            rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        }
+    }
+
+    /// Returns the sums of the groups that are left out, of each column whose values add up. `columns`: those of the comparison.
+    fn totals(&self, columns: &[Column], rest: &[Vec<Value>]) -> Vec<(String, Value)> {
+        let totals = self.numbers.iter().enumerate().flat_map(|(number, at)| {
+            let is_total = is_total(self.query, *at, self.known.columns[*at].kind);
+            let first = self.keys.len() + 3 * number;
             (first..first + 3).filter(move |_| is_total)
         });
         let total = |at: usize| {
             // With what is not known the sum is not either.
             let is_known = rest.iter().all(|row| row[at] != Value::Null);
             let sum: i128 = rest.iter().filter_map(|row| as_integer(&row[at])).sum();
-            (result.columns[at].name.clone(), if is_known { integer(sum) } else { Value::Null })
+            (columns[at].name.clone(), if is_known { integer(sum) } else { Value::Null })
         };
-        let totals = totals.map(total).collect();
-        result.rest = Rest { groups: rest.len() as u64, totals, ..Rest::default() };
+        totals.map(total).collect()
     }
-    result
 }
 
 fn difference(a: &Value, b: &Value) -> Value {
