@@ -141,144 +141,198 @@ fn write_kafka(text: &mut Text, kafka: &Delivered) {
 }
 
 fn write_nodes(text: &mut Text, status: &Status) {
-    let is_controller = status.mode == Mode::Controller;
-    // Of a node that was never heard of, nothing is known but that.
-    let heard = |node: &NodeView| !is_controller || node.state != NodeState::Never;
-    // In a run nothing is spooled, and a node has its tasks.
-    let reports = |node: &NodeView| is_controller && node.version.is_some();
-    let mut nodes = Nodes { text, nodes: &status.nodes };
-
-    // How a node is that the controller cannot hear is unknown.
-    let is_known = |node: &NodeView| node.state != NodeState::Unheard;
-    let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
-    nodes.flag(of, |node| is_known(node).then_some(matches!(node.state, NodeState::Up | NodeState::Late)));
-    let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
-    nodes.flag(of, |node| is_known(node).then_some(node.state == NodeState::Late));
-    let of: Family = (
-        "edison_node_unheard",
-        Gauge,
-        "1 while a fault of the controller's own keeps it from hearing the node.",
-    );
-    nodes.flag(of, |node| is_controller.then_some(!is_known(node)));
-    let of: Family =
-        ("edison_node_seen_timestamp_seconds", Gauge, "When the node was last heard of, since the epoch.");
-    nodes.number(of, |node| node.seen_ns.map(seconds));
-    let of: Family = (
-        "edison_node_window_end_timestamp_seconds",
-        Gauge,
-        "The end of the last window that the node answered, since the epoch.",
-    );
-    nodes.number(of, |node| node.window.map(|window| seconds(window.end_ns)));
-
-    let of: Family = ("edison_node_received_frames_total", Counter, "Frames taken from the source.");
-    nodes.count(of, |node| heard(node).then_some(node.packets.received));
-    let of: Family = ("edison_node_measured_frames_total", Counter, "Frames that are in a flow record.");
-    nodes.count(of, |node| heard(node).then_some(node.packets.measured));
-    let of: Family =
-        ("edison_node_not_measured_frames_total", Counter, "Frames that are in no flow record, by reason.");
-    nodes.counters(of, "reason", |node| heard(node).then_some(&node.packets.not_measured));
-    let of: Family =
-        ("edison_node_remarked_frames_total", Counter, "Frames with a remark, measured or not, by remark.");
-    nodes.counters(of, "remark", |node| heard(node).then_some(&node.packets.remarks));
-    let of: Family = (
-        "edison_node_lost_frames_total",
-        Counter,
-        "Frames lost before the measurement, where the source can count them.",
-    );
-    nodes.count(of, |node| node.loss.as_ref().map(Counters::total));
-    let of: Family =
-        ("edison_node_loss_frames_total", Counter, "The same by reason; a reason without a frame is absent.");
-    nodes.counters(of, "reason", |node| node.loss.as_ref());
-    let of: Family = (
-        "edison_node_coverage_ratio",
-        Gauge,
-        "The share of frames of the last window that were received, where the source can count its loss.",
-    );
-    nodes.number(of, |node| node.coverage);
-
-    let of: Family = (
-        "edison_node_missing_windows_total",
-        Counter,
-        "Windows that never came since the node's first one, by reason.",
-    );
-    nodes.missing(of, |family, labels, missing| family.count(labels, missing.windows));
-    let of: Family = ("edison_node_missing_seconds_total", Counter, "The time that they cover, by reason.");
-    nodes.missing(of, |family, labels, missing| family.number(labels, missing.seconds));
-    let of: Family = (
-        "edison_node_watched_ratio",
-        Gauge,
-        "The part that the windows of a node cover of the time from its first window to the last one received. \
-         The time after that one is not counted.",
-    );
-    nodes.number(of, |node| node.watched);
-
-    let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
-    nodes.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
-    let of: Family = (
-        "edison_node_flows_limit",
-        Gauge,
-        "The most flows that the tables may hold; absent without a limit.",
-    );
-    nodes.count(of, |node| node.load.as_ref()?.most_flows);
-    let of: Family =
-        ("edison_node_busy_ratio", Gauge, "The share of time in which receivers had frames at hand.");
-    nodes.number(of, |node| node.load?.busy);
-
-    let spool = |get: fn(&Spool) -> u64| move |node: &NodeView| reports(node).then(|| get(&node.spool));
-    let of: Family = ("edison_node_spool_messages", Gauge, "Messages that wait for the broker.");
-    nodes.count(of, spool(|spool| spool.messages));
-    let of: Family = ("edison_node_spool_bytes", Gauge, "Their size.");
-    nodes.count(of, spool(|spool| spool.bytes));
-    let of: Family =
-        ("edison_node_spool_shortened_total", Counter, "Results of which the spool left out rows.");
-    nodes.count(of, spool(|spool| spool.shortened));
-    let of: Family = ("edison_node_spool_dropped_total", Counter, "Results that found no room in the spool.");
-    nodes.count(of, spool(|spool| spool.dropped));
-    let of: Family =
-        ("edison_node_spool_unwritten_total", Counter, "Messages that the spool's file did not take.");
-    nodes.count(of, spool(|spool| spool.unwritten));
-    let of: Family = ("edison_node_spool_fault", Gauge, "1 while the spool's file takes nothing.");
-    nodes.flag(of, |node| reports(node).then_some(node.spool.fault.is_some()));
-
-    let store = |get: fn(&Store) -> u64| move |node: &NodeView| node.store.as_ref().map(get);
-    nodes.count(("edison_node_store_files", Gauge, "Files of the store."), store(|store| store.files));
-    nodes.count(("edison_node_store_bytes", Gauge, "Their size."), store(|store| store.bytes));
-    let of: Family = (
-        "edison_node_store_lost_rows_total",
-        Counter,
-        "Window rows and flow records that the store lacks since the node started.",
-    );
-    nodes.count(of, store(|store| store.lost));
-    let of: Family = ("edison_node_store_fault", Gauge, "1 while the store cannot be written.");
-    nodes.flag(of, |node| node.store.as_ref().map(|store| store.fault.is_some()));
-
-    let of: Family =
-        ("edison_node_clock_synchronised", Gauge, "1 where the kernel takes the clock for synchronised.");
-    nodes.flag(of, |node| node.clock?.kernel.synchronised);
-    let of: Family = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
-    nodes.number(of, |node| node.clock.and_then(|clock: Clock| clock.kernel.max_error_ns).map(seconds));
-    let of: Family = (
-        "edison_node_clock_ahead_seconds",
-        Gauge,
-        "By how much the clock is ahead of the controller's at least.",
-    );
-    nodes.number(of, |node| node.clock?.ahead_s);
-
-    let of: Family =
-        ("edison_node_tasks_current", Gauge, "1 while the node has the task list it is to have.");
-    nodes.flag(of, |node| reports(node).then_some(node.tasks.applied == Some(node.tasks.wanted)));
-    let of: Family = (
-        "edison_node_refused_messages_total",
-        Counter,
-        "Messages that came as the node's and were refused, by reason.",
-    );
-    nodes.counters(of, "reason", |node| is_controller.then_some(&node.refused));
+    let mut nodes = Nodes { text, nodes: &status.nodes, is_controller: status.mode == Mode::Controller };
+    nodes.write_presence();
+    nodes.write_frames();
+    nodes.write_missing_windows();
+    nodes.write_load();
+    nodes.write_spools();
+    nodes.write_stores();
+    nodes.write_clocks();
+    nodes.write_tasks();
 }
 
 /// Writes families with a series for each node of which it is known.
 struct Nodes<'a> {
     text: &'a mut Text,
     nodes: &'a [NodeView],
+    is_controller: bool,
+}
+
+impl Nodes<'_> {
+    /// Writes whether nodes answer, and up to when.
+    fn write_presence(&mut self) {
+        let is_controller = self.is_controller;
+        // How a node is that the controller cannot hear is unknown.
+        let is_known = |node: &NodeView| node.state != NodeState::Unheard;
+        let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
+        self.flag(of, |node| is_known(node).then_some(matches!(node.state, NodeState::Up | NodeState::Late)));
+        let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
+        self.flag(of, |node| is_known(node).then_some(node.state == NodeState::Late));
+        let of: Family = (
+            "edison_node_unheard",
+            Gauge,
+            "1 while a fault of the controller's own keeps it from hearing the node.",
+        );
+        self.flag(of, |node| is_controller.then_some(!is_known(node)));
+        let of: Family = (
+            "edison_node_seen_timestamp_seconds",
+            Gauge,
+            "When the node was last heard of, since the epoch.",
+        );
+        self.number(of, |node| node.seen_ns.map(seconds));
+        let of: Family = (
+            "edison_node_window_end_timestamp_seconds",
+            Gauge,
+            "The end of the last window that the node answered, since the epoch.",
+        );
+        self.number(of, |node| node.window.map(|window| seconds(window.end_ns)));
+    }
+
+    /// Writes the frames that nodes received, and those that they lost.
+    fn write_frames(&mut self) {
+        let is_controller = self.is_controller;
+        // Of a node that was never heard of, nothing is known but that.
+        let heard = |node: &NodeView| !is_controller || node.state != NodeState::Never;
+        let of: Family = ("edison_node_received_frames_total", Counter, "Frames taken from the source.");
+        self.count(of, |node| heard(node).then_some(node.packets.received));
+        let of: Family = ("edison_node_measured_frames_total", Counter, "Frames that are in a flow record.");
+        self.count(of, |node| heard(node).then_some(node.packets.measured));
+        let of: Family = (
+            "edison_node_not_measured_frames_total",
+            Counter,
+            "Frames that are in no flow record, by reason.",
+        );
+        self.counters(of, "reason", |node| heard(node).then_some(&node.packets.not_measured));
+        let of: Family = (
+            "edison_node_remarked_frames_total",
+            Counter,
+            "Frames with a remark, measured or not, by remark.",
+        );
+        self.counters(of, "remark", |node| heard(node).then_some(&node.packets.remarks));
+        let of: Family = (
+            "edison_node_lost_frames_total",
+            Counter,
+            "Frames lost before the measurement, where the source can count them.",
+        );
+        self.count(of, |node| node.loss.as_ref().map(Counters::total));
+        let of: Family = (
+            "edison_node_loss_frames_total",
+            Counter,
+            "The same by reason; a reason without a frame is absent.",
+        );
+        self.counters(of, "reason", |node| node.loss.as_ref());
+        let of: Family = (
+            "edison_node_coverage_ratio",
+            Gauge,
+            "The share of frames of the last window that were received, where the source can count its loss.",
+        );
+        self.number(of, |node| node.coverage);
+    }
+
+    /// Writes the windows that never came, and the time that they cover.
+    fn write_missing_windows(&mut self) {
+        let of: Family = (
+            "edison_node_missing_windows_total",
+            Counter,
+            "Windows that never came since the node's first one, by reason.",
+        );
+        self.missing(of, |family, labels, missing| family.count(labels, missing.windows));
+        let of: Family =
+            ("edison_node_missing_seconds_total", Counter, "The time that they cover, by reason.");
+        self.missing(of, |family, labels, missing| family.number(labels, missing.seconds));
+        let of: Family = (
+            "edison_node_watched_ratio",
+            Gauge,
+            "The part that the windows of a node cover of the time from its first window to the last one received. \
+             The time after that one is not counted.",
+        );
+        self.number(of, |node| node.watched);
+    }
+
+    /// Writes how busy nodes are, and how full their tables.
+    fn write_load(&mut self) {
+        let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
+        self.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
+        let of: Family = (
+            "edison_node_flows_limit",
+            Gauge,
+            "The most flows that the tables may hold; absent without a limit.",
+        );
+        self.count(of, |node| node.load.as_ref()?.most_flows);
+        let of: Family =
+            ("edison_node_busy_ratio", Gauge, "The share of time in which receivers had frames at hand.");
+        self.number(of, |node| node.load?.busy);
+    }
+
+    /// Writes what waits for the broker.
+    fn write_spools(&mut self) {
+        // In a run nothing is spooled.
+        let is_controller = self.is_controller;
+        let reports = |node: &NodeView| is_controller && node.version.is_some();
+        let spool = |get: fn(&Spool) -> u64| move |node: &NodeView| reports(node).then(|| get(&node.spool));
+        let of: Family = ("edison_node_spool_messages", Gauge, "Messages that wait for the broker.");
+        self.count(of, spool(|spool| spool.messages));
+        let of: Family = ("edison_node_spool_bytes", Gauge, "Their size.");
+        self.count(of, spool(|spool| spool.bytes));
+        let of: Family =
+            ("edison_node_spool_shortened_total", Counter, "Results of which the spool left out rows.");
+        self.count(of, spool(|spool| spool.shortened));
+        let of: Family =
+            ("edison_node_spool_dropped_total", Counter, "Results that found no room in the spool.");
+        self.count(of, spool(|spool| spool.dropped));
+        let of: Family =
+            ("edison_node_spool_unwritten_total", Counter, "Messages that the spool's file did not take.");
+        self.count(of, spool(|spool| spool.unwritten));
+        let of: Family = ("edison_node_spool_fault", Gauge, "1 while the spool's file takes nothing.");
+        self.flag(of, |node| reports(node).then_some(node.spool.fault.is_some()));
+    }
+
+    /// Writes the stores of nodes.
+    fn write_stores(&mut self) {
+        let store = |get: fn(&Store) -> u64| move |node: &NodeView| node.store.as_ref().map(get);
+        self.count(("edison_node_store_files", Gauge, "Files of the store."), store(|store| store.files));
+        self.count(("edison_node_store_bytes", Gauge, "Their size."), store(|store| store.bytes));
+        let of: Family = (
+            "edison_node_store_lost_rows_total",
+            Counter,
+            "Window rows and flow records that the store lacks since the node started.",
+        );
+        self.count(of, store(|store| store.lost));
+        let of: Family = ("edison_node_store_fault", Gauge, "1 while the store cannot be written.");
+        self.flag(of, |node| node.store.as_ref().map(|store| store.fault.is_some()));
+    }
+
+    /// Writes the clocks of nodes.
+    fn write_clocks(&mut self) {
+        let of: Family =
+            ("edison_node_clock_synchronised", Gauge, "1 where the kernel takes the clock for synchronised.");
+        self.flag(of, |node| node.clock?.kernel.synchronised);
+        let of: Family = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
+        self.number(of, |node| node.clock.and_then(|clock: Clock| clock.kernel.max_error_ns).map(seconds));
+        let of: Family = (
+            "edison_node_clock_ahead_seconds",
+            Gauge,
+            "By how much the clock is ahead of the controller's at least.",
+        );
+        self.number(of, |node| node.clock?.ahead_s);
+    }
+
+    /// Writes whether nodes have their task lists, and what was refused of them.
+    fn write_tasks(&mut self) {
+        // In a run a node has its tasks.
+        let is_controller = self.is_controller;
+        let reports = |node: &NodeView| is_controller && node.version.is_some();
+        let of: Family =
+            ("edison_node_tasks_current", Gauge, "1 while the node has the task list it is to have.");
+        self.flag(of, |node| reports(node).then_some(node.tasks.applied == Some(node.tasks.wanted)));
+        let of: Family = (
+            "edison_node_refused_messages_total",
+            Counter,
+            "Messages that came as the node's and were refused, by reason.",
+        );
+        self.counters(of, "reason", |node| is_controller.then_some(&node.refused));
+    }
 }
 
 impl Nodes<'_> {
