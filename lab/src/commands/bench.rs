@@ -23,26 +23,13 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         let answer = bench::measure_file(file).map_err(Failure::fault)?;
         return print(&format!("{answer}\n"));
     }
-    let name = options.name.as_deref().unwrap_or_default();
-    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
-        let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
-        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
-    };
+    let bench = named(options.name.as_deref().unwrap_or_default())?;
     let preset = options.preset.as_deref().map(Preset::find).transpose().map_err(Failure::usage)?;
     if preset.is_some() && !bench.takes_preset {
         return Err(Failure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
     }
     if let Some(capture) = &options.capture {
-        if !bench.takes_capture {
-            return Err(Failure::usage(format!(
-                "'{capture}': a capture is for {}",
-                names(|bench| bench.takes_capture)
-            )));
-        }
-        // Unreadable input is reported before anything is measured.
-        let unreadable = |error: SourceError| Failure::usage(error);
-        CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
+        check_capture(bench, capture)?;
     }
     let tables = match (options.markdown, bench.tables) {
         (true, None) => {
@@ -93,6 +80,29 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         0 => Ok(ExitCode::SUCCESS),
         wrong => Err(Failure::fault(format!("{wrong} lines were not checked or gave a wrong answer"))),
     }
+}
+
+/// Returns the bench of this name.
+fn named(name: &str) -> Result<&'static Bench, Failure> {
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
+        let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
+        let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
+        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
+    };
+    Ok(bench)
+}
+
+/// Refuses a capture that the bench does not take or that cannot be read, before anything is measured.
+fn check_capture(bench: &Bench, capture: &str) -> Result<(), Failure> {
+    if !bench.takes_capture {
+        return Err(Failure::usage(format!(
+            "'{capture}': a capture is for {}",
+            names(|bench| bench.takes_capture)
+        )));
+    }
+    let unreadable = |error: SourceError| Failure::usage(error);
+    CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
+    Ok(())
 }
 
 /// Returns the width of the terminal at standard output.

@@ -120,20 +120,7 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
     let (width, height) = area.dim_in_pixel();
     let legend = legend(panel, width);
     let (diagram, below) = area.split_vertically(height - LINE * legend.len() as u32 - 8);
-    let spots = || {
-        let takes = |spot: &&Spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y);
-        panel.curves.iter().flat_map(move |curve| curve.spots.iter().filter(takes))
-    };
-    let xs: Vec<_> = spots().map(|spot| spot.x).collect();
-    let ends = |spot: &Spot| spot.spread.map_or([spot.y; 2], |[least, most]| [least, most]);
-    let mut ys: Vec<_> = spots().flat_map(|spot| [spot.y].into_iter().chain(ends(spot))).collect();
-    ys.retain(|y| Scaled::takes(&panel.y, *y));
-    if let (Axis::Log { .. }, Axis::Names { .. }, false) = (&panel.y, &panel.x, ys.is_empty()) {
-        // The least bar has some length.
-        let least = ys.iter().copied().fold(f64::INFINITY, f64::min);
-        ys.push(least / 2.0);
-    }
-    let (x, y) = (Scaled::fitting(&panel.x, &xs), Scaled::fitting(&panel.y, &ys));
+    let (x, y) = scales(panel);
     let low = y.low();
     let style = |size: u32| ("sans-serif", size).into_font().color(&TEXT);
     let turned = turned_height(&panel.x, width);
@@ -165,33 +152,12 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
         .y_labels(y.marks())
         .draw()
         .map_err(fault)?;
-    let bars = panel.curves.iter().filter(|curve| !curve.of_paper).count().max(1) as f64;
+    let at = |x: f64, y: f64| chart.backend_coord(&(x, y.max(low)));
     let is_named = matches!(panel.x, Axis::Names { .. });
     for (number, curve) in panel.curves.iter().enumerate() {
-        let look = Look::of(panel, number);
-        let drawn: Vec<_> = curve
-            .spots
-            .iter()
-            .filter(|spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y))
-            .collect();
-        let at = |x: f64, y: f64| chart.backend_coord(&(x, y.max(low)));
-        if is_named && !curve.of_paper {
-            let before = panel.curves[..number].iter().filter(|curve| !curve.of_paper).count() as f64;
-            let left = -0.4 + 0.8 * before / bars;
-            for spot in drawn {
-                let corners = [at(spot.x + left, spot.y), at(spot.x + left + 0.8 / bars, low)];
-                root.draw(&Rectangle::new(corners, look.colour.filled())).map_err(fault)?;
-                whisker(root, spot, |y| at(spot.x + left + 0.4 / bars, y), &TEXT)?;
-            }
-            continue;
-        }
-        let places: Vec<_> = drawn.iter().map(|spot| at(spot.x, spot.y)).collect();
-        if !is_named {
-            line(root, &places, &look)?;
-        }
-        for (spot, place) in drawn.iter().zip(&places) {
-            whisker(root, spot, |y| at(spot.x, y), &look.colour)?;
-            mark(root, *place, &look)?;
+        match is_named && !curve.of_paper {
+            true => draw_bars(root, panel, number, low, at)?,
+            false => draw_curve(root, panel, number, at)?,
         }
     }
     if let (Axis::Names { names, .. }, Some(_)) = (&panel.x, turned) {
@@ -203,6 +169,70 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
         }
     }
     draw_legend(&below, panel, &legend)
+}
+
+/// Returns the scales of both axes, which fit all spots of a panel.
+fn scales(panel: &Panel) -> (Scaled, Scaled) {
+    let spots = || {
+        let takes = |spot: &&Spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y);
+        panel.curves.iter().flat_map(move |curve| curve.spots.iter().filter(takes))
+    };
+    let xs: Vec<_> = spots().map(|spot| spot.x).collect();
+    let ends = |spot: &Spot| spot.spread.map_or([spot.y; 2], |[least, most]| [least, most]);
+    let mut ys: Vec<_> = spots().flat_map(|spot| [spot.y].into_iter().chain(ends(spot))).collect();
+    ys.retain(|y| Scaled::takes(&panel.y, *y));
+    if let (Axis::Log { .. }, Axis::Names { .. }, false) = (&panel.y, &panel.x, ys.is_empty()) {
+        // The least bar has some length.
+        let least = ys.iter().copied().fold(f64::INFINITY, f64::min);
+        ys.push(least / 2.0);
+    }
+    (Scaled::fitting(&panel.x, &xs), Scaled::fitting(&panel.y, &ys))
+}
+
+/// Returns the spots of a curve that can be drawn.
+fn drawable<'a>(panel: &Panel, curve: &'a Curve) -> Vec<&'a Spot> {
+    let takes = |spot: &&Spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y);
+    curve.spots.iter().filter(takes).collect()
+}
+
+/// Draws the bars of a curve, next to those of the others, from the low end of the axis. `at`: the place of a value.
+fn draw_bars(
+    root: &Area,
+    panel: &Panel,
+    number: usize,
+    low: f64,
+    at: impl Fn(f64, f64) -> (i32, i32),
+) -> Result<(), String> {
+    let look = Look::of(panel, number);
+    let bars = panel.curves.iter().filter(|curve| !curve.of_paper).count().max(1) as f64;
+    let before = panel.curves[..number].iter().filter(|curve| !curve.of_paper).count() as f64;
+    let left = -0.4 + 0.8 * before / bars;
+    for spot in drawable(panel, &panel.curves[number]) {
+        let corners = [at(spot.x + left, spot.y), at(spot.x + left + 0.8 / bars, low)];
+        root.draw(&Rectangle::new(corners, look.colour.filled())).map_err(fault)?;
+        whisker(root, spot, |y| at(spot.x + left + 0.4 / bars, y), &TEXT)?;
+    }
+    Ok(())
+}
+
+/// Draws the marks of a curve, and the line through them where the axis has no names. `at`: the place of a value.
+fn draw_curve(
+    root: &Area,
+    panel: &Panel,
+    number: usize,
+    at: impl Fn(f64, f64) -> (i32, i32),
+) -> Result<(), String> {
+    let look = Look::of(panel, number);
+    let drawn = drawable(panel, &panel.curves[number]);
+    let places: Vec<_> = drawn.iter().map(|spot| at(spot.x, spot.y)).collect();
+    if !matches!(panel.x, Axis::Names { .. }) {
+        line(root, &places, &look)?;
+    }
+    for (spot, place) in drawn.iter().zip(&places) {
+        whisker(root, spot, |y| at(spot.x, y), &look.colour)?;
+        mark(root, *place, &look)?;
+    }
+    Ok(())
 }
 
 fn label(axis: &Axis) -> &str {

@@ -157,8 +157,29 @@ fn params(part: &'static str, task: &str, stream: &Stream, memory: &str) -> Vec<
     ]
 }
 
-/// Measures a task of each kind as the planner chooses, all at once with the memory of their promises; each of them alone; and all with a
-/// mebibyte each.
+/// Returns the tasks that are measured, one of each kind as the planner chooses: all at once with the memory of their promises, all with a
+/// mebibyte each, and each of them alone.
+fn groups(questions: &[Question]) -> impl Iterator<Item = TaskGroup<'_>> {
+    const LARGE: usize = 1 << 20;
+    let of_kind = move |kind| questions.iter().find(move |question| question.kind == kind);
+    let all = move || Kind::ALL.into_iter().filter_map(of_kind);
+    let promised = move || all().map(|question| (question, promise::memory_of(question)));
+    let group = |variant: &str, memory: &str, tasks| TaskGroup {
+        variant: variant.to_owned(),
+        memory: memory.to_owned(),
+        tasks,
+    };
+    let together = [
+        group("six tasks", "as promised", promised().collect()),
+        group("six tasks", "1 MiB each", all().map(|question| (question, LARGE)).collect()),
+    ];
+    let alone = promised().map(move |(question, bytes)| {
+        group(&question.kind.to_string(), &size_text(bytes), vec![(question, bytes)])
+    });
+    together.into_iter().chain(alone)
+}
+
+/// Measures the plain record and all groups of tasks in turn.
 fn six_at_once(
     stream: &Stream,
     sample: &Sample,
@@ -167,31 +188,14 @@ fn six_at_once(
     seconds: f64,
     out: &mut dyn FnMut(Line),
 ) -> Result<(), String> {
-    const LARGE: usize = 1 << 20;
-    let of_kind = |kind| questions.iter().find(move |question| question.kind == kind);
-    let all = || Kind::ALL.into_iter().filter_map(of_kind);
-    let promised = || all().map(|question| (question, promise::memory_of(question)));
-    let asked = |variant: &str, memory: &str, tasks| TaskGroup {
-        variant: variant.to_owned(),
-        memory: memory.to_owned(),
-        tasks,
-    };
-    let alone = promised().map(|(question, bytes)| {
-        asked(&question.kind.to_string(), &size_text(bytes), vec![(question, bytes)])
-    });
-    let together = [
-        asked("six tasks", "as promised", promised().collect()),
-        asked("six tasks", "1 MiB each", all().map(|question| (question, LARGE)).collect()),
-    ];
-
     let mut plain = Plain::new(sample.seed)?;
     // Flows are there when a window begins, but for those that are new.
     plain.time(&sample.now);
     let mut turns = vec![Turn::Plain(Box::new(plain))];
-    for asked in together.into_iter().chain(alone) {
-        let specs = asked.tasks.iter().map(|(question, bytes)| question.task(None, *bytes));
+    for group in groups(questions) {
+        let specs = group.tasks.iter().map(|(question, bytes)| question.task(None, *bytes));
         let specs = specs.collect::<Result<Vec<_>, _>>()?;
-        turns.push(Turn::Tasks(Box::new(Round::new(&specs, &sample.now, sample.seed)?), asked));
+        turns.push(Turn::Tasks(Box::new(Round::new(&specs, &sample.now, sample.seed)?), group));
     }
     let mut rounds = 0;
     let times = in_turn(&mut turns, seconds, |turn| match turn {
@@ -203,44 +207,66 @@ fn six_at_once(
     });
     let plain_ns = times[0].clone();
     for (turn, rounds_ns) in turns.into_iter().zip(times) {
-        let (variant, memory, checked, memory_bytes, mut more) = match turn {
-            Turn::Plain(mut plain) => {
-                plain.v4.end_all(&mut plain.records);
-                plain.v6.end_all(&mut plain.records);
-                let Records { flows, packets } = plain.records;
-                let checked = flows == counted.flows() && packets == (rounds + 1) * sample.now.packets;
-                ("plain record".to_owned(), "as needed".to_owned(), checked, None, Vec::new())
-            }
-            Turn::Tasks(round, TaskGroup { variant, memory, tasks }) => {
-                let chosen = chosen(&round.tasks);
-                let (answers, bytes) = round.answers();
-                // A change has no window before it here: it is counted, but has no answer.
-                let is_answered = |((question, _), answer): (&(&Question, _), &TaskAnswer)| {
-                    let truth = || counted.truth(question);
-                    question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))
-                };
-                let checked = answers.len() == tasks.len() && tasks.iter().zip(&answers).all(is_answered);
-                let times_plain = to_digits(median_ratio(&rounds_ns, &plain_ns), 2);
-                let mut more = vec![("times_plain", json!(times_plain)), ("chosen", json!(chosen))];
-                if tasks.len() > 1 {
-                    more.push(("asked_times", json!(ASKED_TIMES)));
-                }
-                (variant, memory, checked, Some(bytes), more)
+        let mut measured = match turn {
+            Turn::Plain(plain) => of_plain(*plain, counted, (rounds + 1) * sample.now.packets),
+            Turn::Tasks(round, group) => {
+                of_tasks(*round, group, counted, median_ratio(&rounds_ns, &plain_ns))
             }
         };
-        more.push(("seeds", json!(1)));
+        measured.more.push(("seeds", json!(1)));
         out(Line {
             bench: BENCH,
-            variant,
-            params: params("cost", "six at once", stream, &memory),
+            variant: measured.variant,
+            params: params("cost", "six at once", stream, &measured.memory),
             packets: sample.now.packets,
             rounds_ns,
-            memory_bytes,
-            checked,
-            more,
+            memory_bytes: measured.memory_bytes,
+            checked: measured.checked,
+            more: measured.more,
         });
     }
     Ok(())
+}
+
+/// The outcome of all rounds of a variant, but for their times.
+struct MeasuredTurn {
+    variant: String,
+    memory: String,
+    /// True if the variant counted these packets.
+    checked: bool,
+    memory_bytes: Option<u64>,
+    more: Vec<(&'static str, Value)>,
+}
+
+/// Ends the plain record. `packets`: the number of packets of all its rounds.
+fn of_plain(mut plain: Plain, counted: &Counted<'_>, packets: u64) -> MeasuredTurn {
+    plain.v4.end_all(&mut plain.records);
+    plain.v6.end_all(&mut plain.records);
+    MeasuredTurn {
+        variant: "plain record".to_owned(),
+        memory: "as needed".to_owned(),
+        checked: plain.records.flows == counted.flows() && plain.records.packets == packets,
+        memory_bytes: None,
+        more: Vec::new(),
+    }
+}
+
+/// Ends a group of tasks. `times_plain`: the cost of a round, as a multiple of the plain record.
+fn of_tasks(round: Round, group: TaskGroup<'_>, counted: &Counted<'_>, times_plain: f64) -> MeasuredTurn {
+    let TaskGroup { variant, memory, tasks } = group;
+    let chosen = chosen(&round.tasks);
+    let (answers, bytes) = round.answers();
+    // A change has no window before it here: it is counted, but has no answer.
+    let is_answered = |((question, _), answer): (&(&Question, _), &TaskAnswer)| {
+        let truth = || counted.truth(question);
+        question.kind == Kind::Change || truth().is_some_and(|truth| is_near(&truth, answer))
+    };
+    let checked = answers.len() == tasks.len() && tasks.iter().zip(&answers).all(is_answered);
+    let mut more = vec![("times_plain", json!(to_digits(times_plain, 2))), ("chosen", json!(chosen))];
+    if tasks.len() > 1 {
+        more.push(("asked_times", json!(ASKED_TIMES)));
+    }
+    MeasuredTurn { variant, memory, checked, memory_bytes: Some(bytes), more }
 }
 
 /// The planner's choice for each task.

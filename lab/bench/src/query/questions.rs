@@ -100,19 +100,17 @@ pub(crate) fn of_files() -> Vec<Question> {
     ]
 }
 
-/// The ten questions.
+/// Returns the ten questions.
 pub(crate) fn questions() -> Vec<Question> {
+    let mut questions = of_bytes();
+    questions.extend(of_other_values());
+    questions
+}
+
+/// Returns the questions about the bytes of groups: hosts, ports, protocols, networks and conversations.
+fn of_bytes() -> Vec<Question> {
     let bytes = || Item::sum("total_byte");
-    let ratio = Expression::Arithmetic(
-        Box::new(Expression::sum("total_byte")),
-        Operator::Divide,
-        Box::new(Expression::sum("total_count")),
-    );
-    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum("total_count".to_owned()));
     let nets = GroupField { field: "src_addr".to_owned(), prefix: Some([24, 64]) };
-    let is_web =
-        Condition::In(Expression::field("dst_port"), vec![Expression::Integer(80), Expression::Integer(443)]);
-    let is_large = Condition::compare("total_byte", Comparison::Greater, 1000);
     vec![
         Question {
             name: "hosts",
@@ -172,6 +170,21 @@ pub(crate) fn questions() -> Vec<Question> {
                 sums(flows, ends, |flow| flow.bytes)
             },
         },
+    ]
+}
+
+/// Returns the questions about other values: distinct ones, entropy, a filtered sum, a ratio and a total.
+fn of_other_values() -> Vec<Question> {
+    let ratio = Expression::Arithmetic(
+        Box::new(Expression::sum("total_byte")),
+        Operator::Divide,
+        Box::new(Expression::sum("total_count")),
+    );
+    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum("total_count".to_owned()));
+    let is_web =
+        Condition::In(Expression::field("dst_port"), vec![Expression::Integer(80), Expression::Integer(443)]);
+    let is_large = Condition::compare("total_byte", Comparison::Greater, 1000);
+    vec![
         Question {
             name: "sources",
             query: top("sources", &["dst_addr"], Item::distinct("src_addr", "sources")),
@@ -199,7 +212,7 @@ pub(crate) fn questions() -> Vec<Question> {
             name: "filtered",
             query: Query {
                 filter: Some(Condition::And(vec![is_web, is_large])),
-                ..top("filtered", &["dst_addr"], bytes())
+                ..top("filtered", &["dst_addr"], Item::sum("total_byte"))
             },
             sql: "SELECT dst_addr, sum(total_byte) AS v FROM rows WHERE dst_port IN (80, 443) AND total_byte > 1000 GROUP BY 1 \
                   ORDER BY v DESC LIMIT 20",
