@@ -1,4 +1,4 @@
-//! Options that show in something that is not asked for, and pairs of which one undoes the other.
+//! The rules of options that show in something that is not asked for, and of pairs of which one undoes the other.
 
 use super::{Facts, LEAVE_ONE, Rule};
 use crate::sinks::standard_output;

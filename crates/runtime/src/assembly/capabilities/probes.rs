@@ -1,4 +1,4 @@
-//! What a node of a deployment cannot do, whose controller says what it answers.
+//! The rules of nodes of a deployment, whose controller says what they answer.
 
 use super::{Facts, Rule, is_of_packets};
 use crate::spec::SourceOptions;

@@ -1,4 +1,4 @@
-//! What flow records of routers do not tell, and options that need routers.
+//! The rules of routers: what flow records do not tell, and options that need routers.
 
 use super::{Facts, Rule, is_of_packets};
 use crate::spec::SourceOptions;

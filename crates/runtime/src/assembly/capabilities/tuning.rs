@@ -1,4 +1,4 @@
-//! What a run that tunes itself (`--adapt`) cannot do.
+//! The rules of a run that tunes itself (`--adapt`).
 
 use super::{Facts, LEAVE_ONE, Rule, is_of_packets};
 use crate::assembly::adapt;

@@ -1,4 +1,4 @@
-//! What windows, samples and recorded rows do not tell.
+//! The rules of windows, of samples and of recorded rows: what these do not tell.
 
 use super::{Facts, LEAVE_ONE, Rule, is_of_packets};
 use crate::spec::Spec;
