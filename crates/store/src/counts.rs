@@ -1,5 +1,6 @@
 //! Counts of what was stored, and of what was not, by reason.
 
+use crate::Level;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Rows or records of this process.
@@ -49,6 +50,13 @@ pub(crate) struct Tally {
     pub(crate) aged: AtomicU64,
     pub(crate) squeezed: AtomicU64,
     pub(crate) failed_upkeep: AtomicU64,
+}
+
+impl Tally {
+    /// Returns the counts of what is measured of a level: of records, or of rows.
+    pub(crate) fn of(&self, level: Level) -> &StoredTally {
+        if level == Level::Flows { &self.flows } else { &self.rows }
+    }
 }
 
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! Naming of the files of a group: the disk is waited for once for all of them.
 
+use crate::Change;
 use crate::begun::{Begun, Complete};
 use crate::group::Waiting;
 use crate::naming::commit_all;
 use crate::shared::Shared;
 use crate::watched::{Ledger, Unstored};
-use crate::{Change, Level};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -79,12 +79,12 @@ fn name(shared: &Shared, all: bool) {
         failed = Some(reason);
     }
     for Waiting { begun, complete, bytes, .. } in &synced {
-        let tally = if begun.level() == Level::Flows { &shared.tally.flows } else { &shared.tally.rows };
+        let tally = shared.tally.of(begun.level());
         tally.stored.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(*bytes, Relaxed);
     }
     for (Waiting { begun, complete, watched, bytes }, reason) in lost {
-        let tally = if begun.level() == Level::Flows { &shared.tally.flows } else { &shared.tally.rows };
+        let tally = shared.tally.of(begun.level());
         tally.refused.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(bytes, Relaxed);
         lose(shared, begun.node(), &watched, &reason);

@@ -1,13 +1,15 @@
 //! Rows of longer windows without ports: each the sum of the rows of its key and time.
 
 use crate::begun::{Begun, Complete};
+use crate::closed_windows::ClosedWindows;
+use crate::segment::SegmentFile;
 use crate::shared::Shared;
 use crate::sums::{Slice, Sums};
 use crate::{Level, StoredFile};
 use flow::{Rows, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::read::{FlowFile, Wanted};
-use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
+use record::{RowParts, RowWindow, RowWriter, WindowFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -52,12 +54,8 @@ pub(crate) fn without_ports(key: &str) -> String {
 }
 
 struct Output {
-    begun: Begun,
-    writer: RowWriter,
-    windows: RecordedWindows,
-    span: Option<[u64; 2]>,
-    rows: u64,
-    without_place: [u64; 3],
+    file: SegmentFile<RowWriter>,
+    closed: ClosedWindows,
 }
 
 /// Writes the file. `parts` is how many parts the keys of a window were divided into at last, and are at first. `None`: there is nothing
@@ -80,44 +78,30 @@ pub(crate) fn write(
     let has_wire_bytes = inputs.iter().all(|file| file.contents().fields.contains("wire_byte"));
     let length = job.window_ns;
     let begin = first.first_ns - first.first_ns % length;
-    let created = Begun::create(shared, job.level, &first.node, begin, |path| {
+    let created = SegmentFile::begin(shared, job.level, &first.node, begin, |path| {
         let parts = RowParts { has_means: false, has_wire_bytes };
         RowWriter::create_stored(path, &first.node, key, tracks_loss, parts)
-            .map_err(|error| error.to_string())
     });
-    let (begun, writer) = created.map_err(Failure::Output)?;
-    let mut output = Output {
-        begun,
-        writer,
-        windows: RecordedWindows::new(length, length),
-        span: None,
-        rows: 0,
-        without_place: [0; 3],
-    };
+    let file = created.map_err(Failure::Output)?;
+    let mut output = Output { file, closed: ClosedWindows::new(length, length) };
     let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
     let written =
         output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.gives_up(shared));
     if let Err(failure) = written {
-        output.discard(shared);
+        output.file.discard(shared);
         return Err(failure);
     }
-    let Some([first_ns, last_ns]) = output.span else {
-        output.discard(shared);
+    let Output { file, closed } = output;
+    if file.is_empty() {
+        file.discard(shared);
         return Ok(None);
-    };
-    let complete = Complete {
-        first_ns,
-        last_ns,
-        window_ns: length,
-        rows: output.rows,
-        key: text,
-        is_compacted: job.is_compaction,
-        ..Complete::default()
-    };
-    let begun = output.finish(shared)?;
+    }
+    let facts =
+        Complete { window_ns: length, key: text, is_compacted: job.is_compaction, ..Complete::default() };
+    let complete = file.end(shared, facts, |writer| closed.describe(writer)).map_err(Failure::Output)?;
     // The next one may have fewer keys.
     *parts = (*parts / 2).max(1);
-    Ok(Some((begun, complete)))
+    Ok(Some(complete))
 }
 
 fn parsed(key: &str) -> Result<KeySpec, Failure> {
@@ -140,7 +124,7 @@ impl Output {
         parts: &mut u64,
         gives_up: &AtomicBool,
     ) -> Result<(), Failure> {
-        let length = self.windows.length_ns;
+        let length = self.closed.windows.length_ns;
         let wanted = Wanted {
             members: key.columns().collect(),
             columns: row_columns(tracks_loss),
@@ -168,9 +152,9 @@ impl Output {
                 let windows: BTreeSet<u64> = v4.keys().chain(v6.keys()).copied().collect();
                 for start_ns in windows {
                     let window = RowWindow { start_ns, end_ns: start_ns.saturating_add(length) };
-                    let v4 = v4.get(&start_ns).map_or(Ok(()), |rows| self.writer.write(window, rows));
+                    let v4 = v4.get(&start_ns).map_or(Ok(()), |rows| self.file.writer.write(window, rows));
                     let v6 = v4.and_then(|()| {
-                        v6.get(&start_ns).map_or(Ok(()), |rows| self.writer.write(window, rows))
+                        v6.get(&start_ns).map_or(Ok(()), |rows| self.file.writer.write(window, rows))
                     });
                     v6.map_err(|error| Failure::Output(error.to_string()))?;
                 }
@@ -196,7 +180,7 @@ impl Output {
 
     /// Writes what the input files tell about a window of the rollup that has `rows` rows.
     fn describe_window(&mut self, inputs: &[FlowFile], start_ns: u64, rows: u64) {
-        let span = [start_ns, start_ns.saturating_add(self.windows.length_ns)];
+        let span = [start_ns, start_ns.saturating_add(self.closed.windows.length_ns)];
         let mut facts: Option<WindowFacts> = None;
         for more in inputs.iter().filter_map(|file| file.contents().windows.as_ref()?.facts_within(span)) {
             match &mut facts {
@@ -207,32 +191,11 @@ impl Output {
         if facts.is_none() && rows == 0 {
             return;
         }
-        self.rows += rows;
-        let [first, _] = self.span.unwrap_or([start_ns; 2]);
-        self.span = Some([first, start_ns]);
+        self.file.rows += rows;
+        self.file.cover([start_ns; 2]);
         if let Some(facts) = facts {
-            for (sum, more) in self.without_place.iter_mut().zip(facts.without_place) {
-                *sum = sum.saturating_add(more);
-            }
-            self.windows.push(start_ns, facts);
+            self.closed.push(start_ns, facts);
         }
-    }
-
-    fn finish(self, shared: &Shared) -> Result<Begun, Failure> {
-        let Self { begun, mut writer, windows, without_place: [packets, bytes, wire_bytes], .. } = self;
-        writer.describe_without_place(packets, bytes, wire_bytes);
-        match writer.describe_windows(&windows).and_then(|()| writer.finish()) {
-            Ok(_) => Ok(begun),
-            Err(error) => {
-                begun.discard(shared);
-                Err(Failure::Output(error.to_string()))
-            }
-        }
-    }
-
-    fn discard(self, shared: &Shared) {
-        drop(self.writer);
-        self.begun.discard(shared);
     }
 }
 

@@ -1,17 +1,19 @@
 //! Window rows as they come: short files, each of whole windows.
 
-use crate::begun::{Begun, Complete};
+use crate::closed_windows::ClosedWindows;
 use crate::level::{HOUR, SECOND};
+use crate::segment::{OpenSegment, SegmentWriter};
 use crate::shared::Shared;
 use crate::watched::{Unstored, Watcher};
 use crate::{Level, NodeSetting, flush, retention};
 use flow::{Rows, Share};
 use packet::Key;
-use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts, WindowSample};
+use record::{RowParts, RowWindow, RowWriter, WindowFacts, WindowSample};
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time of a segment's windows, unless one is longer.
 const SPAN: u64 = 10 * SECOND;
@@ -26,8 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_OPEN: usize = 3;
 /// The longest time without a packet before a window whose windows are stored as empty ones, nanoseconds.
 pub const MOST_EMPTY_NS: u64 = 48 * HOUR;
-/// Bytes after which the size of the store is looked at.
-const LOOK: u64 = 8 << 20;
 
 /// The segments of a node that are being written, by the first instant behind their windows.
 ///
@@ -36,40 +36,19 @@ const LOOK: u64 = 8 << 20;
 pub(crate) struct RowSegments {
     shared: Arc<Shared>,
     setting: NodeSetting,
-    open: BTreeMap<u64, Segment>,
+    open: BTreeMap<u64, RowSegment>,
     /// The reason why nothing follows the last window that was closed.
     why: Unstored,
 }
 
-struct Segment {
-    /// The file that is being written. `None` before the first row, between two files, and once one could not be written.
-    file: Option<OpenFile>,
-    /// Files that are complete.
-    files: Vec<(Begun, Complete)>,
+struct RowSegment {
+    written: OpenSegment<RowWriter>,
     /// The windows that are closed and in no file.
-    windows: RecordedWindows,
+    closed: ClosedWindows,
     /// The times of its windows that were watched, those that follow each other as one.
     watched: Vec<[u64; 2]>,
-    /// The reason why the segment could not be written.
-    fault: Option<String>,
-    without_place: [u64; 3],
-    rows: u64,
     /// The begin of the last window with rows in it.
     last_ns: Option<u64>,
-    /// Bytes that are on the shared account.
-    bytes: u64,
-    since: Instant,
-}
-
-/// A file that is being written.
-struct OpenFile {
-    begun: Begun,
-    writer: RowWriter,
-    /// The begins of the first window and the last.
-    span: [u64; 2],
-    rows: u64,
-    /// Bytes that are on the shared account.
-    bytes: u64,
 }
 
 impl RowSegments {
@@ -98,49 +77,34 @@ impl RowSegments {
         open.map_or(end, |(until, _)| *until)
     }
 
-    fn segment(&mut self, start_ns: u64) -> &mut Segment {
+    fn segment(&mut self, start_ns: u64) -> &mut RowSegment {
         let until = self.place(start_ns);
-        self.open.entry(until).or_insert_with(|| Segment::new(&self.setting))
+        self.open.entry(until).or_insert_with(|| RowSegment::new(&self.setting))
     }
 
     pub(crate) fn write<K: Key>(&mut self, start_ns: u64, rows: &Rows<K>) {
         let window = RowWindow { start_ns, end_ns: start_ns.saturating_add(self.setting.window_ns) };
         let shared = Arc::clone(&self.shared);
-        let has_file = self.segment(start_ns).file.is_some();
-        if !has_file {
+        if !self.segment(start_ns).written.has_file() {
             self.make_room();
         }
         let until = self.place(start_ns);
         let Self { setting, open, .. } = self;
         let Some(segment) = open.get_mut(&until) else { return };
-        segment.rows += rows.len() as u64;
         segment.last_ns = segment.last_ns.max(Some(start_ns));
-        let Some(file) = segment.file(&shared, setting, start_ns) else { return };
-        file.extend([start_ns; 2]);
-        file.rows += rows.len() as u64;
-        let written = file.writer.write(window, rows).map_err(|error| error.to_string());
-        let bytes = file.writer.bytes();
-        match written {
-            Ok(()) if bytes >= file.bytes + LOOK => {
-                let more = bytes - std::mem::replace(&mut file.bytes, bytes);
-                shared.open_bytes.fetch_add(more, Relaxed);
-                segment.bytes += more;
-                retention::hold_size(&shared);
-            }
-            Ok(()) => {}
-            Err(reason) => segment.fail(&shared, reason),
-        }
+        let write = |writer: &mut RowWriter| writer.write(window, rows);
+        segment.written.write(&shared, setting, [start_ns; 2], rows.len() as u64, write);
     }
 
     /// Ends the file of the oldest segment that has one, if there are as many as may be.
     fn make_room(&mut self) {
         let Self { shared, setting, open, .. } = self;
-        let with_file = open.values_mut().filter(|segment| segment.file.is_some());
+        let with_file = open.values_mut().filter(|segment| segment.written.has_file());
         let mut with_file: Vec<_> = with_file.collect();
         if with_file.len() < MOST_OPEN {
             return;
         }
-        let oldest = with_file.iter_mut().min_by_key(|segment| segment.since);
+        let oldest = with_file.iter_mut().min_by_key(|segment| segment.written.since());
         oldest.into_iter().for_each(|segment| segment.end_file(shared, setting));
     }
 
@@ -153,8 +117,8 @@ impl RowSegments {
         let empty = WindowFacts { of_records: facts.of_records, sample, ..WindowFacts::default() };
         self.close_empty(empty_since, start_ns, &empty);
         let hour = start_ns - start_ns % HOUR;
-        let is_back = |segment: &Segment| {
-            segment.windows.ends().is_some_and(|[_, last]| last >= empty_since.max(hour).min(start_ns))
+        let is_back = |segment: &RowSegment| {
+            segment.closed.windows.ends().is_some_and(|[_, last]| last >= empty_since.max(hour).min(start_ns))
         };
         let until = self.place(start_ns);
         if self.open.get(&until).is_some_and(is_back) {
@@ -164,11 +128,8 @@ impl RowSegments {
         let segment = self.segment(start_ns);
         let since = empty_since.max(hour.next_multiple_of(length));
         if since < start_ns {
-            segment.windows.push_run(since, (start_ns - since) / length, empty);
+            segment.closed.windows.push_run(since, (start_ns - since) / length, empty);
             segment.watch([since, start_ns]);
-        }
-        for (sum, more) in segment.without_place.iter_mut().zip(facts.without_place) {
-            *sum = sum.saturating_add(more);
         }
         let end = start_ns.saturating_add(length);
         segment.watch(facts.watched.unwrap_or([start_ns, end]));
@@ -177,8 +138,9 @@ impl RowSegments {
         self.why = if is_unread { Unstored::Unread } else { Unstored::Stopped };
         let is_live = self.setting.is_live;
         let segment = self.segment(start_ns);
-        segment.windows.push(start_ns, facts);
-        let is_enough = !is_live && (segment.rows >= MOST_ROWS || segment.since.elapsed() >= LONGEST);
+        segment.closed.push(start_ns, facts);
+        let is_enough =
+            !is_live && (segment.written.rows() >= MOST_ROWS || segment.written.is_older(LONGEST));
         let mut until = self.place(start_ns);
         if is_enough {
             until = self.cut(until, start_ns);
@@ -211,7 +173,7 @@ impl RowSegments {
             // Windows of another segment that is open are not to be mixed with these.
             self.end_all(self.slot(from));
             let segment = self.segment(from);
-            segment.windows.push_run(from, windows, facts.clone());
+            segment.closed.windows.push_run(from, windows, facts.clone());
             segment.watch([from, from + windows * length]);
             self.end_all(self.slot(from));
             from += windows * length;
@@ -229,7 +191,7 @@ impl RowSegments {
         let late: Vec<u64> = self
             .open
             .iter()
-            .filter(|(_, segment)| segment.since.elapsed() >= patience)
+            .filter(|(_, segment)| segment.written.is_older(patience))
             .map(|(until, _)| *until)
             .collect();
         late.into_iter().for_each(|until| self.end_one(until));
@@ -237,8 +199,12 @@ impl RowSegments {
 
     /// Ends all segments, and the run: nothing more comes.
     pub(crate) fn end(&mut self) {
-        let until =
-            self.open.values().filter_map(|segment| segment.windows.ends()).map(|[_, last]| last).max();
+        let until = self
+            .open
+            .values()
+            .filter_map(|segment| segment.closed.windows.ends())
+            .map(|[_, last]| last)
+            .max();
         self.end_all([0, u64::MAX]);
         if let Some(last) = until {
             let end = last.saturating_add(self.setting.window_ns);
@@ -263,49 +229,37 @@ impl RowSegments {
     }
 }
 
-impl OpenFile {
-    fn begin(shared: &Shared, setting: &NodeSetting, start_ns: u64) -> Result<Self, String> {
+impl SegmentWriter for RowWriter {
+    const LEVEL: Level = Level::Rows;
+
+    fn create(path: &Path, setting: &NodeSetting) -> io::Result<Self> {
         let NodeSetting { node, key, tracks_loss, has_wire_bytes, .. } = setting;
         let parts = RowParts { has_wire_bytes: *has_wire_bytes, ..RowParts::ALL };
-        let (begun, writer) = Begun::create(shared, Level::Rows, node, start_ns, |path| {
-            RowWriter::create_stored(path, node, *key, *tracks_loss, parts).map_err(|error| error.to_string())
-        })?;
-        let writer = writer.with_anonymizer(setting.anonymizer.clone());
-        Ok(Self { begun, writer, span: [start_ns; 2], rows: 0, bytes: 0 })
+        let writer = Self::create_stored(path, node, *key, *tracks_loss, parts)?;
+        Ok(writer.with_anonymizer(setting.anonymizer.clone()))
     }
 
-    /// Extends the span of the file to these windows.
-    fn extend(&mut self, [first_ns, last_ns]: [u64; 2]) {
-        let [first, last] = self.span;
-        self.span = [first.min(first_ns), last.max(last_ns)];
+    fn window_ns(setting: &NodeSetting) -> u64 {
+        setting.window_ns
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn end(self) -> io::Result<()> {
+        self.finish().map(|_| ())
     }
 }
 
-impl Segment {
+impl RowSegment {
     fn new(setting: &NodeSetting) -> Self {
         Self {
-            file: None,
-            files: Vec::new(),
-            windows: RecordedWindows::new(setting.window_ns, setting.usual_ns),
+            written: OpenSegment::new(),
+            closed: ClosedWindows::new(setting.window_ns, setting.usual_ns),
             watched: Vec::new(),
-            fault: None,
-            without_place: [0; 3],
-            rows: 0,
             last_ns: None,
-            bytes: 0,
-            since: Instant::now(),
         }
-    }
-
-    /// The file that it writes, which begins now if there is none, by a window of this begin; `None` if one could not be written.
-    fn file(&mut self, shared: &Shared, setting: &NodeSetting, start_ns: u64) -> Option<&mut OpenFile> {
-        if self.file.is_none() && self.fault.is_none() {
-            match OpenFile::begin(shared, setting, start_ns) {
-                Ok(file) => self.file = Some(file),
-                Err(reason) => self.fail(shared, reason),
-            }
-        }
-        self.file.as_mut()
     }
 
     /// Adds a time that was watched, which follows all before it.
@@ -325,57 +279,22 @@ impl Segment {
         setting.selection.share() != Share::ALL && self.last_ns.is_some_and(is_open)
     }
 
-    /// Gives the files of the segment up: its rows are not stored.
-    fn fail(&mut self, shared: &Shared, reason: String) {
-        self.fault = Some(reason.clone());
-        if let Some(OpenFile { begun, writer, .. }) = self.file.take() {
-            drop(writer);
-            begun.discard(shared);
-        }
-        self.files.drain(..).for_each(|(begun, _)| begun.discard(shared));
-        shared.set_fault(Some(reason));
-    }
-
     /// Ends the file that it writes, with the windows that were closed.
     fn end_file(&mut self, shared: &Shared, setting: &NodeSetting) {
-        let windows = RecordedWindows::new(setting.window_ns, setting.usual_ns);
-        let windows = std::mem::replace(&mut self.windows, windows);
-        if let Some([first_ns, last_ns]) = windows.ends()
-            && let Some(file) = self.file(shared, setting, first_ns)
-        {
-            file.extend([first_ns, last_ns]);
+        let closed = ClosedWindows::new(setting.window_ns, setting.usual_ns);
+        let closed = std::mem::replace(&mut self.closed, closed);
+        if let Some(span) = closed.windows.ends() {
+            self.written.cover(shared, setting, span);
         }
-        let Some(OpenFile { begun, mut writer, span: [first_ns, last_ns], rows, .. }) = self.file.take()
-        else {
-            return;
-        };
-        let [packets, bytes, wire_bytes] = std::mem::take(&mut self.without_place);
-        writer.describe_without_place(packets, bytes, wire_bytes);
-        let described = writer.describe_windows(&windows).map_err(|error| error.to_string());
-        match described.and_then(|()| writer.finish().map_err(|error| error.to_string())) {
-            Ok(_) => {
-                let (window_ns, key) = (setting.window_ns, setting.key_text());
-                let complete = Complete { first_ns, last_ns, window_ns, rows, key, ..Complete::default() };
-                self.files.push((begun, complete));
-            }
-            Err(reason) => {
-                begun.discard(shared);
-                self.fail(shared, reason);
-            }
-        }
+        self.written.end_file(shared, setting, |writer| closed.describe(writer));
     }
 
     fn end(mut self, shared: &Shared, setting: &NodeSetting) {
         self.end_file(shared, setting);
         if self.lacks_share(setting) {
-            self.fail(shared, "windows of a sample were not closed: it is not known which".to_owned());
+            self.written
+                .fail(shared, "windows of a sample were not closed: it is not known which".to_owned());
         }
-        if let Some(reason) = &self.fault {
-            flush::lose(shared, &setting.node, &self.watched, reason);
-            shared.tally.rows.refused.fetch_add(self.rows, Relaxed);
-        } else {
-            flush::add(shared, self.files, &self.watched);
-        }
-        shared.open_bytes.fetch_sub(self.bytes, Relaxed);
+        self.written.end(shared, setting, &self.watched);
     }
 }
