@@ -15,6 +15,7 @@ mod error;
 mod gather;
 mod ipfix;
 mod json_lines;
+mod line_source;
 mod name;
 mod nfdump;
 mod open_fields;

@@ -1,26 +1,20 @@
 //! CSV (RFC 4180) with a header line.
 
-use super::assemble::Assembler;
-use super::gather::{Gatherer, Untimed, untimed_words};
+use super::line_source::{AfterLine, LONGEST, LineSource, LineSplitter, MOST_COLUMNS};
 use super::nfdump::{Line, Nfdump};
 use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
-use super::text_column::{self, Kind, TextColumn, needs_ends};
+use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::{KEY_COLUMN, SHARE_COLUMN};
 use csv_core::{ReadRecordResult, Reader};
-use std::io::{BufRead, Seek};
-use std::path::{Path, PathBuf};
-
-/// The longest line, its quotes removed. A quotation mark that is never closed would take the whole file into one.
-const LONGEST: usize = 1 << 20;
-/// The most columns.
-const MOST_COLUMNS: usize = 4096;
+use std::borrow::Cow;
+use std::io::BufRead;
+use std::path::Path;
 
 /// A CSV file.
 pub(crate) struct CsvReader {
-    path: PathBuf,
-    bytes: Bytes,
+    source: LineSource,
     schema: Schema<Kind>,
     columns: usize,
     contents: Contents,
@@ -28,22 +22,19 @@ pub(crate) struct CsvReader {
     nfdump: Option<Nfdump>,
     /// Lines that are no flows, in what was read last: their number, and what is wrong with the first.
     unread: Option<(u64, String)>,
-    untimed: Untimed,
-    /// Flags for sources and for destinations: true if rows with one are known. `None` until that matters.
-    ends: Option<[bool; 2]>,
 }
 
 impl CsvReader {
     pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
         let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let mut lines = Lines::new(&mut bytes);
-        let has_header = lines.next().map_err(|error| refused(&format!("line 1: {error}")))?;
+        let mut lines = CsvLines::default();
+        let has_header = lines.next(&mut bytes).map_err(|error| refused(&format!("line 1: {error}")))?;
         if !has_header {
             return Err(refused(&"the header line with the names of the columns is missing"));
         }
         let names: Vec<String> =
-            (0..lines.fields()).map(|at| String::from_utf8_lossy(lines.field(at)).into_owned()).collect();
+            (0..lines.fields).map(|at| String::from_utf8_lossy(lines.field(at)).into_owned()).collect();
         let nfdump = Nfdump::of(&names);
         let known: Vec<&str> = match &nfdump {
             Some(nfdump) => nfdump.names(),
@@ -51,11 +42,10 @@ impl CsvReader {
         };
         // A line that is wrong is found when it is read.
         let is_told = |name: &str| names.iter().any(|known| known == name);
-        let has_line =
-            (is_told(SHARE_COLUMN) || is_told(KEY_COLUMN)) && lines.next().is_ok_and(|is_line| is_line);
+        let has_line = (is_told(SHARE_COLUMN) || is_told(KEY_COLUMN))
+            && lines.next(&mut bytes).is_ok_and(|is_line| is_line);
         let told = |name: &str| {
-            let at =
-                names.iter().position(|known| known == name).filter(|at| has_line && *at < lines.fields());
+            let at = names.iter().position(|known| known == name).filter(|at| has_line && *at < lines.fields);
             at.map(|at| String::from_utf8_lossy(lines.field(at)).into_owned())
         };
         let key = told(KEY_COLUMN).and_then(|key| told_key(&key));
@@ -67,35 +57,8 @@ impl CsvReader {
         if let Some(share) = told(SHARE_COLUMN) {
             contents.sampled_by(&share);
         }
-        Ok(Self {
-            path: path.to_owned(),
-            schema,
-            columns: names.len(),
-            contents,
-            bytes,
-            nfdump,
-            unread: None,
-            untimed: None,
-            ends: None,
-        })
-    }
-
-    /// Returns for sources, and for destinations, whether a row with one is known before all are read.
-    fn ends(&mut self) -> Result<[bool; 2], ReadError> {
-        let damaged = |error| ReadError::damaged(&self.path, error);
-        self.bytes.rewind().map_err(damaged)?;
-        let mut lines = Lines::new(&mut self.bytes);
-        // The header.
-        if !lines.next().is_ok_and(|is_line| is_line) {
-            return Ok([false; 2]);
-        }
-        let next = |lines: &mut Lines<'_>| match lines.next() {
-            Ok(true) => Some(lines.length()),
-            _ => None,
-        };
-        Ok(text_column::ends(&self.schema, &mut lines, next, |lines, column| {
-            (column.number < lines.fields()).then(|| lines.field(column.number).into())
-        }))
+        let source = LineSource::new(path, bytes);
+        Ok(Self { source, schema, columns: names.len(), contents, nfdump, unread: None })
     }
 }
 
@@ -105,80 +68,56 @@ impl FormatReader for CsvReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        if needs_ends(wanted) && self.ends.is_none() {
-            self.ends = Some(self.ends()?);
-        }
-        let Self { path, bytes, schema, columns: number, nfdump, unread, untimed, ends, .. } = self;
-        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let Self { source, schema, columns: number, nfdump, unread, .. } = self;
         let columns = TextColumn::all(schema, wanted);
         let all = TextColumn::known(schema);
         *unread = None;
-        let mut gatherer = Gatherer::new(Assembler::new(ends.unwrap_or_default()), wanted, sink);
-        let mut lines = Lines::new(bytes);
-        let mut is_header = true;
-        let mut read = || {
-            while lines.next()? {
-                if std::mem::take(&mut is_header) {
-                    continue;
-                }
-                if let Some(nfdump) = nfdump {
-                    let line = lines.line;
-                    let fields: Vec<&[u8]> = (0..lines.fields()).map(|at| lines.field(at)).collect();
-                    // Whichever columns are wanted, the same lines are flows.
-                    let checked = nfdump.line(&fields).and_then(|read| match read {
-                        Line::End => Ok(None),
-                        Line::Flow(values) => {
-                            all.iter().try_for_each(|column| column.check(&values[column.number]))?;
-                            Ok(Some(values))
-                        }
-                    });
-                    match checked {
-                        Ok(None) => return Ok(true),
-                        Ok(Some(values)) => {
-                            let fill = |rows: &mut _| {
-                                columns.iter().try_for_each(|column| column.put(&values[column.number], rows))
-                            };
-                            if !gatherer.add(fill)? {
-                                return Ok(false);
-                            }
-                        }
-                        Err(error) => {
-                            let (number, _) =
-                                unread.get_or_insert_with(|| (0, format!("line {line}: {error}")));
-                            *number += 1;
-                        }
-                    }
-                    continue;
-                }
-                if lines.fields() != *number {
-                    return Err(format!("it has {} fields, the header {number}", lines.fields()));
+        source.read(schema, wanted, sink, |lines: &CsvLines, gatherer| {
+            let Some(nfdump) = nfdump else {
+                if lines.fields != *number {
+                    return Err(format!("it has {} fields, the header {number}", lines.fields));
                 }
                 let fill = |rows: &mut _| {
                     columns.iter().try_for_each(|column| column.put(lines.field(column.number), rows))
                 };
-                if !gatherer.add_line(lines.line, fill)? {
-                    return Ok(false);
+                return gatherer.add_line(lines.line, fill).map(AfterLine::of_row);
+            };
+            let fields: Vec<&[u8]> = (0..lines.fields).map(|at| lines.field(at)).collect();
+            // Whichever columns are wanted, the same lines are flows.
+            let checked = nfdump.line(&fields).and_then(|read| match read {
+                Line::End => Ok(None),
+                Line::Flow(values) => {
+                    all.iter().try_for_each(|column| column.check(&values[column.number]))?;
+                    Ok(Some(values))
+                }
+            });
+            match checked {
+                Ok(None) => Ok(AfterLine::End),
+                Ok(Some(values)) => {
+                    let fill = |rows: &mut _| {
+                        columns.iter().try_for_each(|column| column.put(&values[column.number], rows))
+                    };
+                    gatherer.add(fill).map(AfterLine::of_row)
+                }
+                Err(error) => {
+                    let first = || (0, format!("line {}: {error}", lines.line));
+                    unread.get_or_insert_with(first).0 += 1;
+                    Ok(AfterLine::Next)
                 }
             }
-            Ok(true)
-        };
-        let read = read();
-        let line = lines.line;
-        *untimed = gatherer.untimed();
-        gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+        })
     }
 
     fn passed_over(&self) -> Option<String> {
         let unread = self.unread.as_ref();
         let unread =
             unread.map(|(number, first)| format!("{number} lines are no flows, the first is {first}"));
-        unread.or_else(|| untimed_words(self.untimed, "line"))
+        unread.or_else(|| self.source.passed_over())
     }
 }
 
 /// The lines of a file, split into fields. A line break in quotation marks ends no line of these.
-struct Lines<'a> {
-    bytes: &'a mut Bytes,
+struct CsvLines {
     splitter: Reader,
     /// The fields of the line, one after the other.
     text: Vec<u8>,
@@ -189,20 +128,31 @@ struct Lines<'a> {
     line: u64,
 }
 
-impl<'a> Lines<'a> {
-    fn new(bytes: &'a mut Bytes) -> Self {
-        Self { bytes, splitter: Reader::new(), text: vec![0; 1 << 10], ends: vec![0; 64], fields: 0, line: 1 }
+impl Default for CsvLines {
+    fn default() -> Self {
+        Self { splitter: Reader::new(), text: vec![0; 1 << 10], ends: vec![0; 64], fields: 0, line: 1 }
     }
+}
 
-    /// Goes to the next line that is not empty; false at the end.
-    fn next(&mut self) -> Result<bool, String> {
+impl CsvLines {
+    fn field(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+}
+
+impl LineSplitter for CsvLines {
+    const HAS_HEADER: bool = true;
+
+    // A line has at most LONGEST bytes without its quotes: a quotation mark that is never closed would take the whole file into one.
+    fn next(&mut self, bytes: &mut Bytes) -> Result<bool, String> {
         let (mut text, mut ends) = (0, 0);
         self.line = self.splitter.line();
         loop {
-            let input = self.bytes.fill_buf().map_err(|error| error.to_string())?;
+            let input = bytes.fill_buf().map_err(|error| error.to_string())?;
             let (result, read, written, ended) =
                 self.splitter.read_record(input, &mut self.text[text..], &mut self.ends[ends..]);
-            self.bytes.consume(read);
+            bytes.consume(read);
             text += written;
             ends += ended;
             match result {
@@ -230,18 +180,17 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn fields(&self) -> usize {
-        self.fields
+    fn number(&self) -> u64 {
+        self.line
     }
 
-    /// Bytes of all fields with what separates them.
+    /// Returns the bytes of all fields with what separates them.
     fn length(&self) -> usize {
         let text = self.fields.checked_sub(1).map_or(0, |last| self.ends[last]);
         text + self.fields
     }
 
-    fn field(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start..self.ends[at]]
+    fn value<'l>(&'l self, _: &Schema<Kind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
+        (column.number < self.fields).then(|| self.field(column.number).into())
     }
 }

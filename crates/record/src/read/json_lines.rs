@@ -1,10 +1,9 @@
 //! JSON lines: one object a line.
 
-use super::assemble::Assembler;
-use super::gather::{Gatherer, Untimed, untimed_words};
+use super::line_source::{AfterLine, LONGEST, LineSource, LineSplitter, MOST_COLUMNS};
 use super::schema::{Schema, told_key};
 use super::source::{Bytes, size};
-use super::text_column::{self, Kind, TextColumn, needs_ends};
+use super::text_column::{Kind, TextColumn};
 use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
 use crate::{KEY_COLUMN, SHARE_COLUMN};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -12,25 +11,17 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{BufRead, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, Read};
+use std::path::Path;
 
-/// The longest line.
-const LONGEST: usize = 1 << 20;
 /// The bytes whose lines tell the columns.
 const SCANNED: usize = 64 << 10;
-/// The most columns.
-const MOST_COLUMNS: usize = 4096;
 
 /// A file of JSON lines.
 pub(crate) struct JsonLinesReader {
-    path: PathBuf,
-    bytes: Bytes,
+    source: LineSource,
     schema: Schema<Kind>,
     contents: Contents,
-    untimed: Untimed,
-    /// Flags for sources and for destinations: true if rows with one are known. `None` until that matters.
-    ends: Option<[bool; 2]>,
 }
 
 impl JsonLinesReader {
@@ -49,24 +40,7 @@ impl JsonLinesReader {
             contents.rows = Some(0);
         }
         shares.iter().for_each(|share| contents.sampled_by(share));
-        Ok(Self { path: path.to_owned(), schema, contents, bytes, untimed: None, ends: None })
-    }
-
-    /// Returns for sources, and for destinations, whether a row with one is known before all are read.
-    fn ends(&mut self) -> Result<[bool; 2], ReadError> {
-        let Self { path, bytes, schema, .. } = self;
-        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
-        let next = |lines: &mut Lines<'_>| match lines.next() {
-            Ok(true) => Some(lines.text.len()),
-            _ => None,
-        };
-        Ok(text_column::ends(schema, &mut Lines::new(bytes), next, |lines, column| {
-            let name = schema.column(column.number);
-            let (mut text, mut is_text) = (Vec::new(), false);
-            let of_name = |name_here: &str| (name_here == name).then_some(0);
-            let read = lines.object(of_name, |_, value| is_text = take(value, &mut text).is_ok());
-            (read.is_ok() && is_text).then(|| text.into())
-        }))
+        Ok(Self { source: LineSource::new(path, bytes), schema, contents })
     }
 }
 
@@ -86,10 +60,10 @@ fn names(bytes: &mut Bytes) -> Result<Names, String> {
     let mut key = None;
     let mut names: Vec<String> = Vec::new();
     let mut known = HashMap::new();
-    let mut lines = Lines::new(bytes);
+    let mut lines = JsonTexts::default();
     let mut scanned = 0;
     while scanned < SCANNED {
-        let read = lines.next().and_then(|is_line| {
+        let read = lines.next(bytes).and_then(|is_line| {
             let mut result = Ok(());
             if is_line {
                 lines.object(
@@ -136,11 +110,7 @@ impl FormatReader for JsonLinesReader {
     }
 
     fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        if needs_ends(wanted) && self.ends.is_none() {
-            self.ends = Some(self.ends()?);
-        }
-        let Self { path, bytes, schema, untimed, ends, .. } = self;
-        bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
+        let Self { source, schema, .. } = self;
         let columns = TextColumn::all(schema, wanted);
         // Of the names that are wanted, the number of the value in `values`.
         let mut slots: HashMap<&str, usize> = HashMap::new();
@@ -150,42 +120,31 @@ impl FormatReader for JsonLinesReader {
             slot_of.push(*slots.entry(schema.column(column.number)).or_insert(next));
         }
         let mut values: Vec<Vec<u8>> = vec![Vec::new(); slots.len()];
-        let mut gatherer = Gatherer::new(Assembler::new(ends.unwrap_or_default()), wanted, sink);
-        let mut lines = Lines::new(bytes);
-        let mut read = || {
-            while lines.next()? {
-                values.iter_mut().for_each(Vec::clear);
-                let mut refused = None;
-                lines.object(
-                    |name| slots.get(name).copied(),
-                    |slot, value| {
-                        if let Err(error) = take(value, &mut values[slot]) {
-                            refused.get_or_insert((slot, error));
-                        }
-                    },
-                )?;
-                if let Some((slot, error)) = refused {
-                    let name = slots.iter().find(|(_, of)| **of == slot).map_or("", |(name, _)| name);
-                    return Err(format!("member {name}: {error}"));
-                }
-                let fill = |rows: &mut _| {
-                    let mut all = columns.iter().zip(&slot_of);
-                    all.try_for_each(|(column, slot)| column.put(&values[*slot], rows))
-                };
-                if !gatherer.add_line(lines.line, fill)? {
-                    return Ok(false);
-                }
+        source.read(schema, wanted, sink, |lines: &JsonTexts, gatherer| {
+            values.iter_mut().for_each(Vec::clear);
+            let mut refused = None;
+            lines.object(
+                |name| slots.get(name).copied(),
+                |slot, value| {
+                    if let Err(error) = take(value, &mut values[slot]) {
+                        refused.get_or_insert((slot, error));
+                    }
+                },
+            )?;
+            if let Some((slot, error)) = refused {
+                let name = slots.iter().find(|(_, of)| **of == slot).map_or("", |(name, _)| name);
+                return Err(format!("member {name}: {error}"));
             }
-            Ok(true)
-        };
-        let read = read();
-        let line = lines.line;
-        *untimed = gatherer.untimed();
-        gatherer.finish(read).map_err(|error| ReadError::damaged(path, format!("line {line}: {error}")))
+            let fill = |rows: &mut _| {
+                let mut all = columns.iter().zip(&slot_of);
+                all.try_for_each(|(column, slot)| column.put(&values[*slot], rows))
+            };
+            gatherer.add_line(lines.line, fill).map(AfterLine::of_row)
+        })
     }
 
     fn passed_over(&self) -> Option<String> {
-        untimed_words(self.untimed, "line")
+        self.source.passed_over()
     }
 }
 
@@ -212,24 +171,21 @@ fn take(value: &RawValue, text: &mut Vec<u8>) -> Result<(), String> {
 }
 
 /// The lines of a file.
-struct Lines<'a> {
-    bytes: &'a mut Bytes,
+#[derive(Default)]
+struct JsonTexts {
     text: Vec<u8>,
     /// The number of the line.
     line: u64,
 }
 
-impl<'a> Lines<'a> {
-    fn new(bytes: &'a mut Bytes) -> Self {
-        Self { bytes, text: Vec::new(), line: 0 }
-    }
+impl LineSplitter for JsonTexts {
+    const HAS_HEADER: bool = false;
 
-    /// Goes to the next line that is not blank; false at the end.
-    fn next(&mut self) -> Result<bool, String> {
+    fn next(&mut self, bytes: &mut Bytes) -> Result<bool, String> {
         loop {
             self.text.clear();
             self.line += 1;
-            let mut bytes = self.bytes.by_ref().take(LONGEST as u64 + 1);
+            let mut bytes = bytes.by_ref().take(LONGEST as u64 + 1);
             bytes.read_until(b'\n', &mut self.text).map_err(|error| error.to_string())?;
             if self.text.len() > LONGEST {
                 return Err(format!("it is longer than {LONGEST} bytes"));
@@ -243,6 +199,24 @@ impl<'a> Lines<'a> {
         }
     }
 
+    fn number(&self) -> u64 {
+        self.line
+    }
+
+    fn length(&self) -> usize {
+        self.text.len()
+    }
+
+    fn value<'l>(&'l self, schema: &Schema<Kind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
+        let name = schema.column(column.number);
+        let (mut text, mut is_text) = (Vec::new(), false);
+        let of_name = |name_here: &str| (name_here == name).then_some(0);
+        let read = self.object(of_name, |_, value| is_text = take(value, &mut text).is_ok());
+        (read.is_ok() && is_text).then(|| text.into())
+    }
+}
+
+impl JsonTexts {
     /// Reads the line's object: `choose` tells which number the value of a name has, `take` takes it.
     fn object<'t>(
         &'t self,

@@ -5,12 +5,6 @@ use super::name::Name;
 use super::schema::{Known, Schema};
 use super::{Wanted, text};
 use flow::{NULL, Value};
-use std::borrow::Cow;
-
-/// The bytes whose lines tell whether rows have addresses.
-const SCANNED: usize = 16 << 20;
-/// The ends of a flow, as members of keys.
-const ENDS: [&str; 2] = ["src_addr", "dst_addr"];
 
 /// The way in which the texts of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,42 +107,4 @@ impl TextColumn {
         }
         Ok(Cell::Number(number))
     }
-}
-
-/// Returns for sources, and for destinations, whether a file is known to have rows with one: by its first lines, of which no more are read than
-/// tell it.
-///
-/// `next` goes to the next line and returns its bytes, `None` where there is none or it is wrong, which is found when it is read again.
-/// `value` is the value of a column there, `None` where the line has none.
-pub(crate) fn ends<L>(
-    schema: &Schema<Kind>,
-    lines: &mut L,
-    next: impl Fn(&mut L) -> Option<usize>,
-    value: impl for<'l> Fn(&'l L, &TextColumn) -> Option<Cow<'l, [u8]>>,
-) -> [bool; 2] {
-    let column = |name: &str| {
-        let mut known = TextColumn::known(schema).into_iter().zip(&schema.columns);
-        known.find(|(_, of)| of.name.is_field(name)).map(|(column, _)| column)
-    };
-    let columns = ENDS.map(column);
-    // What no line had so far.
-    let mut lacks = columns.each_ref().map(Option::is_some);
-    let mut scanned = 0;
-    while lacks.contains(&true) && scanned < SCANNED {
-        let Some(length) = next(lines) else { break };
-        scanned += length;
-        for (column, lacks) in columns.iter().zip(&mut lacks) {
-            let is_address = |column: &TextColumn| {
-                let value = value(lines, column);
-                value.is_some_and(|value| !value.is_empty() && column.check(&value).is_ok())
-            };
-            *lacks = *lacks && !column.as_ref().is_some_and(is_address);
-        }
-    }
-    [0, 1].map(|end| columns[end].is_some() && !lacks[end])
-}
-
-/// Returns true if it matters to a question which addresses a file has.
-pub(crate) fn needs_ends(wanted: &Wanted) -> bool {
-    ENDS.iter().any(|end| wanted.members.contains(end))
 }
