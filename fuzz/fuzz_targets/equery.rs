@@ -18,20 +18,17 @@ fn rows<K>(key: impl Fn(u8) -> K) -> Rows<K> {
     let mut rows = Rows::with_capacity(20, 20);
     for n in 0..20_u8 {
         let row = WindowRow {
-            key: key(n),
             packets: (n % 5).into(),
             bytes: u64::from(n) * 1000,
             wire_bytes: u64::from(n) * 1014,
-            first_ns: SECOND + u64::from(n),
-            last_ns: SECOND + 10 * u64::from(n),
             tcp_seq: 7,
             tcp_ack: u32::MAX,
             tcp_win: n.into(),
             vlan: if n % 3 == 0 { WindowRow::<K>::NO_VLAN } else { n.into() },
             tcp_flags: n,
             ip_ttl: 64,
-            ip_tos: 0,
             macs: [n % 2; 12],
+            ..WindowRow::without_packets(key(n), SECOND + u64::from(n), SECOND + 10 * u64::from(n))
         };
         let loss = LossCounts { ploss_byte: n.into(), ..LossCounts::default() };
         rows.push(row, Some(&loss));

@@ -126,17 +126,7 @@ fn records_of<K: Key>(
 }
 
 fn record<K: Key>(row: &WindowRow<K>, key: &KeySpec) -> FlowRecord {
-    let mut record = FlowRecord::without_packets(row.first_ns, row.last_ns);
     // No flow begins behind its end.
-    if record.stime > record.ltime {
-        record.stime = record.ltime;
-    }
-    record.key = Some(row.key.flow_key(key));
-    [record.total_count, record.total_byte, record.wire_byte] = [row.packets, row.bytes, row.wire_bytes];
-    (record.tcp_seq, record.tcp_ack, record.tcp_win) = (row.tcp_seq, row.tcp_ack, row.tcp_win);
-    record.vlan = Some(row.vlan).filter(|vlan| *vlan != WindowRow::<K>::NO_VLAN);
-    record.dmac.copy_from_slice(&row.macs[..6]);
-    record.smac.copy_from_slice(&row.macs[6..]);
-    (record.tcp_flags, record.ip_ttl, record.ip_tos) = (row.tcp_flags, row.ip_ttl, row.ip_tos);
-    record
+    let stime = row.first_ns.min(row.last_ns);
+    FlowRecord { stime, ..FlowRecord::of_row(row.key.flow_key(key), row) }
 }

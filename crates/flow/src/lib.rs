@@ -25,6 +25,7 @@ mod record;
 mod row;
 mod row_batch;
 mod row_columns;
+mod row_record;
 mod row_statistics;
 mod sampled;
 mod service;

@@ -46,6 +46,27 @@ impl<K> WindowRow<K> {
     /// The value of `vlan` for untagged frames: VLAN ids have 12 bits.
     pub const NO_VLAN: u16 = u16::MAX;
 
+    /// A row without packets and without a VLAN.
+    #[inline(always)]
+    pub fn without_packets(key: K, first_ns: u64, last_ns: u64) -> Self {
+        Self {
+            key,
+            packets: 0,
+            bytes: 0,
+            wire_bytes: 0,
+            first_ns,
+            last_ns,
+            tcp_seq: 0,
+            tcp_ack: 0,
+            tcp_win: 0,
+            vlan: Self::NO_VLAN,
+            tcp_flags: 0,
+            ip_ttl: 0,
+            ip_tos: 0,
+            macs: [0; 12],
+        }
+    }
+
     /// Returns the row with another key.
     #[inline(always)]
     pub fn with_key<Q>(self, key: Q) -> WindowRow<Q> {

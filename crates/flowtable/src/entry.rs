@@ -2,7 +2,7 @@
 
 use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
 use crate::tally::{First, Spills, Tally};
-use flow::{EndReason, FlowRecord, OpenFields, WindowRow};
+use flow::{EndReason, FlowRecord, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
 /// The part of a flow's state that every packet reads and writes: one cache line for IPv4, two for IPv6.
@@ -394,27 +394,7 @@ impl<K: Key> Slot<'_, K> {
     /// The record so far.
     pub(crate) fn record(&self, spec: &KeySpec, end_reason: EndReason) -> FlowRecord {
         let row = self.record_row();
-        FlowRecord {
-            key: Some(row.key.flow_key(spec)),
-            stime: row.first_ns,
-            ltime: row.last_ns,
-            total_count: row.packets,
-            total_byte: row.bytes,
-            wire_byte: row.wire_bytes,
-            tcp_seq: row.tcp_seq,
-            tcp_ack: row.tcp_ack,
-            tcp_win: row.tcp_win,
-            vlan: (row.vlan != PacketFields::NO_VLAN).then_some(row.vlan),
-            smac: std::array::from_fn(|i| row.macs[6 + i]),
-            dmac: std::array::from_fn(|i| row.macs[i]),
-            tcp_flags: row.tcp_flags,
-            ip_ttl: row.ip_ttl,
-            ip_tos: row.ip_tos,
-            end_reason,
-            sampling_rate: 1,
-            open: OpenFields::default(),
-            more: None,
-        }
+        FlowRecord { end_reason, ..FlowRecord::of_row(row.key.flow_key(spec), &row) }
     }
 }
 

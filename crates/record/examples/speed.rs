@@ -80,30 +80,27 @@ fn record(i: u64, ipv6: bool) -> FlowRecord {
             (address(4), [80, 443, 53, 22, 8080][(mix(6) % 5) as usize]),
             if mix(6) % 5 == 2 { 17 } else { 6 },
         )),
-        stime: start + mix(7) % 1_000_000_000,
-        ltime: start + 1_000_000_000 + mix(8) % 20_000_000_000,
         total_count: packets,
         total_byte: packets * (40 + mix(9) % 1460),
         wire_byte: packets * (54 + mix(9) % 1460),
         tcp_seq: mix(10) as u32,
         tcp_ack: mix(11) as u32,
         tcp_win: mix(12) as u16,
-        vlan: None,
         smac: [2, 0, 0, 0, 0, (mix(13) % 4) as u8],
         dmac: [2, 0, 0, 0, 1, (mix(14) % 4) as u8],
         tcp_flags: 0x1b,
         ip_ttl: 64 - (mix(15) % 20) as u8,
-        ip_tos: 0,
         end_reason: EndReason::Idle,
-        sampling_rate: 1,
-        open: flow::OpenFields::default(),
-        more: None,
+        ..FlowRecord::without_packets(
+            start + mix(7) % 1_000_000_000,
+            start + 1_000_000_000 + mix(8) % 20_000_000_000,
+        )
     }
 }
 
 /// The same flows as window rows.
 mod rows {
-    use flow::{FlowRecord, LossCounts, Rows, WindowRow};
+    use flow::{FlowRecord, LossCounts, Rows};
     use packet::{Key, KeySpec, KeyV4, KeyV6};
     use record::{Anonymizer, RowWindow, RowWriter};
     use std::net::IpAddr;
@@ -177,25 +174,7 @@ mod rows {
         tracks_loss: bool,
         key: impl Fn(&FlowRecord) -> Option<K>,
     ) -> Vec<Rows<K>> {
-        let row = |record: &FlowRecord| {
-            let macs = std::array::from_fn(|at| if at < 6 { record.dmac[at] } else { record.smac[at - 6] });
-            Some(WindowRow {
-                key: key(record)?,
-                packets: record.total_count,
-                bytes: record.total_byte,
-                wire_bytes: record.wire_byte,
-                first_ns: record.stime,
-                last_ns: record.ltime,
-                tcp_seq: record.tcp_seq,
-                tcp_ack: record.tcp_ack,
-                tcp_win: record.tcp_win,
-                vlan: WindowRow::<K>::NO_VLAN,
-                tcp_flags: record.tcp_flags,
-                ip_ttl: record.ip_ttl,
-                ip_tos: record.ip_tos,
-                macs,
-            })
-        };
+        let row = |record: &FlowRecord| Some(record.row().with_key(key(record)?));
         let block = |records: &[FlowRecord]| {
             let rows: Vec<_> = records.iter().filter_map(row).collect();
             let losses = vec![LossCounts::default(); if tracks_loss { rows.len() } else { 0 }];

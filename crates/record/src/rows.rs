@@ -11,7 +11,7 @@ use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
 use crate::target::{self, Target};
 use crate::windows::RecordedWindows;
 use crate::{Column, Parts, Selection};
-use flow::{EndReason, FlowKey, FlowRecord, Loss, LossCounts, OpenFields, Rows, Value, WindowRow};
+use flow::{FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
 use packet::{Key, KeySpec};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -293,27 +293,8 @@ fn fill_record<K: Key>(
     }
     // A row without packets may lack some of these that its key has.
     let vlan = (!key_has_vlan && row.vlan != WindowRow::<K>::NO_VLAN).then_some(row.vlan);
-    *record = FlowRecord {
-        key: Some(key),
-        stime: row.first_ns,
-        ltime: row.last_ns,
-        total_count: row.packets,
-        total_byte: row.bytes,
-        wire_byte: row.wire_bytes,
-        tcp_seq: row.tcp_seq,
-        tcp_ack: row.tcp_ack,
-        tcp_win: row.tcp_win,
-        vlan,
-        smac: std::array::from_fn(|octet| row.macs[6 + octet]),
-        dmac: std::array::from_fn(|octet| row.macs[octet]),
-        tcp_flags: row.tcp_flags,
-        ip_ttl: row.ip_ttl,
-        ip_tos: key.ip_tos.unwrap_or(row.ip_tos),
-        end_reason: EndReason::End,
-        sampling_rate: 1,
-        open: OpenFields::default(),
-        more,
-    };
+    let ip_tos = key.ip_tos.unwrap_or(row.ip_tos);
+    *record = FlowRecord { vlan, ip_tos, more, ..FlowRecord::of_row(key, row) };
 }
 
 /// A row as a record: its fields are those of the field table. `tracks_loss`: with losses.

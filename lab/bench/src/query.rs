@@ -165,15 +165,12 @@ fn rows(flows: &[Flow]) -> Rows<KeyV4> {
         let [src, dst] = [flow.src, flow.dst].map(|address| address.octets());
         let addresses = [src[0], src[1], src[2], src[3], dst[0], dst[1], dst[2], dst[3]];
         let [from, to] = flow.ports.map(u16::to_be_bytes);
+        let key = KeyV4::new(addresses, [from[0], from[1], to[0], to[1]], flow.protocol);
         let row = WindowRow {
-            key: KeyV4::new(addresses, [from[0], from[1], to[0], to[1]], flow.protocol),
             packets: flow.packets,
             bytes: flow.bytes,
             wire_bytes: flow.bytes + 14 * flow.packets,
-            first_ns: SPAN.start_ns,
-            last_ns: SPAN.end_ns - 1,
-            vlan: WindowRow::<KeyV4>::NO_VLAN,
-            ..WindowRow::default()
+            ..WindowRow::without_packets(key, SPAN.start_ns, SPAN.end_ns - 1)
         };
         rows.push(row, None);
     }

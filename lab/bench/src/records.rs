@@ -141,8 +141,6 @@ fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
     });
     let record = |(n, key): (u64, FlowKey)| FlowRecord {
         key: Some(key),
-        stime: 1_700_000_000_000_000_000 + n * 7_919_123,
-        ltime: 1_700_000_010_000_000_000 + n * 7_919_321,
         total_count: n % 1000 + 1,
         total_byte: n % 1000 * 700 + 40,
         wire_byte: n % 1000 * 714 + 60,
@@ -154,11 +152,11 @@ fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
         dmac: [2, 0, 0, 0, 1, n as u8],
         tcp_flags: 0x1b,
         ip_ttl: 64,
-        ip_tos: 0,
         end_reason: EndReason::Idle,
-        sampling_rate: 1,
-        open: flow::OpenFields::default(),
-        more: None,
+        ..FlowRecord::without_packets(
+            1_700_000_000_000_000_000 + n * 7_919_123,
+            1_700_000_010_000_000_000 + n * 7_919_321,
+        )
     };
     Ok((0..).zip(wide).map(record).collect())
 }

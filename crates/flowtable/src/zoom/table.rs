@@ -78,21 +78,16 @@ impl<K: MaskedKey> Followed<K> {
     fn row(&self, direction: usize) -> WindowRow<K> {
         let last = &self.last[direction];
         let time_ns = self.arrived[direction];
+        let key = if direction == 0 { self.key } else { self.key.reversed() };
         WindowRow {
-            key: if direction == 0 { self.key } else { self.key.reversed() },
-            packets: 0,
-            bytes: 0,
-            wire_bytes: 0,
-            first_ns: time_ns,
-            last_ns: time_ns,
             tcp_seq: last.tcp_seq,
             tcp_ack: last.tcp_ack,
             tcp_win: last.tcp_win,
             vlan: last.vlan,
-            tcp_flags: 0,
             ip_ttl: last.ip_ttl,
             ip_tos: last.ip_tos,
             macs: last.macs,
+            ..WindowRow::without_packets(key, time_ns, time_ns)
         }
     }
 }

@@ -94,23 +94,7 @@ struct Model {
 
 /// A record as a row has it.
 fn row_of(record: &FlowRecord) -> String {
-    let macs = std::array::from_fn(|i| if i < 6 { record.dmac[i] } else { record.smac[i - 6] });
-    let row = WindowRow {
-        key: (),
-        packets: record.total_count,
-        bytes: record.total_byte,
-        wire_bytes: record.wire_byte,
-        first_ns: record.stime,
-        last_ns: record.ltime,
-        tcp_seq: record.tcp_seq,
-        tcp_ack: record.tcp_ack,
-        tcp_win: record.tcp_win,
-        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
-        tcp_flags: record.tcp_flags,
-        ip_ttl: record.ip_ttl,
-        ip_tos: record.ip_tos,
-        macs,
-    };
+    let row = record.row();
     format!("{:?} {row:?}", record.key.expect("a record of the table has a key"))
 }
 

@@ -43,22 +43,14 @@ fn open(folder: &Path, keep: &str) -> Store {
 fn rows(start_ns: u64, packets: u64) -> Rows<KeyV4> {
     let mut rows = Rows::default();
     for (host, packets) in [(1, 1), (2, packets - 1)] {
+        let key = KeyV4::new([10, 0, 0, host, 10, 0, 0, 9], [0, 7, 0, 80], 17);
         rows.push(
             WindowRow {
-                key: KeyV4::new([10, 0, 0, host, 10, 0, 0, 9], [0, 7, 0, 80], 17),
                 packets,
                 bytes: 100 * packets,
                 wire_bytes: 114 * packets,
-                first_ns: start_ns,
-                last_ns: start_ns + 1,
-                tcp_seq: 0,
-                tcp_ack: 0,
-                tcp_win: 0,
-                vlan: WindowRow::<KeyV4>::NO_VLAN,
-                tcp_flags: 0,
                 ip_ttl: 64,
-                ip_tos: 0,
-                macs: [0; 12],
+                ..WindowRow::without_packets(key, start_ns, start_ns + 1)
             },
             None,
         );

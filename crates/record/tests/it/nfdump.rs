@@ -2,7 +2,7 @@
 
 use crate::sample;
 use crate::tool;
-use flow::{EndReason, FlowRecord, More, OpenFields};
+use flow::{EndReason, FlowRecord, More};
 use packet::FlowKey;
 use record::{Account, Collector, Parts, Patience, Selection, export};
 use std::collections::HashMap;
@@ -84,8 +84,6 @@ fn flows(n: u64) -> Vec<FlowRecord> {
         FlowRecord {
             // What arrived when the table was full.
             key: (i != 77).then(|| FlowKey::five_tuple((source, ports.0), (destination, ports.1), protocol)),
-            stime: start,
-            ltime: start + x % 90_000_000_000,
             total_count: x % 1000 + 1,
             total_byte: x % 1_000_000 + 40,
             wire_byte: x % 1_000_000 + 54,
@@ -99,9 +97,7 @@ fn flows(n: u64) -> Vec<FlowRecord> {
             ip_ttl: 64,
             ip_tos: 8,
             end_reason: EndReason::Idle,
-            sampling_rate: 1,
-            open: OpenFields::default(),
-            more: None,
+            ..FlowRecord::without_packets(start, start + x % 90_000_000_000)
         }
     };
     (0..n).map(flow).collect()

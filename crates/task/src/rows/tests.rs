@@ -39,20 +39,16 @@ impl Plain {
 
     fn row<K>(&self, key: K) -> (WindowRow<K>, LossCounts) {
         let row = WindowRow {
-            key,
             packets: self.packets,
             bytes: self.bytes,
             wire_bytes: self.bytes + 14 * self.packets,
-            first_ns: 5,
-            last_ns: 9,
             tcp_seq: 1,
             tcp_ack: 2,
             tcp_win: 3,
             vlan: self.vlan.unwrap_or(u16::MAX),
             tcp_flags: 16,
             ip_ttl: 64,
-            ip_tos: 0,
-            macs: [0; 12],
+            ..WindowRow::without_packets(key, 5, 9)
         };
         let mut loss = LossCounts { ploss_byte: self.lost, ..LossCounts::default() };
         if let Some((sum, count)) = self.rtt {

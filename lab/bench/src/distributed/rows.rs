@@ -57,20 +57,15 @@ pub(super) fn rows(flows: impl Iterator<Item = Flow>, window: Span) -> Rows<KeyV
         let addresses = addresses.try_into().unwrap_or_default();
         let ports = ports.try_into().unwrap_or_default();
         let row = WindowRow {
-            key: KeyV4::new(addresses, ports, TCP),
             packets: flow.packets,
             bytes: flow.bytes,
             wire_bytes: flow.bytes,
-            first_ns: window.start_ns,
-            last_ns: window.end_ns - 1,
-            tcp_seq: 0,
-            tcp_ack: 0,
-            tcp_win: 0,
-            vlan: WindowRow::<KeyV4>::NO_VLAN,
-            tcp_flags: 0,
             ip_ttl: 64,
-            ip_tos: 0,
-            macs: [0; 12],
+            ..WindowRow::without_packets(
+                KeyV4::new(addresses, ports, TCP),
+                window.start_ns,
+                window.end_ns - 1,
+            )
         };
         rows.push(row, None);
     }

@@ -64,20 +64,22 @@ pub(super) fn window(random: &mut SplitMix, start_ns: u64, count: u64, ports: bo
         let to = SERVICES[(other >> 32) as usize % SERVICES.len()];
         let from = 1024 + ((other >> 40) % 60_000) as u16;
         let [from, to] = if ports { [from, to].map(u16::to_be_bytes) } else { [[0; 2]; 2] };
+        let protocol = if to == [0, 53] { 17 } else { 6 };
+        let key = KeyV4::new(addresses, [from[0], from[1], to[0], to[1]], protocol);
         WindowRow {
-            key: KeyV4::new(addresses, [from[0], from[1], to[0], to[1]], if to == [0, 53] { 17 } else { 6 }),
             packets,
             bytes: packets * (40 + other % 1400),
             wire_bytes: packets * (54 + other % 1400),
-            first_ns: start_ns + one % (WINDOW / 2),
-            last_ns: start_ns + WINDOW / 2 + other % (WINDOW / 2),
             tcp_win: (one >> 20) as u16,
             tcp_seq: one as u32,
             tcp_ack: other as u32,
             tcp_flags: 0x18,
             ip_ttl: 57,
-            vlan: WindowRow::<KeyV4>::NO_VLAN,
-            ..WindowRow::default()
+            ..WindowRow::without_packets(
+                key,
+                start_ns + one % (WINDOW / 2),
+                start_ns + WINDOW / 2 + other % (WINDOW / 2),
+            )
         }
     };
     let mut rows: Vec<_> = (0..count).map(row).collect();

@@ -1,6 +1,6 @@
 //! Seeded records with the extremes among them, and what each column must hold, written by hand.
 
-use flow::{EndReason, FlowRecord, Loss, Metric, More, OpenFields, Statistic, StatisticKind};
+use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
 use packet::FlowKey;
 use record::Parts;
 use std::io::{self, Write};
@@ -258,9 +258,7 @@ fn record(random: &mut dyn FnMut() -> u64) -> FlowRecord {
         ip_ttl: random() as u8,
         ip_tos: random() as u8,
         end_reason: [EndReason::Idle, EndReason::Active, EndReason::End][(random() % 3) as usize],
-        sampling_rate: 1,
-        open: OpenFields::default(),
-        more: None,
+        ..FlowRecord::without_packets(0, 0)
     }
 }
 

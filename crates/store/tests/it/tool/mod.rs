@@ -31,20 +31,16 @@ pub(crate) type Windows = BTreeMap<u64, Vec<Found>>;
 fn row<K>(key: K, window: u64, length: u64, of: u64) -> WindowRow<K> {
     let first = window + of % (length / 2);
     WindowRow {
-        key,
         packets: 1 + of % 100,
         bytes: 40 + of % 100_000,
         wire_bytes: 54 + of % 110_000,
-        first_ns: first,
-        last_ns: first + of / 7 % (length / 2),
         tcp_seq: of as u32,
         tcp_ack: (of >> 32) as u32,
         tcp_win: of as u16,
-        vlan: WindowRow::<K>::NO_VLAN,
         tcp_flags: (of >> 8) as u8,
         ip_ttl: 64,
-        ip_tos: 0,
         macs: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, (of % 3) as u8],
+        ..WindowRow::without_packets(key, first, first + of / 7 % (length / 2))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conversion of flow records to window rows.
 
-use flow::{FlowRecord, WindowRow};
+use flow::FlowRecord;
 use history::replay::Row;
 use packet::{KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use std::net::IpAddr;
@@ -14,25 +14,7 @@ pub(super) fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
         ip_tos: record.ip_tos,
         vlan: spec.columns().any(|column| column == "vlan").then_some(record.vlan),
     };
-    let mut macs = [0; 12];
-    macs[..6].copy_from_slice(&record.dmac);
-    macs[6..].copy_from_slice(&record.smac);
-    let row = WindowRow {
-        key: (),
-        packets: record.total_count,
-        bytes: record.total_byte,
-        wire_bytes: record.wire_byte,
-        first_ns: record.stime,
-        last_ns: record.ltime,
-        tcp_seq: record.tcp_seq,
-        tcp_ack: record.tcp_ack,
-        tcp_win: record.tcp_win,
-        vlan: record.vlan.unwrap_or(WindowRow::<()>::NO_VLAN),
-        tcp_flags: record.tcp_flags,
-        ip_ttl: record.ip_ttl,
-        ip_tos: record.ip_tos,
-        macs,
-    };
+    let row = record.row();
     let v6 = |address: IpAddr| match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
