@@ -292,9 +292,8 @@ fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
         let windows = crate::earlier::windows(&query.earlier, (every_ns, over_ns));
         steps.push(format!("read earlier windows: {}", read.join(", ")));
         steps.push(format!(
-            "keep the groups of {} earlier window{}, {} at most, an estimate",
-            notation::grouped(windows),
-            if windows == 1 { "" } else { "s" },
+            "keep the groups of {}, {} at most, an estimate",
+            notation::counted(windows, "earlier window"),
             notation::scaled(query.past_bytes as f64, "B")
         ));
     }

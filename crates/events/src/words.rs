@@ -13,14 +13,12 @@ pub(crate) const MOST_KEYS: usize = 3;
 /// A number: whole ones in groups of three digits.
 fn number(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 9e15 {
-        let sign = if number < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", notation::grouped(number.abs() as u64));
+        return notation::grouped_signed(number as i64);
     }
-    let short = format!("{number:.4}");
     if number.abs() < 1e-3 || number.abs() >= 1e12 {
         return format!("{number:.3e}");
     }
-    short.trim_end_matches('0').trim_end_matches('.').to_owned()
+    notation::trimmed(number, 4)
 }
 
 /// A time without digits that say nothing.

@@ -36,4 +36,7 @@ pub use operator::{Comparison, Operator};
 pub use quantity::{QuantityError, bytes, count, duration, share_ppm, time_ns, timeout_ns};
 pub use rate::Rate;
 pub use spec::{SpecError, pairs, unknown_key};
-pub use text::{counted, counted_as, grouped, how_long, number_of, scaled, size_text, time_text, wrapped};
+pub use text::{
+    computed_time_text, counted, counted_as, grouped, grouped_decimal, grouped_signed, how_long, number_of,
+    scaled, size_text, time_text, trimmed, wrapped,
+};

@@ -2,7 +2,34 @@
 
 /// 1234567 as `1,234,567`.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+    grouped_digits(&number.to_string())
+}
+
+/// A signed integer in groups of digits: `-1,234`.
+pub fn grouped_signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// A number of any size in groups of digits, rounded to this many decimals: `1,234.57`; `?` if it is not finite.
+pub fn grouped_decimal(number: f64, decimals: usize) -> String {
+    if !number.is_finite() {
+        return "?".to_owned();
+    }
+    let text = format!("{:.decimals$}", number.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if number < 0.0 && !is_zero { "-" } else { "" };
+    format!("{sign}{}{fraction}", grouped_digits(whole))
+}
+
+/// A number of at most this many decimals, of which there is one at least, without zeros at its end: `30.029`, `30`.
+pub fn trimmed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
     for (at, digit) in digits.chars().enumerate() {
         if at != 0 && (digits.len() - at).is_multiple_of(3) {
@@ -69,10 +96,16 @@ pub fn scaled(value: f64, unit: &str) -> String {
 
 /// Nanoseconds in the unit that suits them: `12.3 µs`, `1.50 ms`, `2.00 s`.
 pub fn time_text(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
-        _ => format!("{:.2} s", ns as f64 / 1e9),
+    computed_time_text(ns as f64)
+}
+
+/// Nanoseconds that were computed, as [`time_text`] has them: `1.50 ms`, `-2.00 s`; `?` if they are not finite.
+pub fn computed_time_text(ns: f64) -> String {
+    match ns.abs() {
+        _ if !ns.is_finite() => "?".to_owned(),
+        size if size < 1e6 => format!("{:.1} µs", ns / 1e3),
+        size if size < 1e9 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
     }
 }
 
@@ -101,8 +134,7 @@ pub fn how_long(ns: u64) -> String {
     let hours = (minutes + 30) / 60;
     match seconds {
         _ if ns < 60 * SECOND - SECOND / 2000 => {
-            let text = format!("{:.3}", ns as f64 / SECOND as f64);
-            format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+            format!("{} s", trimmed(ns as f64 / SECOND as f64, 3))
         }
         0..3600 => pair(seconds / 60, "min", seconds % 60, "s"),
         3600..86_400 if minutes < 24 * 60 => pair(minutes / 60, "h", minutes % 60, "min"),
@@ -121,6 +153,25 @@ mod tests {
             assert_eq!(grouped(number), text);
         }
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(grouped_signed(i64::MIN), "-9,223,372,036,854,775,808");
+        assert_eq!(grouped_signed(-999), "-999");
+    }
+
+    #[test]
+    fn rounds_to_decimals() {
+        let cases = [
+            (-1234.4, 0, "-1,234"),
+            (1_234.567_8, 2, "1,234.57"),
+            (-0.4, 0, "0"),
+            (-0.4, 1, "-0.4"),
+            (999.6, 0, "1,000"),
+            (f64::INFINITY, 0, "?"),
+            (f64::NAN, 4, "?"),
+        ];
+        for (number, decimals, text) in cases {
+            assert_eq!(grouped_decimal(number, decimals), text);
+        }
+        assert_eq!([30.029, 30.0, 0.1].map(|number| trimmed(number, 2)), ["30.03", "30", "0.1"]);
     }
 
     #[test]
@@ -149,6 +200,17 @@ mod tests {
     #[test]
     fn times_have_the_unit_that_suits_them() {
         assert_eq!([12_345, 1_500_000, 2_000_000_000].map(time_text), ["12.3 µs", "1.50 ms", "2.00 s"]);
+        let cases = [
+            (0.0, "0.0 µs"),
+            (999_900.0, "999.9 µs"),
+            (1e6, "1.00 ms"),
+            (2.5e9, "2.50 s"),
+            (-2.5e9, "-2.50 s"),
+            (f64::NAN, "?"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(computed_time_text(ns), text);
+        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::cell::{Form, KeyCells, align};
 use crate::layout::{self, KEY, Shown};
-use crate::number::share;
 use crate::table::{Align, Table};
 use crate::time::when;
 use model::Totals;
@@ -191,4 +190,9 @@ fn cells(answer: &Answer, shown: &Shown) -> Vec<TableColumn> {
             columns
         }
     }
+}
+
+/// A part of a whole; empty if there is no whole.
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { String::new() } else { format!("{:.1} %", part as f64 * 100.0 / whole as f64) }
 }

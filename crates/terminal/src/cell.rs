@@ -1,10 +1,9 @@
 //! Values as the cells of a table.
 
-use crate::number::{decimal, signed, time};
 use crate::protocol::{has_ports, with_type};
 use crate::table::Align;
 use model::{Answer, Column, ColumnKind, Item, Value, format_time};
-use notation::grouped;
+use notation::{computed_time_text, grouped, grouped_decimal, grouped_signed};
 
 /// The notation of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +53,8 @@ impl Form {
 
     fn number(self, number: f64) -> String {
         match self {
-            Self::Grouped(decimals) => decimal(number, decimals),
-            Self::Duration => time(number),
+            Self::Grouped(decimals) => grouped_decimal(number, decimals),
+            Self::Duration => computed_time_text(number),
             Self::Percent => format!("{} %", (number * 1e6).round() / 1e4),
             Self::Digits | Self::Text if number.is_finite() => number.to_string(),
             Self::Digits | Self::Text => "?".to_owned(),
@@ -72,7 +71,7 @@ impl Form {
                 Self::Duration | Self::Percent => self.number(*number as f64),
             },
             Value::Signed(number) => match self {
-                Self::Grouped(_) => signed(*number),
+                Self::Grouped(_) => grouped_signed(*number),
                 Self::Digits | Self::Text => number.to_string(),
                 Self::Duration | Self::Percent => self.number(*number as f64),
             },

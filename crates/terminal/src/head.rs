@@ -1,12 +1,10 @@
 //! Lines at the head of a report.
 
-use crate::number::time;
 use model::Totals;
 use model::{
     Answer, Counters, DesignReport, ExporterReport, PacketCounts, Sampling, Span, Value, WireReport,
 };
-use notation::how_long;
-use notation::{grouped, scaled};
+use notation::{grouped, how_long, scaled, time_text};
 
 /// The names of the sources; of many files, their number with the first and the last.
 pub fn sources(names: &[String]) -> String {
@@ -173,8 +171,8 @@ pub(crate) fn wire(wire: &WireReport) -> Vec<String> {
         lines.push(format!(
             "          receivers were off their core {} times, {} in all, {} at the longest: without that {} missed ({:.4} %)",
             grouped(wire.gaps),
-            time(wire.gap_ns as f64),
-            time(wire.longest_gap_ns as f64),
+            time_text(wire.gap_ns),
+            time_text(wire.longest_gap_ns),
             grouped(wire.imissed_clock_stopped),
             share(wire.imissed_clock_stopped, wire.offered_clock_stopped)
         ));

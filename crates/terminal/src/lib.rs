@@ -18,7 +18,6 @@ mod fitting;
 mod head;
 mod layout;
 mod node;
-mod number;
 mod protocol;
 mod run_report;
 mod series;

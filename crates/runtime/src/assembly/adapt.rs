@@ -250,7 +250,7 @@ fn shown(setting: Setting, value: f64) -> String {
     match setting {
         Setting::Workers => format!("{value}"),
         Setting::IdleTimeout | Setting::TaskMemory | Setting::Share => {
-            format!("{:.4}", 100.0 * value).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+            notation::trimmed(100.0 * value, 4) + " %"
         }
     }
 }
