@@ -3,14 +3,13 @@
 //! Made from the plan, never from the text, so that it shows what is computed. Addresses are 16 bytes, IPv4 as `::ffff:0:0/96`.
 
 mod answer;
-mod dialect;
 mod engine;
 mod expressions;
 mod rows;
 
-pub use dialect::Dialect;
 pub use engine::{EngineColumn, EngineSql, engine_sql};
 pub use rows::RowPart;
+pub use task::Dialect;
 
 use answer::Statement;
 use task::query::{Condition, Expression, Over, Query};

@@ -1,7 +1,7 @@
 //! The last steps: groups, their values, and which of them are in the answer.
 
+use super::Dialect;
 use super::SqlStep;
-use super::dialect::Dialect;
 use super::expressions::{self, field, grouped};
 use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 

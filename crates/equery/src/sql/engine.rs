@@ -1,7 +1,7 @@
 //! The statement that an engine is asked: rows of files in, one line of plain values for each row of the answer out.
 
+use super::Dialect;
 use super::answer::Statement;
-use super::dialect::Dialect;
 use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
 use model::{Column, ColumnKind};

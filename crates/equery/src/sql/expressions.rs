@@ -1,6 +1,6 @@
 //! Values and conditions as SQL.
 
-use super::dialect::Dialect;
+use super::Dialect;
 use flow::{Derived, DerivedField};
 use std::net::IpAddr;
 use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Operator};

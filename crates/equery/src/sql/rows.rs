@@ -1,7 +1,7 @@
 //! The first steps: which rows are read, and rows of one key merged over longer windows.
 
+use super::Dialect;
 use super::RowTable;
-use super::dialect::Dialect;
 use super::expressions;
 use std::path::PathBuf;
 use task::query::{Over, Query};

@@ -63,7 +63,7 @@ impl Dialect {
     }
 
     /// A pattern of ILIKE, in which a backslash is a letter as any other.
-    pub(super) fn pattern(self, pattern: &str) -> String {
+    pub fn pattern(self, pattern: &str) -> String {
         match self {
             Self::DuckDb => self.text(pattern),
             Self::ClickHouse | Self::Spark => self.text(&pattern.replace('\\', "\\\\")),
@@ -71,7 +71,7 @@ impl Dialect {
     }
 
     /// A floating point number: with a point alone it is a decimal one to Spark.
-    pub(super) fn float(self, number: f64) -> String {
+    pub fn float(self, number: f64) -> String {
         match self {
             Self::DuckDb | Self::ClickHouse => format!("{number:?}"),
             Self::Spark => format!("{number:e}"),
@@ -79,7 +79,7 @@ impl Dialect {
     }
 
     /// A number as text.
-    pub(super) fn as_text(self, value: &str) -> String {
+    pub fn as_text(self, value: &str) -> String {
         match self {
             Self::DuckDb => format!("{value}::VARCHAR"),
             Self::ClickHouse => format!("toString({value})"),
@@ -88,7 +88,7 @@ impl Dialect {
     }
 
     /// An unsigned column of the files as one to calculate with: 64 bits without sign are decimal numbers to Spark.
-    pub(super) fn number(self, column: &str) -> String {
+    pub fn number(self, column: &str) -> String {
         match self {
             Self::DuckDb | Self::ClickHouse => column.to_owned(),
             Self::Spark => format!("CAST({column} AS BIGINT)"),
@@ -96,7 +96,7 @@ impl Dialect {
     }
 
     /// A whole number with a sign, and room for what is made of it.
-    pub(super) fn wide(self, value: &str) -> String {
+    pub fn wide(self, value: &str) -> String {
         match self {
             Self::DuckDb => format!("{value}::HUGEINT"),
             // It widens by itself.
@@ -105,13 +105,13 @@ impl Dialect {
         }
     }
 
-    /// Returns true if numbers of the files must be converted first, so that they can be calculated with.
-    pub(super) fn has_own_numbers(self) -> bool {
+    /// Whether numbers of the files have to be made ones to calculate with before anything else.
+    pub fn has_own_numbers(self) -> bool {
         self == Self::Spark
     }
 
     /// A time as microseconds since the epoch.
-    pub(super) fn micros(self, time: &str) -> String {
+    pub fn micros(self, time: &str) -> String {
         match self {
             Self::DuckDb => format!("epoch_us({time})"),
             Self::ClickHouse => format!("toUnixTimestamp64Micro(toDateTime64({time}, 6))"),
@@ -120,7 +120,7 @@ impl Dialect {
     }
 
     /// Microseconds since the epoch as a time.
-    pub(super) fn time(self, micros: &str) -> String {
+    pub fn time(self, micros: &str) -> String {
         match self {
             Self::DuckDb => format!("make_timestamp({micros})"),
             Self::ClickHouse => format!("fromUnixTimestamp64Micro(toInt64({micros}), 'UTC')"),
@@ -129,7 +129,7 @@ impl Dialect {
     }
 
     /// A table `shifts` whose column `shift` counts from 0.
-    pub(super) fn series(self, length: u64) -> String {
+    pub fn series(self, length: u64) -> String {
         match self {
             Self::DuckDb => format!("(SELECT range AS shift FROM range({length})) AS shifts"),
             Self::ClickHouse => {
@@ -140,7 +140,7 @@ impl Dialect {
     }
 
     /// The bitwise or of all values.
-    pub(super) fn bit_or(self, value: &str) -> String {
+    pub fn bit_or(self, value: &str) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("bit_or({value})"),
             Self::ClickHouse => format!("groupBitOr({value})"),
@@ -148,7 +148,7 @@ impl Dialect {
     }
 
     /// The value of the row whose `by` is least, or greatest; null where that row has none.
-    pub(super) fn at_end(self, value: &str, by: &str, is_greatest: bool) -> String {
+    pub fn at_end(self, value: &str, by: &str, is_greatest: bool) -> String {
         let end = |least, greatest| if is_greatest { greatest } else { least };
         match self {
             // Both pass over values that are null: a structure that has one is none.
@@ -163,8 +163,8 @@ impl Dialect {
         }
     }
 
-    /// Returns any of the values, which are equal.
-    pub(super) fn any(self, value: &str) -> String {
+    /// Any of the values, which are equal.
+    pub fn any(self, value: &str) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("any_value({value})"),
             Self::ClickHouse => format!("any({value})"),
@@ -172,7 +172,7 @@ impl Dialect {
     }
 
     /// The standard deviation of the population.
-    pub(super) fn deviation(self, value: &str) -> String {
+    pub fn deviation(self, value: &str) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("stddev_pop({value})"),
             Self::ClickHouse => format!("stddevPopStable({value})"),
@@ -180,7 +180,7 @@ impl Dialect {
     }
 
     /// The least value that a share of the values does not exceed.
-    pub(super) fn quantile(self, value: &str, share: f64) -> String {
+    pub fn quantile(self, value: &str, share: f64) -> String {
         let place = format!("greatest(1, ceil({} * count({value})))", self.float(share));
         match self {
             Self::DuckDb => format!("quantile_disc({value}, {share})"),
@@ -193,7 +193,7 @@ impl Dialect {
     }
 
     /// The values that weigh most, of those of a table with `value` and `weight`, as a list; `shown` is the value as it is to be shown.
-    pub(super) fn heaviest(self, most: usize, shown: &str) -> String {
+    pub fn heaviest(self, most: usize, shown: &str) -> String {
         match self {
             Self::DuckDb => format!(
                 "list(struct_pack(value := {shown}, weight := weight) ORDER BY weight DESC, value)[1:{most}]"
@@ -207,9 +207,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the text behind a table in FROM that gives each row once for each of its ends, under this name. A row of equal ends is
-    /// there once.
-    pub(super) fn either_end(self, name: &str, fields: &[&str]) -> String {
+    /// What stands behind a table in FROM so that each row is there for each of its ends, once where they are equal, under this name.
+    pub fn either_end(self, name: &str, fields: &[&str]) -> String {
         let end = |end: &str| {
             let parts = fields.iter().map(|field| match self {
                 Self::DuckDb => format!("{field} := {end}_{field}"),
@@ -236,7 +235,7 @@ impl Dialect {
     }
 
     /// A field of an end of that name.
-    pub(super) fn of_end(self, name: &str, field: &str, fields: &[&str]) -> String {
+    pub fn of_end(self, name: &str, field: &str, fields: &[&str]) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("{name}.{field}"),
             Self::ClickHouse => {
@@ -247,7 +246,7 @@ impl Dialect {
     }
 
     /// An address of 16 bytes behind the number of its family, so that 10.0.0.1 and ::ffff:10.0.0.1 are two, and those of IPv4 come first.
-    pub(super) fn with_family(self, address: &str) -> String {
+    pub fn with_family(self, address: &str) -> String {
         let family = "CASE ip_version WHEN 4 THEN unhex('04') ELSE unhex('06') END";
         match self {
             Self::DuckDb => format!("({family} || {address})"),
@@ -256,7 +255,7 @@ impl Dialect {
     }
 
     /// The first bits of an address of 16 bytes, the others zero.
-    pub(super) fn first_bits(self, address: &str, [v4, v6]: [u8; 2]) -> String {
+    pub fn first_bits(self, address: &str, [v4, v6]: [u8; 2]) -> String {
         let [v4, v6] = [96 + usize::from(v4.min(32)), usize::from(v6.min(128))];
         let cut = |length: usize| match self {
             Self::DuckDb => {
@@ -276,8 +275,8 @@ impl Dialect {
         }
     }
 
-    /// Selects one line of JSON for each row, of values and their names. ClickHouse has a format for that.
-    pub(super) fn line(self, values: &[(String, &str)]) -> String {
+    /// What is selected as a line of JSON for each row, of values and their names. ClickHouse has a format for that.
+    pub fn line(self, values: &[(String, &str)]) -> String {
         let pairs =
             || values.iter().map(|(value, name)| format!("'{name}', {value}")).collect::<Vec<_>>().join(", ");
         match self {
@@ -291,8 +290,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the end of a statement whose null values are those of the standard, and whose names are columns before they are aliases.
-    pub(super) fn ending(self) -> &'static str {
+    /// What ends a statement whose null values are those of the standard, and whose names are columns before they are aliases.
+    pub fn ending(self) -> &'static str {
         match self {
             Self::DuckDb | Self::Spark => "",
             Self::ClickHouse => {
@@ -304,8 +303,8 @@ impl Dialect {
     /// The rows of Parquet files, as tables that stand in FROM: all of them together are the rows.
     ///
     /// # Errors
-    /// Returns one line if the engine cannot be told a name.
-    pub(super) fn files(self, paths: &[impl AsRef<Path>]) -> Result<Vec<String>, String> {
+    /// One line: the engine cannot be told a name.
+    pub fn files(self, paths: &[impl AsRef<Path>]) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         for path in paths {
             let path = path.as_ref();
