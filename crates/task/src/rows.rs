@@ -10,7 +10,7 @@
 //! ```
 
 mod across;
-mod aggregate;
+mod aggregates;
 mod answer;
 mod evaluate;
 mod executor;

@@ -1,6 +1,6 @@
 //! The answer made of a query's state for a window: order, limit, and the exact rest.
 
-use super::aggregate::{Kind, PlannedAggregate, total};
+use super::aggregates::{Collected, PlannedAggregate, total};
 use super::group_value::{Group, GroupValue};
 use super::group_view::{GroupView, Setting};
 use super::keyed::{Groups, OF_V6};
@@ -180,11 +180,7 @@ impl QueryState {
         let doubtful: Vec<usize> = plan
             .aggregates
             .iter()
-            .filter_map(|aggregate| match aggregate.kind {
-                Kind::Distinct(..) => Some(aggregate.at + 1),
-                Kind::Weights(..) | Kind::Samples(..) => Some(aggregate.at),
-                _ => None,
-            })
+            .filter_map(|PlannedAggregate { kind, at, .. }| Some(at + kind.state().doubtful()?))
             .collect();
         let is_doubtful = |state: &[u64]| doubtful.iter().any(|at| state[*at] != 0);
         match &self.groups {
@@ -209,14 +205,17 @@ pub(super) fn undecided(groups: u64) -> String {
 impl Plan {
     /// Returns true if a value is computed of weights.
     fn has_entropy(&self) -> bool {
-        self.aggregates.iter().any(|aggregate| matches!(aggregate.kind, Kind::Weights(..)))
+        let has_weights = |aggregate: &PlannedAggregate| {
+            matches!(aggregate.kind.state().collected(), Collected::Weights(..))
+        };
+        self.aggregates.iter().any(has_weights)
     }
 
     /// The aggregate that a column is, if those of several groups add up.
     pub(super) fn total_item(&self, item: &PlannedItem) -> Option<usize> {
         match item.value {
             ItemValue::Number(GroupValue::Aggregate(number)) => {
-                self.aggregates[number].kind.is_total().then_some(number)
+                self.aggregates[number].kind.state().is_total().then_some(number)
             }
             _ => None,
         }

@@ -1,6 +1,6 @@
 //! A group of a query's state, as its answer sees it.
 
-use super::aggregate::{Kind, PlannedAggregate, distinct};
+use super::aggregates::{BesideState, KeptState, PlannedAggregate};
 use super::group_value::Group;
 use super::grouping::{PlannedGrouping, own_name};
 use super::keyed::{OF_V6, flow_key, lesser};
@@ -64,26 +64,19 @@ impl GroupView<'_> {
         bounds.map_or(Amounts::default(), |bounds| bounds.of(self.number & OF_V6 != 0, self.words))
     }
 
-    /// The value of an aggregate as far as rows tell it.
-    fn of_rows(&self, number: usize) -> Scalar {
+    /// Returns an aggregate's state, its meaning, and what is kept beside it.
+    fn state_of(&self, number: usize) -> (&dyn KeptState, &[u64], BesideState<'_>) {
         let Setting { plan, collections, entropies, .. } = self.setting;
         let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
-        let state = &self.state[*at..];
-        match (kind, collections) {
-            (Kind::Distinct(set, _), Some(collections)) if state[1] != 0 => {
-                distinct(state[0], state[1], collections.sets[*set].beyond(self.number))
-            }
-            (Kind::Weights(..), _) => {
-                entropies.map_or(Scalar::Null, |entropies| entropies.of(number, self.number, state[0]))
-            }
-            _ => kind.value(state),
-        }
+        let beside = BesideState { collections, entropies, aggregate: number, group: self.number };
+        (kind.state(), &self.state[*at..], beside)
     }
 }
 
 impl Group for GroupView<'_> {
     fn aggregate(&self, number: usize) -> Scalar {
-        let rows = self.of_rows(number);
+        let (kept, state, beside) = self.state_of(number);
+        let rows = kept.value_of_group(state, &beside);
         let spilled = self.setting.plan.spilled[number];
         let seen = self.setting.bounds.map_or(rows, |bounds| bounds.widen(spilled, rows, &self.spilled()));
         match self.of_all(number, seen) {
@@ -93,19 +86,12 @@ impl Group for GroupView<'_> {
     }
 
     fn quantile(&self, number: usize, share: f64) -> Scalar {
-        let Setting { plan, collections, .. } = self.setting;
-        let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
-        match (kind, collections) {
-            (Kind::Samples(list, _, of), Some(collections)) => {
-                let rows = collections.lists[*list].quantile(self.number, share, *of, self.state[*at]);
-                let is_all = !self.setting.is_open || rows != Scalar::Null;
-                if is_all && self.spilled().is_nothing() && self.setting.sampled.is_none() {
-                    rows
-                } else {
-                    unbounded(rows)
-                }
-            }
-            _ => Scalar::Null,
+        let (kept, state, beside) = self.state_of(number);
+        let Some(rows) = kept.quantile(state, share, &beside) else { return Scalar::Null };
+        let is_all = !self.setting.is_open || rows != Scalar::Null;
+        match is_all && self.spilled().is_nothing() && self.setting.sampled.is_none() {
+            true => rows,
+            false => unbounded(rows),
         }
     }
 

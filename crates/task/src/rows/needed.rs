@@ -1,10 +1,10 @@
 //! The members of flow keys that queries read.
 
-use super::aggregate::{Kind, ValueOf};
-use super::evaluate::is_loss;
-use super::grouping::PlannedGrouping;
-use super::plan::Plan;
-use super::program::{Member, Node, Program};
+use super::super::evaluate::is_loss;
+use super::super::grouping::PlannedGrouping;
+use super::super::plan::Plan;
+use super::super::values::ValueOf;
+use super::{Member, Node, Program};
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
@@ -38,13 +38,10 @@ impl Needed {
             }
         }
         for aggregate in &plan.aggregates {
-            match &aggregate.kind {
-                Kind::Distinct(_, of) | Kind::Weights(_, of, _) => match of {
-                    ValueOf::Key(key) => self.add_key(key),
-                    ValueOf::Conversation => self.add_conversation(),
-                    ValueOf::Node(_) => {}
-                },
-                _ => {}
+            match aggregate.kind.state().collected().value_of() {
+                Some(ValueOf::Key(key)) => self.add_key(&key),
+                Some(ValueOf::Conversation) => self.add_conversation(),
+                Some(ValueOf::Node(_)) | None => {}
             }
         }
     }

@@ -1,10 +1,9 @@
 //! The order of groups in an answer.
 
-use super::aggregate::{Kind, PlannedAggregate};
+use super::aggregates::{CounterWord, PlannedAggregate};
 use super::group_value::{Group, GroupValue};
 use super::input::Input;
 use super::plan::{OrderBy, Plan, PlannedOrder};
-use super::program::Type;
 use super::scalar::Scalar;
 use super::update::Inputs;
 use flow::NULL;
@@ -95,15 +94,10 @@ impl Plan {
     pub(crate) fn counter_order(&self) -> Option<CounterOrder> {
         let PlannedOrder { by, descending } = self.order.first()?;
         let OrderBy::Number(GroupValue::Aggregate(number)) = by else { return None };
-        let PlannedAggregate { kind, at, needs_all, .. } = &self.aggregates[*number];
-        let is_counter = matches!(
-            kind,
-            Kind::Count | Kind::Sum(_, Type::Unsigned) | Kind::Least(_, Type::Unsigned) | Kind::Distinct(..)
-        );
-        let is_nullable = *needs_all || matches!(kind, Kind::Least(..));
-        let is_of_values = matches!(kind, Kind::Sum(..) | Kind::Least(..));
+        let PlannedAggregate { kind, at, .. } = &self.aggregates[*number];
+        let CounterWord { is_nullable, is_of_values } = kind.state().counter()?;
         let (number, at, descending) = (*number, *at, *descending);
-        is_counter.then_some(CounterOrder { number, at, descending, is_nullable, is_of_values })
+        Some(CounterOrder { number, at, descending, is_nullable, is_of_values })
     }
 }
 

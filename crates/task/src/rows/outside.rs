@@ -1,6 +1,6 @@
 //! Packets that are in no row, and what they leave open of an answer.
 
-use super::aggregate::PlannedAggregate;
+use super::aggregates::PlannedAggregate;
 use super::group_value::Group;
 use super::group_view::{GroupView, Setting};
 use super::overflow::{GroupBounds, Overflow};

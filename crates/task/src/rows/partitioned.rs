@@ -7,12 +7,13 @@
 //! Partitioning before aggregation is how parallel databases build large hash tables (Boncz, Manegold and Kersten, "Database
 //! architecture optimized for the new bottleneck: memory access", VLDB 1999, section 3.3).
 
-use super::aggregate::Kind;
+use super::aggregates::{Collected, PlannedAggregate};
 use super::evaluate::Evaluation;
 use super::grouping::{Parts, PlannedGrouping};
 use super::keyed::lesser;
 use super::plan::Plan;
-use super::program::{Node, NodeId, Program, Type};
+use super::program::{Node, NodeId, Program};
+use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
 use crate::row_site::Site;
@@ -221,17 +222,16 @@ pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
     let depends_on_direction = || {
         parts.plain.columns().any(is_directed)
             || plan.aggregates.iter().any(|aggregate| {
-                matches!(aggregate.kind, Kind::Distinct(..))
-                    || !aggregate.kind.inputs().into_iter().flatten().all(is_of_either)
+                matches!(aggregate.kind.state().collected(), Collected::Distinct(..))
+                    || !aggregate.kind.state().inputs().into_iter().flatten().all(is_of_either)
             })
     };
-    let is_kept_by_group = |kind: &Kind| {
-        (kind.is_simple() || matches!(kind, Kind::Distinct(..))) && !matches!(kind, Kind::Sum(_, Type::Float))
-    };
+    let is_kept_by_group =
+        |aggregate: &PlannedAggregate| aggregate.pass == 0 && aggregate.kind.state().is_kept_by_group();
     plan.filter.is_none()
         && plan.having.is_none()
         && !plan.order.iter().any(|order| order.by.is_rate())
-        && plan.aggregates.iter().all(|aggregate| aggregate.pass == 0 && is_kept_by_group(&aggregate.kind))
+        && plan.aggregates.iter().all(is_kept_by_group)
         && parts.extras.is_empty()
         && parts.spec().has_addresses()
         && !(parts.either.is_some() && depends_on_direction())

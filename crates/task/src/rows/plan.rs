@@ -4,15 +4,21 @@ mod group;
 mod merging;
 
 pub(crate) use group::prefix_lengths;
+pub(crate) use merging::{has_rule, is_total, of_keys};
 
-use super::aggregate::{Kind, PlannedAggregate, ValueOf};
+use super::aggregates::{
+    DistinctValues, GreatestValue, KeptSamples, Kind, LeastValue, MomentWords, PlannedAggregate, RowCount,
+    RunningTotal, TotalAndNumber, TotalQuotient, ValueWeights,
+};
 use super::group_value::{GroupCondition, GroupValue};
 use super::grouping::{PlannedGrouping, are_whole_key, key_part, own_name, parts};
 use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::KEY_MEMBERS;
 use super::program::{Names, Node, NodeId, Program, Type};
-use crate::ChangingFields;
-use crate::packet_needs::{of_flows, read_by, weighs};
+use super::refusal::Refusal;
+use super::site::Site;
+use super::values::ValueOf;
+use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
 use crate::row_refusal::Refusal;
@@ -124,8 +130,17 @@ struct Planner<'a> {
     fields: Vec<GroupField>,
     aggregates: Vec<PlannedAggregate>,
     words: usize,
-    sets: Vec<bool>,
-    lists: usize,
+    sets: Vec<PlannedSet>,
+    /// Of each list, the values.
+    lists: Vec<NodeId>,
+}
+
+/// Values that are told apart.
+#[derive(PartialEq)]
+struct PlannedSet {
+    of: ValueOf,
+    /// What a value weighs, of rows or by a node; `None` where values are counted.
+    weight: Option<Option<NodeId>>,
 }
 
 impl Plan {
@@ -164,7 +179,7 @@ impl Plan {
             aggregates: Vec::new(),
             words: 0,
             sets: Vec::new(),
-            lists: 0,
+            lists: Vec::new(),
         };
         let items: Vec<_> = query
             .columns
@@ -205,7 +220,8 @@ impl Plan {
         }
         let merges = merging::is_needed(filter, &grouping, &aggregates, program);
         let key_filters = merging::key_filters(filter, program);
-        let initial = aggregates.iter().flat_map(|aggregate| aggregate.kind.initial()).copied().collect();
+        let initial =
+            aggregates.iter().flat_map(|aggregate| aggregate.kind.state().initial()).copied().collect();
         Ok(Self {
             query: as_asked.clone(),
             key: site.key,
@@ -222,8 +238,8 @@ impl Plan {
             order,
             limit: query.limit.unwrap_or(MOST_GROUPS),
             extra_types,
-            sets,
-            lists,
+            sets: sets.iter().map(|set| set.weight.is_some()).collect(),
+            lists: lists.len(),
             merges,
             key_filters,
             summary,
@@ -250,13 +266,7 @@ impl Plan {
 
     /// The column of rows whose total an aggregate is.
     pub(crate) fn total_of(&self, aggregate: usize, program: &Program) -> Option<RowValue> {
-        match self.aggregates[aggregate].kind {
-            Kind::Sum(node, _) => match program.node(node) {
-                Node::Column(column) => Some(*column),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.aggregates[aggregate].kind.state().total_of(program)
     }
 }
 
@@ -272,13 +282,7 @@ impl<K: packet::MaskedKey> WordsOfKey for K {
 impl Planner<'_> {
     /// Plans the grouping. `needs_window`: which groups are first is known at the end of the window alone.
     fn planned_grouping(&mut self, needs_window: bool) -> Result<PlannedGrouping, Refusal> {
-        let is_flat = |aggregate: &PlannedAggregate| {
-            !matches!(
-                aggregate.kind,
-                // The difference of two sums of floating point numbers is not the sum of the others.
-                Kind::Weights(..) | Kind::Samples(..) | Kind::Deviation(_) | Kind::Sum(_, Type::Float)
-            )
-        };
+        let is_flat = |aggregate: &PlannedAggregate| aggregate.kind.state().is_flat();
         Ok(match self.grouping {
             Grouping::All => PlannedGrouping::All,
             _ if !needs_window
@@ -294,25 +298,7 @@ impl Planner<'_> {
 
     /// Returns the way in which packets without a place change an aggregate.
     fn spilled(&self, aggregate: &PlannedAggregate) -> SpilledValue {
-        let is_flow = *self.grouping == Grouping::Flows;
-        match &aggregate.kind {
-            Kind::Count | Kind::Distinct(_, ValueOf::Key(_) | ValueOf::Conversation) => {
-                SpilledValue::Different
-            }
-            Kind::Sum(node, _) => self.spilled_column(*node),
-            // The group's only row has the flow's own.
-            Kind::Least(node, _) if is_flow => self.spilled_column(*node),
-            _ => SpilledValue::Unknown,
-        }
-    }
-
-    fn spilled_column(&self, node: NodeId) -> SpilledValue {
-        match self.program.node(node) {
-            Node::Column(RowValue::Packets) => SpilledValue::Weight(0),
-            Node::Column(RowValue::Bytes) => SpilledValue::Weight(1),
-            Node::Column(RowValue::WireBytes) => SpilledValue::Weight(2),
-            _ => SpilledValue::Unknown,
-        }
+        aggregate.kind.state().spilled(self.program, *self.grouping == Grouping::Flows)
     }
 
     /// The number of an aggregate, which is kept once.
@@ -320,11 +306,8 @@ impl Planner<'_> {
         let known = self.aggregates.iter().position(|known| known.kind == kind);
         known.unwrap_or_else(|| {
             let at = self.words;
-            self.words += kind.initial().len();
-            // What was collected may have no bytes on the wire: less than all of them is no total.
-            let needs_all =
-                matches!(kind, Kind::Sum(node, _) if self.program.reads(node, RowValue::WireBytes));
-            self.aggregates.push(PlannedAggregate { kind, at, needs_all, pass });
+            self.words += kind.state().initial().len();
+            self.aggregates.push(PlannedAggregate { kind, at, pass });
             self.aggregates.len() - 1
         })
     }
@@ -332,27 +315,30 @@ impl Planner<'_> {
     /// The number of an aggregate.
     fn aggregate(&mut self, aggregate: &Aggregate) -> Result<usize, Refusal> {
         let kind = match aggregate {
-            Aggregate::Count => Kind::Count,
+            Aggregate::Count => RowCount.into(),
             Aggregate::Sum(of) | Aggregate::Rate(of) => {
                 let node = self.summed(of)?;
-                Kind::Sum(node, self.program.type_of(node))
+                // What was collected may have no bytes on the wire: less than all of them is no total.
+                let needs_all = self.program.reads(node, RowValue::WireBytes);
+                RunningTotal { node, of: self.program.type_of(node), needs_all }.into()
             }
             Aggregate::Min(of) => {
                 let node = self.compared(of)?;
-                Kind::Least(node, self.program.type_of(node))
+                LeastValue { node, of: self.program.type_of(node) }.into()
             }
             Aggregate::Max(of) => {
                 let node = self.compared(of)?;
-                Kind::Greatest(node, self.program.type_of(node))
+                GreatestValue::new(node, self.program.type_of(node)).into()
             }
             Aggregate::Mean(of) => {
                 let node = self.program.number(of, self.site)?;
-                Kind::Mean(node, self.program.type_of(node))
+                TotalAndNumber::new(node, self.program.type_of(node)).into()
             }
-            Aggregate::Deviation(of) => Kind::Deviation(self.program.number(of, self.site)?),
+            Aggregate::Deviation(of) => MomentWords::new(self.program.number(of, self.site)?).into(),
             Aggregate::MeanRoundTrip => {
                 self.site.column("rtt_avg")?;
-                Kind::Quotient(self.program.column(RowValue::RttSum), self.program.column(RowValue::RttCount))
+                let [total, number] = [RowValue::RttSum, RowValue::RttCount];
+                TotalQuotient::new(self.program.column(total), self.program.column(number)).into()
             }
             Aggregate::Quantile(of, share) => {
                 if !(0.0..=1.0).contains(share) {
@@ -361,28 +347,11 @@ impl Planner<'_> {
                     });
                 }
                 let node = self.program.number(of, self.site)?;
-                // Quantiles of the same values have one list.
-                let list = self.aggregates.iter().find_map(|known| match known.kind {
-                    Kind::Samples(list, known, _) if known == node => Some(list),
-                    _ => None,
-                });
-                let list = list.unwrap_or_else(|| {
-                    self.lists += 1;
-                    self.lists - 1
-                });
-                Kind::Samples(list, node, self.program.type_of(node))
+                KeptSamples::new(self.list(node), node, self.program.type_of(node)).into()
             }
             Aggregate::CountDistinct(of) => {
                 let of = self.counted(of)?;
-                let known = self
-                    .aggregates
-                    .iter()
-                    .position(|known| matches!(known.kind, Kind::Distinct(_, known) if known == of));
-                if let Some(known) = known {
-                    return Ok(known);
-                }
-                self.sets.push(false);
-                Kind::Distinct(self.sets.len() - 1, of)
+                DistinctValues { set: self.set(of, None), of }.into()
             }
             Aggregate::Entropy(of, weight) | Aggregate::Top(_, of, weight) => {
                 let of = self.counted(of)?;
@@ -390,17 +359,29 @@ impl Planner<'_> {
                     Weight::Rows => None,
                     Weight::Sum(field) => Some(self.summed(&Expression::field(field.clone()))?),
                 };
-                let known = self.aggregates.iter().position(
-                    |known| matches!(known.kind, Kind::Weights(_, known, by) if known == of && by == weight),
-                );
-                if let Some(known) = known {
-                    return Ok(known);
-                }
-                self.sets.push(true);
-                Kind::Weights(self.sets.len() - 1, of, weight)
+                ValueWeights { set: self.set(of, Some(weight)), of, weight }.into()
             }
         };
         Ok(self.keep(kind, self.site.pass_of(read_by(aggregate, self.site))))
+    }
+
+    /// Returns the number of the list of these values, which is kept once.
+    fn list(&mut self, node: NodeId) -> usize {
+        let known = self.lists.iter().position(|known| *known == node);
+        known.unwrap_or_else(|| {
+            self.lists.push(node);
+            self.lists.len() - 1
+        })
+    }
+
+    /// Returns the number of the set of these values, which is kept once. `weight`: as [`PlannedSet::weight`].
+    fn set(&mut self, of: ValueOf, weight: Option<Option<NodeId>>) -> usize {
+        let set = PlannedSet { of, weight };
+        let known = self.sets.iter().position(|known| *known == set);
+        known.unwrap_or_else(|| {
+            self.sets.push(set);
+            self.sets.len() - 1
+        })
     }
 
     /// A number whose values add up.
@@ -442,5 +423,15 @@ impl Planner<'_> {
             (Type::Unsigned | Type::Name(_), None) => Ok(ValueOf::Node(node)),
             _ => Err(Refusal::WrongType { field: of.field.clone() }),
         }
+    }
+}
+
+/// Returns how packets that are in no row change a total of these values.
+pub(crate) fn spilled_column(node: NodeId, program: &Program) -> SpilledValue {
+    match program.node(node) {
+        Node::Column(RowValue::Packets) => SpilledValue::Weight(0),
+        Node::Column(RowValue::Bytes) => SpilledValue::Weight(1),
+        Node::Column(RowValue::WireBytes) => SpilledValue::Weight(2),
+        _ => SpilledValue::Unknown,
     }
 }

@@ -1,6 +1,6 @@
 //! Queries over rows that were recorded: of any time, in any order, in columns.
 
-use super::aggregate::{Kind, PlannedAggregate};
+use super::aggregates::{Collected, PlannedAggregate};
 use super::answer::Covered;
 use super::evaluate::Evaluation;
 use super::executor::{Reads, RowQueries, WholeRows};
@@ -80,7 +80,9 @@ impl RowQueries {
         let merges = set.plans.iter().any(|plan| plan.merges);
         // Distinct values of many groups are counted by partitions: the set of all would be in no cache.
         let is_held = |plan: &Plan| {
-            let is_distinct = |aggregate: &PlannedAggregate| matches!(aggregate.kind, Kind::Distinct(..));
+            let is_distinct = |aggregate: &PlannedAggregate| {
+                matches!(aggregate.kind.state().collected(), Collected::Distinct(..))
+            };
             plan.aggregates.iter().any(is_distinct) && can_be_partitioned(plan, &set.program)
         };
         let reads_merged = |plan: &Plan| plan.merges || merges && is_held(plan);

@@ -1,5 +1,7 @@
 //! Values of groups: numbers that are null, exact, or between bounds.
 
+use super::input::{float_of_order, signed_of_order};
+use super::program::Type;
 use crate::query::{Comparison, Operator};
 use model::Value;
 use std::cmp::Ordering;
@@ -24,6 +26,15 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
+    /// Returns the value of this type that has this [order](super::input::Input::ordered).
+    pub(crate) fn of_order(order: u64, of: Type) -> Self {
+        match of {
+            Type::Signed => Self::Integer(signed_of_order(order).into()),
+            Type::Float => Self::float(float_of_order(order)),
+            _ => Self::Integer(order.into()),
+        }
+    }
+
     /// A floating point number; null if it is none.
     pub(crate) fn float(number: f64) -> Self {
         if number.is_finite() { Self::Float(number) } else { Self::Null }

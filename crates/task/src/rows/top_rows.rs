@@ -1,6 +1,6 @@
 //! The first groups by some order, where groups come one after the other and each comes once: no table is needed.
 
-use super::aggregate::{Kind, PlannedAggregate};
+use super::aggregates::PlannedAggregate;
 use super::evaluate::Evaluation;
 use super::group_view::{GroupView, Setting};
 use super::keyed::{OF_V6, base};
@@ -83,8 +83,8 @@ impl TopRows {
     pub(crate) fn add_group(&mut self, plan: &Plan, words: &[u64], is_v6: bool, state: &[u64]) {
         self.rows += 1;
         plan.merge_states(&mut self.totals, state);
-        let is_unsure = |aggregate: &PlannedAggregate| {
-            matches!(aggregate.kind, Kind::Distinct(..)) && state[aggregate.at + 1] != 0
+        let is_unsure = |PlannedAggregate { kind, at, .. }: &PlannedAggregate| {
+            kind.state().doubtful().is_some_and(|word| state[at + word] != 0)
         };
         self.is_unsure |= plan.aggregates.iter().any(is_unsure);
         let is_behind = |counter: &CounterOrder| self.worst.is_some_and(|worst| counter.rank(state) > worst);

@@ -1,6 +1,6 @@
 //! Adds rows to the states of their groups, one aggregate after the other: what an aggregate does is decided once for all rows.
 
-use super::aggregate::{Kind, PlannedAggregate, add_float, add_known, add_moment, add_signed, total};
+use super::aggregates::{AddedRows, Collected, PlannedAggregate};
 use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
 use super::input::Input;
@@ -8,9 +8,6 @@ use super::owners::Owners;
 use super::plan::Plan;
 use super::samples::SampleList;
 use super::values::ValueSet;
-use crate::row_site::Site;
-use arrow_array::Array;
-use arrow_buffer::NullBuffer;
 use packet::MaskedKey;
 
 /// The inputs that a query reads of the rows of a batch.
@@ -27,7 +24,11 @@ impl Inputs {
         let pass = evaluation.pass();
         let mut of = |aggregate: &PlannedAggregate| {
             let is_read = aggregate.pass == pass;
-            aggregate.kind.inputs().map(|node| node.filter(|_| is_read).map(|node| evaluation.input(node)))
+            aggregate
+                .kind
+                .state()
+                .inputs()
+                .map(|node| node.filter(|_| is_read).map(|node| evaluation.input(node)))
         };
         let aggregates = plan.aggregates.iter().map(&mut of).collect();
         let extras = match &plan.grouping {
@@ -71,12 +72,12 @@ impl Collections {
     ) {
         let mut merged = vec![false; self.lists.len()];
         for PlannedAggregate { kind, at, .. } in &plan.aggregates {
-            match kind {
-                Kind::Distinct(set, _) | Kind::Weights(set, ..) => {
-                    self.sets[*set].merge(&other.sets[*set], *at, &mut owner);
+            match kind.state().collected() {
+                Collected::Distinct(set, _) | Collected::Weights(set, _) => {
+                    self.sets[set].merge(&other.sets[set], *at, &mut owner);
                 }
-                Kind::Samples(list, ..) if !std::mem::replace(&mut merged[*list], true) => {
-                    self.lists[*list].merge(&other.lists[*list], *at, &mut owner);
+                Collected::Samples(list) if !std::mem::replace(&mut merged[list], true) => {
+                    self.lists[list].merge(&other.lists[list], *at, &mut owner);
                 }
                 _ => {}
             }
@@ -88,119 +89,17 @@ impl Collections {
 #[inline(always)]
 pub(crate) fn update<K: MaskedKey>(
     plan: &Plan,
-    evaluated: (&Evaluation<'_, K>, &Inputs),
+    (evaluation, inputs): (&Evaluation<'_, K>, &Inputs),
     rows: &[u32],
     owners: &mut impl Owners,
     mut collections: Option<&mut Collections>,
 ) {
-    let (evaluation, inputs) = evaluated;
-    let rows = || rows.iter().map(|row| *row as usize).enumerate();
-    for (aggregate, [input, second]) in plan.aggregates.iter().zip(&inputs.aggregates) {
-        let PlannedAggregate { kind, at, needs_all, pass } = aggregate;
-        if *pass != evaluation.pass() {
-            continue;
-        }
-        let at = *at;
-        match (kind, input) {
-            (Kind::Count, _) => rows().for_each(|(place, _)| owners.owner(place).0[at] += 1),
-            (Kind::Sum(..), Some(input)) if *needs_all => rows().for_each(|(place, row)| {
-                let state = &mut owners.owner(place).0[at..];
-                match input {
-                    input if input.is_null(row) => kind.set_unknown(state),
-                    Input::Unsigned(array) => state[0] = total(state[0], array.value(row)),
-                    Input::Signed(array) => add_known(state, array.value(row).into()),
-                    Input::Float(array) => add_float(state, array.value(row)),
-                }
-            }),
-            (Kind::Sum(..), Some(Input::Unsigned(array))) => {
-                let values = array.values();
-                each(rows(), array.nulls(), |place, row| owners.owner(place).0[at] += values[row]);
-            }
-            (Kind::Sum(..), Some(Input::Signed(array))) => {
-                let values = array.values();
-                each(rows(), array.nulls(), |place, row| {
-                    add_signed(&mut owners.owner(place).0[at..], values[row].into());
-                });
-            }
-            (Kind::Sum(..), Some(Input::Float(array))) => {
-                let values = array.values();
-                each(rows(), array.nulls(), |place, row| {
-                    add_float(&mut owners.owner(place).0[at..], values[row]);
-                });
-            }
-            (Kind::Least(..), Some(input)) => each(rows(), input.nulls(), |place, row| {
-                let least = &mut owners.owner(place).0[at];
-                *least = (*least).min(input.ordered(row));
-            }),
-            (Kind::Greatest(..), Some(input)) => each(rows(), input.nulls(), |place, row| {
-                let state = &mut owners.owner(place).0[at..];
-                state[0] = state[0].max(input.ordered(row));
-                state[1] = 1;
-            }),
-            (Kind::Mean(..), Some(input)) => each(rows(), input.nulls(), |place, row| {
-                let state = &mut owners.owner(place).0[at..];
-                match input {
-                    Input::Unsigned(array) => add_signed(state, array.value(row).into()),
-                    Input::Signed(array) => add_signed(state, array.value(row).into()),
-                    Input::Float(array) => add_float(state, array.value(row)),
-                }
-                state[2] += 1;
-            }),
-            (Kind::Deviation(_), Some(input)) => each(rows(), input.nulls(), |place, row| {
-                add_moment(&mut owners.owner(place).0[at..], input.float(row));
-            }),
-            (Kind::Quotient(..), Some(input)) => each(rows(), input.nulls(), |place, row| {
-                let state = &mut owners.owner(place).0[at..];
-                state[0] += input.ordered(row);
-                state[1] += second.as_ref().map_or(0, |second| second.ordered(row));
-            }),
-            (Kind::Distinct(set, of), input) => match &mut collections {
-                Some(collections) => {
-                    let set = &mut collections.sets[*set];
-                    set.count(*of, evaluation.batch(), input.as_ref(), rows(), owners, at);
-                }
-                None => each(rows(), input.as_ref().and_then(Input::nulls), |place, _| {
-                    owners.owner(place).0[at] += 1;
-                }),
-            },
-            (Kind::Weights(set, of, _), input) => {
-                if let Some(collections) = &mut collections {
-                    let set = &mut collections.sets[*set];
-                    let batch = evaluation.batch();
-                    set.weigh(*of, batch, input.as_ref(), second.as_ref(), rows(), owners, at);
-                }
-            }
-            (Kind::Samples(list, ..), Some(input)) => {
-                if let Some(collections) = &mut collections {
-                    collections.lists[*list].add(input, rows(), owners, at);
-                }
-            }
-            // All these have inputs.
-            (
-                Kind::Sum(..)
-                | Kind::Least(..)
-                | Kind::Greatest(..)
-                | Kind::Mean(..)
-                | Kind::Deviation(_)
-                | Kind::Quotient(..)
-                | Kind::Samples(..),
-                None,
-            ) => {}
-        }
-    }
-}
-
-/// Calls `work` with the places and numbers of the rows that have values.
-#[inline(always)]
-fn each(
-    rows: impl Iterator<Item = (usize, usize)>,
-    nulls: Option<&NullBuffer>,
-    mut work: impl FnMut(usize, usize),
-) {
-    match nulls {
-        None => rows.for_each(|(place, row)| work(place, row)),
-        Some(nulls) => {
-            rows.filter(|(_, row)| nulls.is_valid(*row)).for_each(|(place, row)| work(place, row));
+    let batch = evaluation.batch();
+    for (aggregate, inputs) in plan.aggregates.iter().zip(&inputs.aggregates) {
+        let PlannedAggregate { kind, at, pass } = aggregate;
+        if *pass == evaluation.pass() {
+            let collections = collections.as_deref_mut();
+            kind.update(AddedRows { at: *at, batch, rows, inputs, owners, collections });
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The values of groups that are told apart: those that are counted, and those that have weights.
 
-use super::aggregate::ValueOf;
 use super::input::Input;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
-use crate::row_site::Site;
-use arena::{Lease, Limits};
+use super::program::NodeId;
+use super::site::Site;
 use flow::RowBatch;
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, MaskedKey, Seed};
@@ -23,6 +22,22 @@ const WIDE: usize = 8;
 const REGISTERS: usize = 1024;
 /// Rows that are looked up together.
 const ROWS: usize = 64;
+
+/// What values are counted of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ValueOf {
+    Key(KeySpec),
+    /// The 5-tuple without its direction.
+    Conversation,
+    Node(NodeId),
+}
+
+impl ValueOf {
+    /// Returns the node whose values they are.
+    pub(crate) fn node(self) -> Option<NodeId> {
+        if let Self::Node(node) = self { Some(node) } else { None }
+    }
+}
 
 /// The values of all groups, of one aggregate.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Figures of the weights of a group's values: their entropy, and the heaviest of them.
 
-use super::aggregate::{Kind, PlannedAggregate, ValueOf};
+use super::aggregates::{Collected, PlannedAggregate};
 use super::keyed::{OF_V6, flow_key};
 use super::member::{column_value, conversation, key_value};
 use super::plan::Plan;
 use super::program::{Program, Type};
 use super::scalar::Scalar;
 use super::update::Collections;
-use super::values::{ValueSet, ValueWords};
+use super::values::{ValueOf, ValueSet, ValueWords};
 use crate::query::GroupField;
 use model::{Heaviest, Value};
 use packet::{KeySpec, KeyV6, MaskedKey};
@@ -28,8 +28,8 @@ struct Sums {
 
 impl Entropies {
     pub(crate) fn new(plan: &Plan, collections: &Collections) -> Self {
-        let of = |PlannedAggregate { kind, .. }: &PlannedAggregate| match kind {
-            Kind::Weights(set, ..) => sums(&collections.sets[*set]),
+        let of = |PlannedAggregate { kind, .. }: &PlannedAggregate| match kind.state().collected() {
+            Collected::Weights(set, _) => sums(&collections.sets[set]),
             _ => HashMap::new(),
         };
         Self(plan.aggregates.iter().map(of).collect())
@@ -90,7 +90,8 @@ impl TopColumn<'_> {
         collections: &Collections,
         groups: &[(u64, u64)],
     ) -> HashMap<u64, Value> {
-        let Kind::Weights(set, of, _) = plan.aggregates[self.aggregate].kind else { return HashMap::new() };
+        let collected = plan.aggregates[self.aggregate].kind.state().collected();
+        let Collected::Weights(set, of) = collected else { return HashMap::new() };
         let mut found: HashMap<u64, Kept> =
             groups.iter().map(|(number, _)| (*number, Kept::default())).collect();
         collections.sets[set].each_weight(|group, value, weight| {

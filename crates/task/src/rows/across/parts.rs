@@ -1,8 +1,7 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
 use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
-use crate::row_site::Site;
-use crate::rows::aggregate::Kind;
+use crate::rows::aggregates::Kind;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
 use crate::rows::plan::{ItemValue, OrderBy, Plan};
@@ -109,22 +108,23 @@ impl Parts {
             Type::Signed => Rule::Total(Scalar::Integer(0), true),
             _ => Rule::Total(Scalar::Integer(0), false),
         };
-        Some(match (aggregate, kind) {
-            (Aggregate::Count, _) => Source::Part(self.keep(Aggregate::Count, total(Type::Unsigned))),
-            (Aggregate::Sum(of) | Aggregate::Rate(of), Kind::Sum(_, values)) => {
-                Source::Part(self.keep(Aggregate::Sum(of.clone()), total(*values)))
+        let values = kind.state().values();
+        let is_named = matches!(values, Type::Name(_));
+        Some(match aggregate {
+            Aggregate::Count => Source::Part(self.keep(Aggregate::Count, total(Type::Unsigned))),
+            Aggregate::Sum(of) | Aggregate::Rate(of) => {
+                Source::Part(self.keep(Aggregate::Sum(of.clone()), total(values)))
             }
-            (_, Kind::Least(_, Type::Name(_)) | Kind::Greatest(_, Type::Name(_))) => return None,
-            (Aggregate::Min(_), _) => Source::Part(self.keep(aggregate.clone(), Rule::Least)),
-            (Aggregate::Max(_), _) => Source::Part(self.keep(aggregate.clone(), Rule::Greatest)),
-            (Aggregate::Mean(of), Kind::Mean(_, values)) => {
+            Aggregate::Min(_) if !is_named => Source::Part(self.keep(aggregate.clone(), Rule::Least)),
+            Aggregate::Max(_) if !is_named => Source::Part(self.keep(aggregate.clone(), Rule::Greatest)),
+            Aggregate::Mean(of) => {
                 // One for each value that is not null.
                 let one = Expression::Arithmetic(
                     Expression::Arithmetic(of.clone(), Operator::Subtract, of.clone()).into(),
                     Operator::Add,
                     Expression::Integer(1).into(),
                 );
-                let total = self.keep(Aggregate::Sum(of.clone()), total(*values));
+                let total = self.keep(Aggregate::Sum(of.clone()), total(values));
                 let number = Rule::Total(Scalar::Integer(0), false);
                 Source::Mean(total, self.keep(Aggregate::Sum(one.into()), number))
             }

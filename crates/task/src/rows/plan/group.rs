@@ -10,7 +10,7 @@ use crate::ChangingFields;
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
 };
-use crate::rows::aggregate::Kind;
+use crate::rows::aggregates::LeastValue;
 use flow::{Aggregation, DERIVED, DerivedField, Field, Statistic};
 use model::{Column, ColumnKind};
 use packet::KeySpec;
@@ -80,10 +80,7 @@ impl Planner<'_> {
     /// The names whose numbers a value is.
     fn names(&self, value: &GroupValue) -> Option<Names> {
         let GroupValue::Aggregate(number) = value else { return None };
-        match self.aggregates[*number].kind {
-            Kind::Least(_, Type::Name(names)) => Some(names),
-            _ => None,
-        }
+        self.aggregates[*number].kind.state().names()
     }
 
     /// The number of a grouped field.
@@ -106,7 +103,8 @@ impl Planner<'_> {
         };
         let unit = if kind == ColumnKind::Time { "" } else { unit };
         let pass = self.site.pass_of(ChangingFields::NONE);
-        Ok(Typed { value: GroupValue::Aggregate(self.keep(Kind::Least(node, of), pass)), kind, unit })
+        let number = self.keep(LeastValue { node, of }.into(), pass);
+        Ok(Typed { value: GroupValue::Aggregate(number), kind, unit })
     }
 
     fn value(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
@@ -199,24 +197,21 @@ impl Planner<'_> {
             matches!(of, Expression::Field(field)
                 if Field::named(field).is_some_and(|field| matches!(field.value, flow::Value::Time(_))))
         };
-        match (aggregate, &self.aggregates[number].kind) {
-            (Aggregate::Count, _) => (ColumnKind::Unsigned, "flows"),
-            (Aggregate::CountDistinct(_), _) => (ColumnKind::Unsigned, ""),
-            (Aggregate::MeanRoundTrip, _) => (ColumnKind::Unsigned, "ns"),
-            (Aggregate::Entropy(..), _) => (ColumnKind::Float, "bits"),
-            (Aggregate::Mean(of) | Aggregate::Deviation(of), _) => (ColumnKind::Float, unit(of)),
-            (Aggregate::Rate(of), _) => (ColumnKind::Float, per_second(unit(of))),
-            (Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _), _) if is_time(of) => {
+        let values = self.aggregates[number].kind.state().values();
+        match aggregate {
+            Aggregate::Count => (ColumnKind::Unsigned, "flows"),
+            Aggregate::CountDistinct(_) => (ColumnKind::Unsigned, ""),
+            Aggregate::MeanRoundTrip => (ColumnKind::Unsigned, "ns"),
+            Aggregate::Entropy(..) => (ColumnKind::Float, "bits"),
+            Aggregate::Mean(of) | Aggregate::Deviation(of) => (ColumnKind::Float, unit(of)),
+            Aggregate::Rate(of) => (ColumnKind::Float, per_second(unit(of))),
+            Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _) if is_time(of) => {
                 (ColumnKind::Time, "")
             }
-            (
-                Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _),
-                Kind::Sum(_, values)
-                | Kind::Least(_, values)
-                | Kind::Greatest(_, values)
-                | Kind::Samples(_, _, values),
-            ) => (of_values(*values), unit(of)),
-            _ => (ColumnKind::Float, ""),
+            Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _) => {
+                (of_values(values), unit(of))
+            }
+            Aggregate::Top(..) => (ColumnKind::Float, ""),
         }
     }
 

@@ -1,9 +1,10 @@
 //! The decision whether an answer depends on how packets are spread over the rows of one key.
 
-use super::super::aggregate::{Kind, PlannedAggregate, ValueOf};
+use super::super::aggregates::PlannedAggregate;
 use super::super::grouping::PlannedGrouping;
 use super::super::merged;
-use super::super::program::{Node, NodeId, Program, Type};
+use super::super::program::{Node, NodeId, Program};
+use super::super::values::ValueOf;
 use flow::Aggregation;
 
 /// True unless several rows of one key give the same answer as one row that has what all of them have: filters and groups that read keys
@@ -20,19 +21,7 @@ pub(super) fn is_needed(
         PlannedGrouping::Rows => false,
         PlannedGrouping::Parts(parts) => parts.extras.iter().all(|node| reads_keys(*node)),
     };
-    let is_of_any_rows = |aggregate: &PlannedAggregate| match &aggregate.kind {
-        // The order of floating point additions would show.
-        Kind::Sum(_, Type::Float) => false,
-        Kind::Sum(node, _) => is_total(*node, program),
-        Kind::Least(node, _) => has_rule(*node, Aggregation::Min, program),
-        Kind::Greatest(node, _) => has_rule(*node, Aggregation::Max, program),
-        Kind::Quotient(one, other) => is_total(*one, program) && is_total(*other, program),
-        Kind::Distinct(_, of) => of_keys(of, program),
-        Kind::Weights(_, of, Some(weight)) => of_keys(of, program) && is_total(*weight, program),
-        Kind::Weights(_, _, None) | Kind::Count | Kind::Mean(..) | Kind::Deviation(_) | Kind::Samples(..) => {
-            false
-        }
-    };
+    let is_of_any_rows = |aggregate: &PlannedAggregate| aggregate.kind.state().is_of_any_rows(program);
     !(groups_by_keys && filter.is_none_or(reads_keys) && aggregates.iter().all(is_of_any_rows))
 }
 
@@ -46,19 +35,21 @@ pub(super) fn key_filters(filter: Option<NodeId>, program: &Program) -> Vec<Node
     parts.into_iter().filter(|part| reads_keys(*part, program)).collect()
 }
 
-fn of_keys(of: &ValueOf, program: &Program) -> bool {
+/// Whether values that are told apart follow from the keys of rows.
+pub(crate) fn of_keys(of: &ValueOf, program: &Program) -> bool {
     match of {
         ValueOf::Key(_) | ValueOf::Conversation => true,
         ValueOf::Node(node) => reads_keys(*node, program),
     }
 }
 
-/// Returns true if a column is merged by this rule.
-fn has_rule(node: NodeId, rule: Aggregation, program: &Program) -> bool {
+/// Whether a column is merged by this rule.
+pub(crate) fn has_rule(node: NodeId, rule: Aggregation, program: &Program) -> bool {
     matches!(program.node(node), Node::Column(column) if merged::rule(*column) == rule)
 }
 
-fn is_total(node: NodeId, program: &Program) -> bool {
+/// Whether several rows of a column are merged as its sum.
+pub(crate) fn is_total(node: NodeId, program: &Program) -> bool {
     has_rule(node, Aggregation::Sum, program)
 }
 

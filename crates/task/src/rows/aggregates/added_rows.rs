@@ -1,0 +1,72 @@
+//! The rows of a batch that an aggregate adds to the states of their groups.
+
+use crate::rows::input::Input;
+use crate::rows::owners::Owners;
+use crate::rows::update::Collections;
+use arrow_buffer::NullBuffer;
+use flow::RowBatch;
+
+/// Rows, the values that an aggregate reads of them, and their groups.
+pub(crate) struct AddedRows<'a, K, O> {
+    /// The first word of the aggregate's state.
+    pub(crate) at: usize,
+    pub(crate) batch: &'a RowBatch<K>,
+    /// The numbers of the rows.
+    pub(crate) rows: &'a [u32],
+    /// The values of the nodes that the aggregate reads.
+    pub(crate) inputs: &'a [Option<Input>; 2],
+    pub(crate) owners: &'a mut O,
+    /// What is kept beside states; `None` where each row is a group of its own, whose values are told apart already.
+    pub(crate) collections: Option<&'a mut Collections>,
+}
+
+impl<K, O: Owners> AddedRows<'_, K, O> {
+    /// Calls `work` with the group's first word and the number of each row.
+    #[inline(always)]
+    pub(crate) fn each_word(&mut self, mut work: impl FnMut(&mut u64, usize)) {
+        let Self { at, rows, owners, .. } = self;
+        places(rows).for_each(|(place, row)| work(&mut owners.owner(place).0[*at], row));
+    }
+
+    /// Calls `work` with the group's first word and the number of each row that has a value.
+    #[inline(always)]
+    pub(crate) fn each_word_of(&mut self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut u64, usize)) {
+        let Self { at, rows, owners, .. } = self;
+        each(rows, nulls, |place, row| work(&mut owners.owner(place).0[*at], row));
+    }
+
+    /// Calls `work` with the group's words and the number of each row.
+    #[inline(always)]
+    pub(crate) fn each_state(&mut self, mut work: impl FnMut(&mut [u64], usize)) {
+        let Self { at, rows, owners, .. } = self;
+        places(rows).for_each(|(place, row)| work(&mut owners.owner(place).0[*at..], row));
+    }
+
+    /// Calls `work` with the group's words and the number of each row that has a value.
+    #[inline(always)]
+    pub(crate) fn each_state_of(
+        &mut self,
+        nulls: Option<&NullBuffer>,
+        mut work: impl FnMut(&mut [u64], usize),
+    ) {
+        let Self { at, rows, owners, .. } = self;
+        each(rows, nulls, |place, row| work(&mut owners.owner(place).0[*at..], row));
+    }
+}
+
+/// Returns the places and numbers of all rows.
+#[inline(always)]
+pub(crate) fn places(rows: &[u32]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    rows.iter().map(|row| *row as usize).enumerate()
+}
+
+/// Calls `work` with the places and numbers of the rows that have values.
+#[inline(always)]
+fn each(rows: &[u32], nulls: Option<&NullBuffer>, mut work: impl FnMut(usize, usize)) {
+    match nulls {
+        None => places(rows).for_each(|(place, row)| work(place, row)),
+        Some(nulls) => {
+            places(rows).filter(|(_, row)| nulls.is_valid(*row)).for_each(|(place, row)| work(place, row));
+        }
+    }
+}

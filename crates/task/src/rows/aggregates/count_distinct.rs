@@ -1,0 +1,95 @@
+//! `count(x)`: the number of distinct values of a field.
+
+use super::added_rows::places;
+use super::{AddedRows, BesideState, Collected, CounterWord, KeptState, UpdatedByRows};
+use crate::rows::input::Input;
+use crate::rows::overflow::SpilledValue;
+use crate::rows::owners::Owners;
+use crate::rows::plan::of_keys;
+use crate::rows::program::{NodeId, Program};
+use crate::rows::scalar::Scalar;
+use crate::rows::values::ValueOf;
+use packet::MaskedKey;
+
+/// Values counted, and rows whose values may or may not be new.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DistinctValues {
+    /// The number of the set of values.
+    pub(crate) set: usize,
+    pub(crate) of: ValueOf,
+}
+
+impl KeptState for DistinctValues {
+    fn initial(&self) -> &'static [u64] {
+        &[0, 0]
+    }
+
+    fn inputs(&self) -> [Option<NodeId>; 2] {
+        [self.of.node(), None]
+    }
+
+    fn merge(&self, state: &mut [u64], other: &[u64]) {
+        state[1] += other[1];
+    }
+
+    fn value(&self, state: &[u64]) -> Scalar {
+        match (state[0], state[1]) {
+            (count, 0) => Scalar::Integer(count.into()),
+            (count, unsure) => between(count, unsure, None),
+        }
+    }
+
+    fn value_of_group(&self, state: &[u64], beside: &BesideState<'_>) -> Scalar {
+        match beside.collections {
+            Some(collections) if state[1] != 0 => {
+                between(state[0], state[1], collections.sets[self.set].beyond(beside.group))
+            }
+            _ => self.value(state),
+        }
+    }
+
+    fn counter(&self) -> Option<CounterWord> {
+        Some(CounterWord { is_nullable: false, is_of_values: false })
+    }
+
+    fn collected(&self) -> Collected {
+        Collected::Distinct(self.set, self.of)
+    }
+
+    fn doubtful(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn is_of_any_rows(&self, program: &Program) -> bool {
+        of_keys(&self.of, program)
+    }
+
+    fn spilled(&self, _: &Program, _: bool) -> SpilledValue {
+        match self.of {
+            ValueOf::Key(_) | ValueOf::Conversation => SpilledValue::Different,
+            ValueOf::Node(_) => SpilledValue::Unknown,
+        }
+    }
+}
+
+impl UpdatedByRows for DistinctValues {
+    #[inline(always)]
+    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+        let input = rows.inputs[0].as_ref();
+        match rows.collections.take() {
+            Some(collections) => {
+                let set = &mut collections.sets[self.set];
+                set.count(self.of, rows.batch, input, places(rows.rows), rows.owners, rows.at);
+            }
+            None => rows.each_word_of(input.and_then(Input::nulls), |number, _| *number += 1),
+        }
+    }
+}
+
+/// Returns a distinct count of which `unsure` rows had values for which there was no room: at least one of these is new, and at most each
+/// is. `likely`: an estimate of how many are.
+fn between(count: u64, unsure: u64, likely: Option<f64>) -> Scalar {
+    let (lower, upper) = ((count + 1) as f64, (count + unsure) as f64);
+    let value = likely.map_or(lower, |likely| (count as f64 + likely).round().clamp(lower, upper));
+    Scalar::Between { value, lower, upper }
+}

@@ -1,0 +1,142 @@
+//! The state that a group keeps of an aggregate: what each state tells the executor.
+
+use super::AddedRows;
+use crate::rows::overflow::SpilledValue;
+use crate::rows::owners::Owners;
+use crate::rows::program::{Names, NodeId, Program, Type};
+use crate::rows::scalar::Scalar;
+use crate::rows::update::Collections;
+use crate::rows::values::ValueOf;
+use crate::rows::weights::Entropies;
+use flow::RowValue;
+use packet::MaskedKey;
+
+/// Words of a group's state, and their meaning.
+///
+/// What has a default is the cautious answer: no shortcut, and no bounds.
+pub(crate) trait KeptState {
+    /// Returns the words with which a group begins.
+    fn initial(&self) -> &'static [u64];
+
+    /// Returns the nodes whose values it reads.
+    fn inputs(&self) -> [Option<NodeId>; 2];
+
+    /// Adds the state of other rows to a state. What is kept beside states is merged on its own, except for what is uncertain.
+    fn merge(&self, state: &mut [u64], other: &[u64]);
+
+    /// Returns the value of a group, as far as its state tells it.
+    fn value(&self, state: &[u64]) -> Scalar;
+
+    /// Returns the value of a group of which more is kept beside its state.
+    fn value_of_group(&self, state: &[u64], _: &BesideState<'_>) -> Scalar {
+        self.value(state)
+    }
+
+    /// Returns the quantile of this share of a group's values; `None` where these are not kept.
+    fn quantile(&self, _: &[u64], _: f64, _: &BesideState<'_>) -> Option<Scalar> {
+        None
+    }
+
+    /// Returns the type of the values of rows that it is computed of.
+    fn values(&self) -> Type {
+        Type::Float
+    }
+
+    /// Returns the names whose numbers its value may be.
+    fn names(&self) -> Option<Names> {
+        None
+    }
+
+    /// Returns what its first word is for an order of groups; `None` if the word does not tell the order.
+    fn counter(&self) -> Option<CounterWord> {
+        None
+    }
+
+    /// Returns what is kept beside states.
+    fn collected(&self) -> Collected {
+        Collected::Nothing
+    }
+
+    /// Returns the place of the word that is not zero where a value has no more than bounds.
+    fn doubtful(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns whether values of several groups add up to that of all.
+    fn is_total(&self) -> bool {
+        false
+    }
+
+    /// Returns the column of rows whose total it is.
+    fn total_of(&self, _: &Program) -> Option<RowValue> {
+        None
+    }
+
+    /// Returns whether several rows of one key give the same as one row that has what all of them have.
+    fn is_of_any_rows(&self, _: &Program) -> bool {
+        false
+    }
+
+    /// Returns whether the state of a single row tells all, and that of some groups is the state of all without the others.
+    fn is_flat(&self) -> bool {
+        true
+    }
+
+    /// Returns whether groups can be completed in any order, one after the other.
+    fn is_kept_by_group(&self) -> bool {
+        true
+    }
+
+    /// Returns how packets that are in no row change the value. `is_of_flows`: each group is one flow.
+    fn spilled(&self, _: &Program, _is_of_flows: bool) -> SpilledValue {
+        SpilledValue::Unknown
+    }
+}
+
+/// The part of a state's meaning that runs for each row, so that it is compiled for each kind of key and of groups.
+pub(crate) trait UpdatedByRows {
+    /// Adds rows to the states of their groups.
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>);
+}
+
+/// The order that a word tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CounterWord {
+    /// The word may be null.
+    pub(crate) is_nullable: bool,
+    /// It is a value of rows, not a number of them.
+    pub(crate) is_of_values: bool,
+}
+
+/// What an aggregate keeps beside the states of groups, by its number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Collected {
+    Nothing,
+    /// Values that are told apart, and counted.
+    Distinct(usize, ValueOf),
+    /// Values that are told apart, with what each weighs.
+    Weights(usize, ValueOf),
+    /// All values.
+    Samples(usize),
+}
+
+impl Collected {
+    /// Returns what the values are of that are told apart.
+    pub(crate) fn value_of(self) -> Option<ValueOf> {
+        match self {
+            Self::Distinct(_, of) | Self::Weights(_, of) => Some(of),
+            Self::Nothing | Self::Samples(_) => None,
+        }
+    }
+}
+
+/// What is kept of a group beside its state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BesideState<'a> {
+    pub(crate) collections: Option<&'a Collections>,
+    pub(crate) entropies: Option<&'a Entropies>,
+    /// The number of the aggregate.
+    pub(crate) aggregate: usize,
+    /// The number of the group.
+    pub(crate) group: u64,
+}
