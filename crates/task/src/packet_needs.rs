@@ -1,9 +1,8 @@
 //! Questions by fields in which the packets of a flow may differ, and the questions that they become where only rows of flows are there.
 
-use crate::changing_fields::ChangingFields;
-use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, Query};
-use crate::row_refusal::Refusal;
-use crate::row_site::{ByPackets, Site};
+use super::fields::ChangingFields;
+use crate::query::{Aggregate, Condition, Expression, Grouping, Query};
+use crate::rows::{ByPackets, Refusal, Site};
 use flow::{Aggregation, Derived, DerivedField, Field};
 
 /// The fields by which a query tells packets apart.
@@ -105,17 +104,12 @@ pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>
 
 /// Refuses sums, means and their like of fields in which packets of a flow may differ: rows do not say of how many packets a value is.
 pub(crate) fn weighs(aggregate: &Aggregate, site: &Site) -> Result<(), Refusal> {
-    let function = match aggregate {
-        Aggregate::Sum(_) => "sum",
-        Aggregate::Mean(_) => "avg",
-        Aggregate::Deviation(_) => "stddev",
-        Aggregate::Rate(_) => "rate",
-        Aggregate::Quantile(..) => "quantile",
-        _ => return Ok(()),
-    };
+    if aggregate.planning().takes_packets() {
+        return Ok(());
+    }
     let Some(field) = read_by(aggregate, site).fields().next() else { return Ok(()) };
     let of_flow = field.of_flow.unwrap_or_default().to_owned();
-    Err(Refusal::Unweighed { function, field: field.name.to_owned(), of_flow })
+    Err(Refusal::Unweighed { function: aggregate.meaning().name(), field: field.name.to_owned(), of_flow })
 }
 
 /// Returns true if a field is of the key, or of the site.
@@ -136,78 +130,11 @@ fn apart(query: &Query, needs: &Needs, site: &Site) -> Option<Refusal> {
     for aggregate in query.aggregates() {
         let finer = read_by(aggregate, site).without(needs.grouped);
         let Some(field) = finer.fields().next().filter(|_| weighs(aggregate, site).is_ok()) else { continue };
-        let read = match aggregate {
-            Aggregate::Min(_) | Aggregate::Max(_) => aggregate.fields().into_iter().find(is_of_flow),
-            _ => None,
-        };
+        let joins = aggregate.planning().joins_fields();
+        let read = joins.then(|| aggregate.fields().into_iter().find(is_of_flow)).flatten();
         if let Some(other) = read.or_else(filtered) {
             return Some(Refusal::Apart { field: field.name.to_owned(), other });
         }
     }
     None
-}
-
-impl Query {
-    /// Gives fields other names; columns keep theirs.
-    fn rename(&mut self, name: &impl Fn(&str) -> Option<&'static str>) {
-        if let Grouping::By(fields) = &mut self.group {
-            fields.iter_mut().for_each(|field| of_group(field, name));
-        }
-        self.columns.iter_mut().for_each(|column| of_value(&mut column.value, name));
-        self.order.iter_mut().for_each(|order| of_value(&mut order.by, name));
-        self.filter.iter_mut().chain(&mut self.having).for_each(|condition| of_condition(condition, name));
-    }
-}
-
-fn of_name(field: &mut String, name: &impl Fn(&str) -> Option<&'static str>) {
-    if let Some(other) = name(field) {
-        other.clone_into(field);
-    }
-}
-
-fn of_group(field: &mut GroupField, name: &impl Fn(&str) -> Option<&'static str>) {
-    of_name(&mut field.field, name);
-}
-
-fn of_value(value: &mut Expression, name: &impl Fn(&str) -> Option<&'static str>) {
-    match value {
-        Expression::Field(field) => of_name(field, name),
-        Expression::Arithmetic(left, _, right) => {
-            of_value(left, name);
-            of_value(right, name);
-        }
-        Expression::Aggregate(aggregate) => match aggregate {
-            Aggregate::Sum(of)
-            | Aggregate::Min(of)
-            | Aggregate::Max(of)
-            | Aggregate::Mean(of)
-            | Aggregate::Deviation(of)
-            | Aggregate::Rate(of)
-            | Aggregate::Quantile(of, _) => of_value(of, name),
-            Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) => {
-                of_group(of, name);
-            }
-            Aggregate::Count | Aggregate::MeanRoundTrip => {}
-        },
-        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => {}
-    }
-}
-
-fn of_condition(condition: &mut Condition, name: &impl Fn(&str) -> Option<&'static str>) {
-    match condition {
-        Condition::And(of) | Condition::Or(of) => {
-            of.iter_mut().for_each(|condition| of_condition(condition, name));
-        }
-        Condition::Not(of) => of_condition(of, name),
-        Condition::Compare(left, _, right) => {
-            of_value(left, name);
-            of_value(right, name);
-        }
-        Condition::In(value, list) => {
-            of_value(value, name);
-            list.iter_mut().for_each(|value| of_value(value, name));
-        }
-        Condition::IsNull(value) => of_value(value, name),
-        Condition::InPrefixes(field, _) | Condition::Like(field, _) => of_name(field, name),
-    }
 }

@@ -2,6 +2,14 @@
 //! and nodes, which the checker of query text resolves before.
 
 mod fields;
+mod renamed;
+
+pub use crate::rows::aggregates::{
+    Aggregate, AggregateFunction, AggregateMeaning, AggregateRole, AggregateSql, ResultKind, SideStep,
+    Signature, ValueUse,
+};
+pub(crate) use fields::values_names;
+pub(crate) use renamed::{NewName, rename_field, rename_value};
 
 use flow::{Derived, DerivedField};
 pub use notation::{Comparison, Operator};
@@ -67,7 +75,7 @@ impl Query {
 
     /// Returns true if the query has a rate, which depends on the time that its answers are over.
     pub fn has_rates(&self) -> bool {
-        self.aggregates().iter().any(|aggregate| matches!(aggregate, Aggregate::Rate(_)))
+        self.aggregates().iter().any(|aggregate| aggregate.meaning().is_rate())
     }
 }
 
@@ -218,6 +226,19 @@ impl Expression {
         }
     }
 
+    /// Returns whether a value of a row is at least 0.
+    pub(crate) fn is_never_negative(&self) -> bool {
+        match self {
+            Self::Field(_) => true,
+            Self::Integer(number) => *number >= 0,
+            Self::Float(number) => *number >= 0.0,
+            Self::Arithmetic(left, operator, right) => {
+                *operator != Operator::Subtract && left.is_never_negative() && right.is_never_negative()
+            }
+            Self::Text(_) | Self::Aggregate(_) => false,
+        }
+    }
+
     /// A field.
     pub fn field(field: impl Into<String>) -> Self {
         Self::Field(field.into())
@@ -229,37 +250,7 @@ impl Expression {
     }
 }
 
-/// An aggregate of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregate {
-    /// The number of rows.
-    Count,
-    /// The number of distinct values of a field, exact up to one million in one query and window.
-    CountDistinct(GroupField),
-    /// The total.
-    Sum(Box<Expression>),
-    /// The least value.
-    Min(Box<Expression>),
-    /// The greatest value.
-    Max(Box<Expression>),
-    /// The mean.
-    Mean(Box<Expression>),
-    /// The standard deviation of the population.
-    Deviation(Box<Expression>),
-    /// The total per second of the time watched.
-    Rate(Box<Expression>),
-    /// The least value that this share (between 0 and 1) of the values does not exceed.
-    Quantile(Box<Expression>, f64),
-    /// Shannon's entropy of the values of a field, bits.
-    Entropy(GroupField, Weight),
-    /// The values of a field that weigh most, and what all others weigh.
-    Top(usize, GroupField, Weight),
-    /// The mean round-trip time of all round trips measured, nanoseconds.
-    MeanRoundTrip,
-}
-
-/// The weight of a value.
+/// What a value weighs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {

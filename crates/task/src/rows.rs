@@ -10,7 +10,7 @@
 //! ```
 
 mod across;
-mod aggregates;
+pub(crate) mod aggregates;
 mod answer;
 mod evaluate;
 mod executor;

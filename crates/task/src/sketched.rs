@@ -200,18 +200,7 @@ fn of_groups(
 
 /// Returns the reason why this aggregate is in no structure.
 fn not_counted(aggregate: &Aggregate) -> NotSketched {
-    let reason = match aggregate {
-        Aggregate::Count => "structures count packets, and count(*) counts flows",
-        Aggregate::Min(_) | Aggregate::Max(_) => "least and greatest values are of flows, not of packets",
-        Aggregate::Mean(_) | Aggregate::Deviation(_) => "means and deviations are of flows, not of packets",
-        Aggregate::Rate(_) => "structures have sums: select sum(total_byte) or sum(total_count)",
-        Aggregate::Quantile(..) => {
-            "a query's quantile is that of flows, a structure's that of packets, which --task quantiles answers"
-        }
-        Aggregate::Top(..) => "top(…) is an item of a row: group by its field, with a limit",
-        Aggregate::MeanRoundTrip => "round trips are not counted by structures",
-        Aggregate::Sum(_) | Aggregate::CountDistinct(_) | Aggregate::Entropy(..) => "it is counted otherwise",
-    };
+    let reason = aggregate.planning().not_sketched();
     NotSketched { part: Part::Columns, reason: reason.to_owned() }
 }
 

@@ -1,6 +1,6 @@
 //! The fields that a query reads.
 
-use super::{Aggregate, Condition, Expression, Grouping, Query, Weight};
+use super::{Aggregate, Condition, Expression, Grouping, Query};
 use flow::{Derived, DerivedField};
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ impl Query {
         if let Grouping::By(groups) = &self.group {
             groups.iter().for_each(|group| add(&group.field, &mut read));
         }
-        self.columns.iter().for_each(|column| of_value(&column.value, &mut read));
-        self.order.iter().for_each(|order| of_value(&order.by, &mut read));
+        self.columns.iter().for_each(|column| values_names(&column.value, &mut read));
+        self.order.iter().for_each(|order| values_names(&order.by, &mut read));
         self.filter.iter().chain(&self.having).for_each(|condition| of_condition(condition, &mut read));
         read
     }
@@ -48,7 +48,7 @@ impl Expression {
     /// Returns true if the expression reads a field of the table.
     pub fn reads(&self, field: &str) -> bool {
         let mut read = BTreeSet::new();
-        of_value(self, &mut read);
+        values_names(self, &mut read);
         read.into_iter().flat_map(|name| sources(name, |_| true)).any(|name| name == field)
     }
 }
@@ -84,12 +84,13 @@ fn add(name: &str, read: &mut BTreeSet<String>) {
     read.insert(name.to_owned());
 }
 
-fn of_value(value: &Expression, read: &mut BTreeSet<String>) {
+/// Adds the names of the fields that a value reads.
+pub(crate) fn values_names(value: &Expression, read: &mut BTreeSet<String>) {
     match value {
         Expression::Field(name) => add(name, read),
         Expression::Arithmetic(left, _, right) => {
-            of_value(left, read);
-            of_value(right, read);
+            values_names(left, read);
+            values_names(right, read);
         }
         Expression::Aggregate(aggregate) => of_aggregate(aggregate, read),
         Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => {}
@@ -97,24 +98,8 @@ fn of_value(value: &Expression, read: &mut BTreeSet<String>) {
 }
 
 fn of_aggregate(aggregate: &Aggregate, read: &mut BTreeSet<String>) {
-    match aggregate {
-        Aggregate::Sum(value)
-        | Aggregate::Min(value)
-        | Aggregate::Max(value)
-        | Aggregate::Mean(value)
-        | Aggregate::Deviation(value)
-        | Aggregate::Rate(value)
-        | Aggregate::Quantile(value, _) => of_value(value, read),
-        Aggregate::CountDistinct(field) => add(&field.field, read),
-        Aggregate::Entropy(field, weight) | Aggregate::Top(_, field, weight) => {
-            add(&field.field, read);
-            if let Weight::Sum(name) = weight {
-                add(name, read);
-            }
-        }
-        Aggregate::MeanRoundTrip => add("rtt_avg", read),
-        Aggregate::Count => {}
-    }
+    aggregate.arguments().into_iter().for_each(|argument| argument.add_names(read));
+    read.extend(aggregate.planning().also_reads().map(str::to_owned));
 }
 
 fn of_condition(condition: &Condition, read: &mut BTreeSet<String>) {
@@ -124,10 +109,10 @@ fn of_condition(condition: &Condition, read: &mut BTreeSet<String>) {
         }
         Condition::Not(of) => of_condition(of, read),
         Condition::Compare(left, _, right) => {
-            of_value(left, read);
-            of_value(right, read);
+            values_names(left, read);
+            values_names(right, read);
         }
         Condition::InPrefixes(name, _) | Condition::Like(name, _) => add(name, read),
-        Condition::In(value, _) | Condition::IsNull(value) => of_value(value, read),
+        Condition::In(value, _) | Condition::IsNull(value) => values_names(value, read),
     }
 }

@@ -15,6 +15,7 @@ use crate::row_site::Site;
 use groups::MergedGroups;
 use model::{Answer, Span};
 use parts::Parts;
+pub(crate) use parts::{NodeParts, Rule};
 
 /// The reason why queries across nodes are not answered of samples.
 pub const OF_SAMPLES: &str = "'across nodes' adds up counts of nodes, and a sample has estimates";

@@ -3,13 +3,10 @@
 mod group;
 mod merging;
 
-pub(crate) use group::prefix_lengths;
+pub(crate) use group::{kind_of_picked, kind_of_values, prefix_lengths, unit_of_value};
 pub(crate) use merging::{has_rule, is_total, of_keys};
 
-use super::aggregates::{
-    DistinctValues, GreatestValue, KeptSamples, Kind, LeastValue, MomentWords, PlannedAggregate, RowCount,
-    RunningTotal, TotalAndNumber, TotalQuotient, ValueWeights,
-};
+use super::aggregates::{Kind, PlannedAggregate};
 use super::group_value::{GroupCondition, GroupValue};
 use super::grouping::{PlannedGrouping, are_whole_key, key_part, own_name, parts};
 use super::overflow::{SpilledValue, SummaryPlan};
@@ -20,9 +17,7 @@ use super::site::Site;
 use super::values::ValueOf;
 use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
 use crate::pins::pins_of;
-use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
-use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query};
 use flow::{Field, RowValue};
 use model::{Class, Column};
 use packet::{KeySpec, KeyV4, KeyV6};
@@ -123,7 +118,7 @@ pub(crate) enum ItemValue {
 }
 
 /// A plan that is being made.
-struct Planner<'a> {
+pub(crate) struct Planner<'a> {
     site: &'a Site,
     program: &'a mut Program,
     grouping: &'a Grouping,
@@ -314,59 +309,37 @@ impl Planner<'_> {
 
     /// The number of an aggregate.
     fn aggregate(&mut self, aggregate: &Aggregate) -> Result<usize, Refusal> {
-        let kind = match aggregate {
-            Aggregate::Count => RowCount.into(),
-            Aggregate::Sum(of) | Aggregate::Rate(of) => {
-                let node = self.summed(of)?;
-                // What was collected may have no bytes on the wire: less than all of them is no total.
-                let needs_all = self.program.reads(node, RowValue::WireBytes);
-                RunningTotal { node, of: self.program.type_of(node), needs_all }.into()
-            }
-            Aggregate::Min(of) => {
-                let node = self.compared(of)?;
-                LeastValue { node, of: self.program.type_of(node) }.into()
-            }
-            Aggregate::Max(of) => {
-                let node = self.compared(of)?;
-                GreatestValue::new(node, self.program.type_of(node)).into()
-            }
-            Aggregate::Mean(of) => {
-                let node = self.program.number(of, self.site)?;
-                TotalAndNumber::new(node, self.program.type_of(node)).into()
-            }
-            Aggregate::Deviation(of) => MomentWords::new(self.program.number(of, self.site)?).into(),
-            Aggregate::MeanRoundTrip => {
-                self.site.column("rtt_avg")?;
-                let [total, number] = [RowValue::RttSum, RowValue::RttCount];
-                TotalQuotient::new(self.program.column(total), self.program.column(number)).into()
-            }
-            Aggregate::Quantile(of, share) => {
-                if !(0.0..=1.0).contains(share) {
-                    return Err(Refusal::Misplaced {
-                        what: format!("the share {share}, which is not between 0 and 1,"),
-                    });
-                }
-                let node = self.program.number(of, self.site)?;
-                KeptSamples::new(self.list(node), node, self.program.type_of(node)).into()
-            }
-            Aggregate::CountDistinct(of) => {
-                let of = self.counted(of)?;
-                DistinctValues { set: self.set(of, None), of }.into()
-            }
-            Aggregate::Entropy(of, weight) | Aggregate::Top(_, of, weight) => {
-                let of = self.counted(of)?;
-                let weight = match weight {
-                    Weight::Rows => None,
-                    Weight::Sum(field) => Some(self.summed(&Expression::field(field.clone()))?),
-                };
-                ValueWeights { set: self.set(of, Some(weight)), of, weight }.into()
-            }
-        };
+        let kind = aggregate.planning().plan(self)?;
         Ok(self.keep(kind, self.site.pass_of(read_by(aggregate, self.site))))
     }
 
+    /// Returns the node of a number.
+    pub(crate) fn number(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
+        self.program.number(of, self.site)
+    }
+
+    /// Returns the type of a node's values.
+    pub(crate) fn type_of(&self, node: NodeId) -> Type {
+        self.program.type_of(node)
+    }
+
+    /// Returns whether a node's values are computed of a column of rows.
+    pub(crate) fn reads(&self, node: NodeId, column: RowValue) -> bool {
+        self.program.reads(node, column)
+    }
+
+    /// Returns the node of a column of rows.
+    pub(crate) fn column(&mut self, column: RowValue) -> NodeId {
+        self.program.column(column)
+    }
+
+    /// Refuses a field of the table that the site does not have.
+    pub(crate) fn needs_column(&self, field: &str) -> Result<(), Refusal> {
+        self.site.column(field).map(|_| ())
+    }
+
     /// Returns the number of the list of these values, which is kept once.
-    fn list(&mut self, node: NodeId) -> usize {
+    pub(crate) fn list(&mut self, node: NodeId) -> usize {
         let known = self.lists.iter().position(|known| *known == node);
         known.unwrap_or_else(|| {
             self.lists.push(node);
@@ -375,7 +348,7 @@ impl Planner<'_> {
     }
 
     /// Returns the number of the set of these values, which is kept once. `weight`: as [`PlannedSet::weight`].
-    fn set(&mut self, of: ValueOf, weight: Option<Option<NodeId>>) -> usize {
+    pub(crate) fn set(&mut self, of: ValueOf, weight: Option<Option<NodeId>>) -> usize {
         let set = PlannedSet { of, weight };
         let known = self.sets.iter().position(|known| *known == set);
         known.unwrap_or_else(|| {
@@ -385,7 +358,7 @@ impl Planner<'_> {
     }
 
     /// A number whose values add up.
-    fn summed(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
+    pub(crate) fn summed(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
         let node = self.program.number(of, self.site)?;
         let Expression::Field(name) = of else { return Ok(node) };
         match Field::named(name).map(|field| field.value) {
@@ -397,7 +370,7 @@ impl Planner<'_> {
     }
 
     /// A number that has an order: times too.
-    fn compared(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
+    pub(crate) fn compared(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
         match of {
             Expression::Field(name)
                 if Field::named(name).is_some_and(|field| matches!(field.value, flow::Value::Mac(_))) =>
@@ -409,7 +382,7 @@ impl Planner<'_> {
     }
 
     /// A field whose values are told apart.
-    fn counted(&mut self, of: &GroupField) -> Result<ValueOf, Refusal> {
+    pub(crate) fn counted(&mut self, of: &GroupField) -> Result<ValueOf, Refusal> {
         let name = own_name(&of.field);
         if KEY_MEMBERS.contains(&name.as_str()) {
             return key_part(of, &name, self.site).map(ValueOf::Key);

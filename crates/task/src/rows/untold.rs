@@ -47,7 +47,7 @@ impl Plan {
 
     /// Returns whether its answer depends on which packets are one flow.
     pub(crate) fn is_of_flows(&self) -> bool {
-        let counts = |aggregate: &&Aggregate| matches!(aggregate, Aggregate::Count);
+        let counts = |aggregate: &&Aggregate| aggregate.planning().counts_flows();
         let is_by_packets = !self.changing.is_empty();
         self.query.group == Grouping::Flows
             || self.query.aggregates().iter().any(counts)
@@ -71,7 +71,9 @@ fn sums_alone(query: &Query, field: &str) -> bool {
 /// Returns whether a value reads a field in sums and their rates alone.
 fn is_of_sums(value: &Expression, field: &str) -> bool {
     match value {
-        Expression::Aggregate(Aggregate::Sum(of) | Aggregate::Rate(of)) => **of == Expression::field(field),
+        Expression::Aggregate(aggregate) => {
+            aggregate.planning().summed().is_some_and(|of| *of == Expression::field(field))
+        }
         Expression::Arithmetic(left, _, right) => {
             [left, right].into_iter().all(|part| !part.reads(field) || is_of_sums(part, field))
         }

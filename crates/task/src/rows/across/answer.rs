@@ -2,7 +2,7 @@
 
 use super::Merging;
 use super::groups::{MergedGroup, MergedGroups};
-use super::parts::{Rule, Source};
+use super::parts::Rule;
 use crate::rows::answer::{of_kind, undecided};
 use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
@@ -79,7 +79,7 @@ impl Merging {
         others: &[MergedGroup<'_>],
         is_open: bool,
     ) -> Scalar {
-        let Source::Part(part) = self.parts.sources[aggregate] else { return Scalar::Null };
+        let Some(part) = self.parts.sources[aggregate].part() else { return Scalar::Null };
         let Rule::Total(none, is_signed) = self.parts.rules[part] else { return Scalar::Null };
         let known = others.iter().fold(none, |sum, group| sum.plus(group.aggregate(aggregate)));
         match known.interval() {

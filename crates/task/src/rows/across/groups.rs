@@ -1,7 +1,7 @@
 //! The groups of several nodes.
 
 use super::Merging;
-use super::parts::{Rule, Source};
+use super::parts::Rule;
 use crate::query::{Across, Grouping, Operator};
 use crate::rows::group_value::Group;
 use crate::rows::scalar::Scalar;
@@ -183,13 +183,12 @@ impl<'a> MergedGroups<'a> {
 
 impl Group for MergedGroup<'_> {
     fn aggregate(&self, number: usize) -> Scalar {
-        match self.all.merging.parts.sources[number] {
-            Source::Part(part) => self.part(&self.all.parts, part),
-            Source::Mean(total, count) => {
-                let [total, count] = [total, count].map(|part| self.part(&self.all.parts, part));
-                total.calculate(Operator::Divide, count)
-            }
+        let source = &self.all.merging.parts.sources[number];
+        if let Some(part) = source.part() {
+            return self.part(&self.all.parts, part);
         }
+        let parts: Vec<Scalar> = source.parts.iter().map(|part| self.part(&self.all.parts, *part)).collect();
+        (source.value)(&parts)
     }
 
     fn quantile(&self, _: usize, _: f64) -> Scalar {
@@ -205,8 +204,8 @@ impl Group for MergedGroup<'_> {
     }
 
     fn rate(&self, number: usize) -> Scalar {
-        match (self.all.seconds, self.all.merging.parts.sources[number]) {
-            (None, Source::Part(part)) => self.part(&self.all.rates, part),
+        match (self.all.seconds, self.all.merging.parts.sources[number].part()) {
+            (None, Some(part)) => self.part(&self.all.rates, part),
             (seconds, _) => per_second(self.aggregate(number), seconds.unwrap_or(0.0)),
         }
     }

@@ -1,7 +1,6 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
 use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
-use crate::rows::aggregates::Kind;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
 use crate::rows::plan::{ItemValue, OrderBy, Plan};
@@ -27,7 +26,7 @@ pub(super) struct Parts {
 
 /// The rule by which a part of several nodes is merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// A count or a sum. Contains that of no rows, and whether it may be negative.
     Total(Scalar, bool),
     /// A least value.
@@ -36,13 +35,55 @@ pub(super) enum Rule {
     Greatest,
 }
 
-/// The parts that an aggregate is made of, by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A single part.
-    Part(usize),
-    /// A mean: the total, and the number of values.
-    Mean(usize, usize),
+impl Rule {
+    /// Returns the rule for totals of values of this type.
+    pub(crate) fn total(of: Type) -> Self {
+        match of {
+            Type::Float => Self::Total(Scalar::Float(0.0), true),
+            Type::Signed => Self::Total(Scalar::Integer(0), true),
+            _ => Self::Total(Scalar::Integer(0), false),
+        }
+    }
+}
+
+/// What nodes compute of an aggregate, and its value of that.
+pub(crate) struct NodeParts {
+    pub(crate) parts: Vec<(Aggregate, Rule)>,
+    pub(crate) value: fn(&[Scalar]) -> Scalar,
+}
+
+impl NodeParts {
+    /// Returns a single part, which is the aggregate.
+    pub(crate) fn one(part: Aggregate, rule: Rule) -> Self {
+        let value = |parts: &[Scalar]| parts.first().copied().unwrap_or(Scalar::Null);
+        Self { parts: vec![(part, rule)], value }
+    }
+
+    /// Returns the part that is the number of values that are not null.
+    pub(crate) fn number_of(value: &Expression) -> (Aggregate, Rule) {
+        let with = |left: Expression, operator, right: Expression| {
+            Expression::Arithmetic(left.into(), operator, right.into())
+        };
+        let zero = with(value.clone(), Operator::Subtract, value.clone());
+        let one = with(zero, Operator::Add, Expression::Integer(1));
+        (Aggregate::Sum(one.into()), Rule::Total(Scalar::Integer(0), false))
+    }
+}
+
+/// What an aggregate is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// The numbers of its parts.
+    pub(super) parts: Vec<usize>,
+    /// Its value of these.
+    pub(super) value: fn(&[Scalar]) -> Scalar,
+}
+
+impl Source {
+    /// Returns the number of the part that it is, if it is one.
+    pub(super) fn part(&self) -> Option<usize> {
+        if let [part] = self.parts[..] { Some(part) } else { None }
+    }
 }
 
 impl Parts {
@@ -80,12 +121,13 @@ impl Parts {
                 let kind = &alone.aggregates.first()?.kind;
                 plan.aggregates.iter().position(|own| own.kind == *kind)
             });
-            let source = known.and_then(|number| parts.source(aggregate, &plan.aggregates[number].kind));
+            let source = known
+                .and_then(|number| parts.source(aggregate, plan.aggregates[number].kind.state().values()));
             match (known, source) {
                 (Some(number), Some(source)) => sources[number] = Some(source),
                 _ => refused.push(format!(
                     "{} of all nodes does not follow from that of each",
-                    aggregate_text(aggregate)
+                    aggregate.meaning().text()
                 )),
             }
         }
@@ -101,35 +143,11 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The parts that an aggregate is made of; `None` if there are none.
-    fn source(&mut self, aggregate: &Aggregate, kind: &Kind) -> Option<Source> {
-        let total = |of: Type| match of {
-            Type::Float => Rule::Total(Scalar::Float(0.0), true),
-            Type::Signed => Rule::Total(Scalar::Integer(0), true),
-            _ => Rule::Total(Scalar::Integer(0), false),
-        };
-        let values = kind.state().values();
-        let is_named = matches!(values, Type::Name(_));
-        Some(match aggregate {
-            Aggregate::Count => Source::Part(self.keep(Aggregate::Count, total(Type::Unsigned))),
-            Aggregate::Sum(of) | Aggregate::Rate(of) => {
-                Source::Part(self.keep(Aggregate::Sum(of.clone()), total(values)))
-            }
-            Aggregate::Min(_) if !is_named => Source::Part(self.keep(aggregate.clone(), Rule::Least)),
-            Aggregate::Max(_) if !is_named => Source::Part(self.keep(aggregate.clone(), Rule::Greatest)),
-            Aggregate::Mean(of) => {
-                // One for each value that is not null.
-                let one = Expression::Arithmetic(
-                    Expression::Arithmetic(of.clone(), Operator::Subtract, of.clone()).into(),
-                    Operator::Add,
-                    Expression::Integer(1).into(),
-                );
-                let total = self.keep(Aggregate::Sum(of.clone()), total(values));
-                let number = Rule::Total(Scalar::Integer(0), false);
-                Source::Mean(total, self.keep(Aggregate::Sum(one.into()), number))
-            }
-            _ => return None,
-        })
+    /// The parts that an aggregate is made of; `None` if there are none. `values`: the type of the values that its state is of.
+    fn source(&mut self, aggregate: &Aggregate, values: Type) -> Option<Source> {
+        let NodeParts { parts, value } = aggregate.planning().parts(values)?;
+        let parts = parts.into_iter().map(|(part, rule)| self.keep(part, rule)).collect();
+        Some(Source { parts, value })
     }
 
     /// The number of a part, which is computed once.
@@ -149,19 +167,11 @@ impl Parts {
         let first = plan.order.first().filter(|order| order.descending);
         let asked = first.and_then(|order| match &order.by {
             OrderBy::Number(GroupValue::Aggregate(number) | GroupValue::Rate(number)) => {
-                Some(self.sources[*number].total())
+                self.sources[*number].parts.first().copied()
             }
             _ => None,
         });
         asked.filter(is_total).or_else(|| (0..self.rules.len()).find(is_total))
-    }
-}
-
-impl Source {
-    /// The part, or the total of a mean.
-    fn total(self) -> usize {
-        let (Self::Part(part) | Self::Mean(part, _)) = self;
-        part
     }
 }
 
@@ -196,27 +206,4 @@ fn sorted(fields: &[GroupField]) -> Vec<usize> {
     let mut sorted: Vec<usize> = (0..fields.len()).collect();
     sorted.sort_by_key(place);
     sorted
-}
-
-/// An aggregate as a user knows it.
-fn aggregate_text(aggregate: &Aggregate) -> String {
-    let field = |of: &GroupField| of.field.clone();
-    let value = |of: &Expression| match of {
-        Expression::Field(name) => name.clone(),
-        _ => "…".to_owned(),
-    };
-    match aggregate {
-        Aggregate::Count => "count(*)".to_owned(),
-        Aggregate::CountDistinct(of) => format!("count(distinct {})", field(of)),
-        Aggregate::Sum(of) => format!("sum({})", value(of)),
-        Aggregate::Min(of) => format!("min({})", value(of)),
-        Aggregate::Max(of) => format!("max({})", value(of)),
-        Aggregate::Mean(of) => format!("avg({})", value(of)),
-        Aggregate::Deviation(of) => format!("stddev({})", value(of)),
-        Aggregate::Rate(of) => format!("rate({})", value(of)),
-        Aggregate::Quantile(of, share) => format!("quantile({}, {share})", value(of)),
-        Aggregate::Entropy(of, _) => format!("entropy({})", field(of)),
-        Aggregate::Top(most, of, _) => format!("top({most}, {})", field(of)),
-        Aggregate::MeanRoundTrip => "avg(rtt_avg)".to_owned(),
-    }
 }

@@ -1,24 +1,92 @@
 //! `avg(x)`: the mean.
 
+use super::meaning::value_text;
 use super::words::{add_float, add_signed, signed};
-use super::{AddedRows, KeptState, UpdatedByRows};
+use super::{
+    AddedRows, AggregateFunction, AggregateMeaning, AggregatePlanning, AggregateSql, InLanguage, KeptState,
+    Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
+};
+use crate::query::{Aggregate, Expression, Operator};
+use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::owners::Owners;
+use crate::rows::plan::{Planner, unit_of_value};
 use crate::rows::program::{NodeId, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `avg(x)`.
+pub(crate) struct MeanAggregate<'a> {
+    pub(crate) of: &'a Expression,
+}
+
+impl InLanguage for MeanAggregate<'_> {
+    const FUNCTION: Option<AggregateFunction> = Some(AggregateFunction {
+        name: "avg",
+        usage: "avg(VALUE)",
+        meaning: "the mean",
+        forms: &[(Signature::Value(ValueUse::Computed, Aggregate::Mean), ResultKind::OfValue)],
+        is_nullable: true,
+    });
+}
+
+impl AggregateMeaning for MeanAggregate<'_> {
+    fn name(&self) -> &'static str {
+        "avg"
+    }
+
+    fn text(&self) -> String {
+        format!("avg({})", value_text(self.of))
+    }
+
+    fn partial(&self) -> &'static str {
+        "a sum and a number"
+    }
+
+    fn scaled(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn state_words(&self) -> u64 {
+        2
+    }
+
+    fn sql(&self, sql: &dyn AggregateSql) -> String {
+        format!("avg({})", sql.row_value(self.of))
+    }
+}
+
+impl AggregatePlanning for MeanAggregate<'_> {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        let node = planner.number(self.of)?;
+        Ok(TotalAndNumber { node, of: planner.type_of(node) }.into())
+    }
+
+    fn column(&self, _: Type) -> (ColumnKind, &'static str) {
+        (ColumnKind::Float, unit_of_value(self.of))
+    }
+
+    fn parts(&self, values: Type) -> Option<NodeParts> {
+        let total = (Aggregate::Sum(self.of.clone().into()), Rule::total(values));
+        let value = |parts: &[Scalar]| match parts {
+            [total, number] => total.calculate(Operator::Divide, *number),
+            _ => Scalar::Null,
+        };
+        Some(NodeParts { parts: vec![total, NodeParts::number_of(self.of)], value })
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "means and deviations are of flows, not of packets"
+    }
+}
 
 /// The total in two words, and the number of values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TotalAndNumber {
     node: NodeId,
     of: Type,
-}
-
-impl TotalAndNumber {
-    pub(crate) fn new(node: NodeId, of: Type) -> Self {
-        Self { node, of }
-    }
 }
 
 impl KeptState for TotalAndNumber {

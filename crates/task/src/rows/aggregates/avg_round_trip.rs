@@ -1,23 +1,73 @@
 //! `avg(rtt_avg)` of all round trips, as reports have it: no text of Equery has it.
 
-use super::{AddedRows, KeptState, UpdatedByRows};
+use super::{
+    AddedRows, AggregateMeaning, AggregatePlanning, AggregateSql, InLanguage, KeptState, Kind, UpdatedByRows,
+};
 use crate::rows::owners::Owners;
-use crate::rows::plan::is_total;
-use crate::rows::program::{NodeId, Program};
+use crate::rows::plan::{Planner, is_total};
+use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
+use flow::RowValue;
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `avg(rtt_avg)` of all round trips.
+pub(crate) struct MeanRoundTripAggregate;
+
+impl InLanguage for MeanRoundTripAggregate {}
+
+impl AggregateMeaning for MeanRoundTripAggregate {
+    fn name(&self) -> &'static str {
+        "avg"
+    }
+
+    fn text(&self) -> String {
+        "avg(rtt_avg)".to_owned()
+    }
+
+    fn partial(&self) -> &'static str {
+        "a sum and a number"
+    }
+
+    fn state_words(&self) -> u64 {
+        2
+    }
+
+    fn sql(&self, _: &dyn AggregateSql) -> String {
+        "avg(rtt_avg)".to_owned()
+    }
+}
+
+impl AggregatePlanning for MeanRoundTripAggregate {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        planner.needs_column("rtt_avg")?;
+        let total = planner.column(RowValue::RttSum);
+        Ok(TotalQuotient { total, number: planner.column(RowValue::RttCount) }.into())
+    }
+
+    fn column(&self, _: Type) -> (ColumnKind, &'static str) {
+        (ColumnKind::Unsigned, "ns")
+    }
+
+    fn also_reads(&self) -> Option<&'static str> {
+        Some("rtt_avg")
+    }
+
+    fn takes_packets(&self) -> bool {
+        true
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "round trips are not counted by structures"
+    }
+}
 
 /// Totals of two columns, of which the mean is the quotient.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TotalQuotient {
     total: NodeId,
     number: NodeId,
-}
-
-impl TotalQuotient {
-    pub(crate) fn new(total: NodeId, number: NodeId) -> Self {
-        Self { total, number }
-    }
 }
 
 impl KeptState for TotalQuotient {

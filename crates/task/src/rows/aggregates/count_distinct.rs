@@ -1,22 +1,110 @@
 //! `count(x)`: the number of distinct values of a field.
 
 use super::added_rows::places;
-use super::{AddedRows, BesideState, Collected, CounterWord, KeptState, UpdatedByRows};
+use super::{
+    AddedRows, AggregateMeaning, AggregatePlanning, AggregateRole, AggregateSql, BesideState, Collected,
+    CounterWord, InLanguage, KeptState, Kind, SideStep, UpdatedByRows,
+};
+use crate::query::GroupField;
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::of_keys;
-use crate::rows::program::{NodeId, Program};
+use crate::rows::plan::{Planner, of_keys};
+use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `count(x)`. Its function is that of `count(*)`.
+pub(crate) struct DistinctAggregate<'a> {
+    pub(crate) of: &'a GroupField,
+}
+
+impl InLanguage for DistinctAggregate<'_> {}
+
+impl AggregateMeaning for DistinctAggregate<'_> {
+    fn name(&self) -> &'static str {
+        "count"
+    }
+
+    fn text(&self) -> String {
+        format!("count(distinct {})", self.of.field)
+    }
+
+    fn partial(&self) -> &'static str {
+        "the set of values"
+    }
+
+    fn exactness(&self) -> Option<&'static str> {
+        Some("distinct values: exact up to one million, then an interval")
+    }
+
+    fn role(&self) -> AggregateRole {
+        AggregateRole::Total
+    }
+
+    fn is_zero_without_rows(&self) -> bool {
+        true
+    }
+
+    fn reads_each_packet(&self, field: &str) -> bool {
+        self.of.field == field
+    }
+
+    fn state_words(&self) -> u64 {
+        2
+    }
+
+    fn value_words(&self, flows: u64, words: &dyn Fn(&GroupField) -> u64) -> u64 {
+        flows.saturating_mul(words(self.of) + 2)
+    }
+
+    fn sql(&self, sql: &dyn AggregateSql) -> String {
+        format!("count(DISTINCT {})", sql.grouped(self.of))
+    }
+
+    fn side_step(&self, _: &dyn AggregateSql) -> Option<SideStep<'_>> {
+        matches!(self.of.field.as_str(), "addr" | "port").then(|| SideStep {
+            step: "count distinct values of either end",
+            of: self.of,
+            weight: "1".to_owned(),
+            needs_weight: false,
+            result: "count(value) AS result".to_owned(),
+        })
+    }
+
+    fn of_side_step(&self, result: String) -> String {
+        format!("coalesce({result}, 0)")
+    }
+}
+
+impl AggregatePlanning for DistinctAggregate<'_> {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        let of = planner.counted(self.of)?;
+        Ok(DistinctValues { set: planner.set(of, None), of }.into())
+    }
+
+    fn column(&self, _: Type) -> (ColumnKind, &'static str) {
+        (ColumnKind::Unsigned, "")
+    }
+
+    fn takes_packets(&self) -> bool {
+        true
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "it is counted otherwise"
+    }
+}
 
 /// Values counted, and rows whose values may or may not be new.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DistinctValues {
     /// The number of the set of values.
-    pub(crate) set: usize,
-    pub(crate) of: ValueOf,
+    set: usize,
+    of: ValueOf,
 }
 
 impl KeptState for DistinctValues {

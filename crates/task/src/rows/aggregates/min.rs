@@ -1,14 +1,103 @@
 //! `min(x)`: the least value.
 
-use super::{AddedRows, CounterWord, KeptState, UpdatedByRows};
+use super::meaning::value_text;
+use super::{
+    AddedRows, AggregateFunction, AggregateMeaning, AggregatePlanning, AggregateRole, AggregateSql,
+    CounterWord, InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
+};
+use crate::query::{Aggregate, Expression};
+use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{has_rule, spilled_column};
+use crate::rows::plan::{Planner, has_rule, kind_of_picked, spilled_column};
 use crate::rows::program::{Names, NodeId, Program, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use flow::{Aggregation, NULL};
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `min(x)`.
+pub(crate) struct MinAggregate<'a> {
+    pub(crate) of: &'a Expression,
+}
+
+impl InLanguage for MinAggregate<'_> {
+    const FUNCTION: Option<AggregateFunction> = Some(AggregateFunction {
+        name: "min",
+        usage: "min(VALUE)",
+        meaning: "the least",
+        forms: &[(Signature::Value(ValueUse::Compared, Aggregate::Min), ResultKind::OfValue)],
+        is_nullable: true,
+    });
+}
+
+impl AggregateMeaning for MinAggregate<'_> {
+    fn name(&self) -> &'static str {
+        "min"
+    }
+
+    fn text(&self) -> String {
+        format!("min({})", value_text(self.of))
+    }
+
+    fn partial(&self) -> &'static str {
+        "the least value"
+    }
+
+    fn role(&self) -> AggregateRole {
+        AggregateRole::Least
+    }
+
+    fn scaled(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn picked(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn reads_each_packet(&self, field: &str) -> bool {
+        self.of.reads(field)
+    }
+
+    fn state_words(&self) -> u64 {
+        1
+    }
+
+    fn sql(&self, sql: &dyn AggregateSql) -> String {
+        format!("min({})", sql.row_value(self.of))
+    }
+}
+
+impl AggregatePlanning for MinAggregate<'_> {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        let node = planner.compared(self.of)?;
+        Ok(LeastValue { node, of: planner.type_of(node) }.into())
+    }
+
+    fn column(&self, values: Type) -> (ColumnKind, &'static str) {
+        kind_of_picked(self.of, values)
+    }
+
+    fn parts(&self, values: Type) -> Option<NodeParts> {
+        let part = || NodeParts::one(Aggregate::Min(self.of.clone().into()), Rule::Least);
+        (!matches!(values, Type::Name(_))).then(part)
+    }
+
+    fn takes_packets(&self) -> bool {
+        true
+    }
+
+    fn joins_fields(&self) -> bool {
+        true
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "least and greatest values are of flows, not of packets"
+    }
+}
 
 /// The order of the least value, or [`NULL`]. A flow's own value of a field is kept in this way too.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,21 +1,83 @@
 //! `stddev(x)`: the standard deviation of the population.
 
-use super::{AddedRows, KeptState, UpdatedByRows};
+use super::meaning::value_text;
+use super::{
+    AddedRows, AggregateFunction, AggregateMeaning, AggregatePlanning, AggregateSql, InLanguage, KeptState,
+    Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
+};
+use crate::Dialect;
+use crate::query::{Aggregate, Expression};
 use crate::rows::owners::Owners;
-use crate::rows::program::NodeId;
+use crate::rows::plan::{Planner, unit_of_value};
+use crate::rows::program::{NodeId, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `stddev(x)`.
+pub(crate) struct DeviationAggregate<'a> {
+    pub(crate) of: &'a Expression,
+}
+
+impl InLanguage for DeviationAggregate<'_> {
+    const FUNCTION: Option<AggregateFunction> = Some(AggregateFunction {
+        name: "stddev",
+        usage: "stddev(VALUE)",
+        meaning: "the standard deviation",
+        forms: &[(Signature::Value(ValueUse::Computed, Aggregate::Deviation), ResultKind::OfValue)],
+        is_nullable: true,
+    });
+}
+
+impl AggregateMeaning for DeviationAggregate<'_> {
+    fn name(&self) -> &'static str {
+        "stddev"
+    }
+
+    fn text(&self) -> String {
+        format!("stddev({})", value_text(self.of))
+    }
+
+    fn partial(&self) -> &'static str {
+        "a number, a mean and a sum of squares"
+    }
+
+    fn scaled(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn state_words(&self) -> u64 {
+        3
+    }
+
+    fn sql(&self, sql: &dyn AggregateSql) -> String {
+        let value = sql.row_value(self.of);
+        match sql.dialect() {
+            Dialect::DuckDb | Dialect::Spark => format!("stddev_pop({value})"),
+            Dialect::ClickHouse => format!("stddevPopStable({value})"),
+        }
+    }
+}
+
+impl AggregatePlanning for DeviationAggregate<'_> {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        Ok(MomentWords { node: planner.number(self.of)? }.into())
+    }
+
+    fn column(&self, _: Type) -> (ColumnKind, &'static str) {
+        (ColumnKind::Float, unit_of_value(self.of))
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "means and deviations are of flows, not of packets"
+    }
+}
 
 /// The number of values, their mean, and the sum of squared distances from it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MomentWords {
     node: NodeId,
-}
-
-impl MomentWords {
-    pub(crate) fn new(node: NodeId) -> Self {
-        Self { node }
-    }
 }
 
 impl KeptState for MomentWords {
@@ -87,7 +149,7 @@ mod tests {
             values[..cut].iter().for_each(|value| add_moment(&mut parts[0], *value));
             values[cut..].iter().for_each(|value| add_moment(&mut parts[1], *value));
             let [mut one, other] = parts;
-            let kept = MomentWords::new(0);
+            let kept = MomentWords { node: 0 };
             kept.merge(&mut one, &other);
             let [expected, merged] = [whole, one].map(|state| {
                 let Scalar::Float(number) = kept.value(&state) else { panic!("no number") };

@@ -1,27 +1,128 @@
 //! `sum(x)`: the total.
 
+use super::meaning::value_text;
 use super::words::{add_float, add_signed, put_signed, signed, total};
-use super::{AddedRows, CounterWord, KeptState, UpdatedByRows};
+use super::{
+    AddedRows, AggregateFunction, AggregateMeaning, AggregatePlanning, AggregateRole, AggregateSql,
+    CounterWord, InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
+};
+use crate::query::{Aggregate, Expression};
+use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{is_total, spilled_column};
+use crate::rows::plan::{Planner, is_total, kind_of_values, spilled_column, unit_of_value};
 use crate::rows::program::{Node, NodeId, Program, Type};
+use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use arrow_array::Array;
 use flow::{NULL, RowValue};
+use model::ColumnKind;
 use packet::MaskedKey;
+
+/// `sum(x)`.
+pub(crate) struct SumAggregate<'a> {
+    pub(crate) of: &'a Expression,
+}
+
+impl InLanguage for SumAggregate<'_> {
+    const FUNCTION: Option<AggregateFunction> = Some(AggregateFunction {
+        name: "sum",
+        usage: "sum(VALUE)",
+        meaning: "the sum",
+        forms: &[(Signature::Value(ValueUse::Added, Aggregate::Sum), ResultKind::OfValue)],
+        is_nullable: false,
+    });
+}
+
+impl AggregateMeaning for SumAggregate<'_> {
+    fn name(&self) -> &'static str {
+        "sum"
+    }
+
+    fn text(&self) -> String {
+        format!("sum({})", value_text(self.of))
+    }
+
+    fn partial(&self) -> &'static str {
+        "a sum"
+    }
+
+    fn role(&self) -> AggregateRole {
+        if self.of.is_never_negative() { AggregateRole::Total } else { AggregateRole::Net }
+    }
+
+    fn is_zero_without_rows(&self) -> bool {
+        true
+    }
+
+    fn is_total(&self) -> bool {
+        true
+    }
+
+    fn scaled(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn state_words(&self) -> u64 {
+        1
+    }
+
+    fn sql(&self, sql: &dyn AggregateSql) -> String {
+        total_sql(self.of, sql)
+    }
+}
+
+impl AggregatePlanning for SumAggregate<'_> {
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        RunningTotal::planned(self.of, planner)
+    }
+
+    fn column(&self, values: Type) -> (ColumnKind, &'static str) {
+        (kind_of_values(values), unit_of_value(self.of))
+    }
+
+    fn parts(&self, values: Type) -> Option<NodeParts> {
+        Some(NodeParts::one(Aggregate::Sum(self.of.clone().into()), Rule::total(values)))
+    }
+
+    fn summed(&self) -> Option<&Expression> {
+        Some(self.of)
+    }
+
+    fn not_sketched(&self) -> &'static str {
+        "it is counted otherwise"
+    }
+}
+
+/// Returns a total over rows as SQL, zero over none. Of bytes on the wire, which rows that were collected may lack, less than all is no total.
+pub(super) fn total_sql(of: &Expression, sql: &dyn AggregateSql) -> String {
+    let value = sql.row_value(of);
+    let total = format!("coalesce(sum({value}), 0)");
+    match of.reads("wire_byte") {
+        true => format!("CASE WHEN count({value}) = count(*) THEN {total} END"),
+        false => total,
+    }
+}
 
 /// The total: one word, of signed integers two.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningTotal {
-    pub(crate) node: NodeId,
-    pub(crate) of: Type,
+    node: NodeId,
+    of: Type,
     /// A row that lacks the value leaves the total of its group not known. Without this it adds nothing.
-    pub(crate) needs_all: bool,
+    needs_all: bool,
 }
 
 impl RunningTotal {
+    /// Returns the total of a value, as `sum` and `rate` keep it.
+    pub(super) fn planned(of: &Expression, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+        let node = planner.summed(of)?;
+        // What was collected may have no bytes on the wire: less than all of them is no total.
+        let needs_all = planner.reads(node, RowValue::WireBytes);
+        Ok(Self { node, of: planner.type_of(node), needs_all }.into())
+    }
+
     /// Makes a total not known: a row of the group lacks the value of a total that needs all.
     fn set_unknown(&self, state: &mut [u64]) {
         match self.of {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ChangingFields;
 use crate::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query, Weight,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
 };
 use crate::rows::aggregates::LeastValue;
 use flow::{Aggregation, DERIVED, DerivedField, Field, Statistic};
@@ -30,6 +30,14 @@ impl Planner<'_> {
             Expression::Field(field) => Field::named(field),
             _ => None,
         };
+        if let Expression::Aggregate(list) = &item.value
+            && let Some((most, of, _)) = list.meaning().heaviest()
+        {
+            let aggregate = self.aggregate(list)?;
+            let (kind, unit) = self.column_kind(list, aggregate);
+            let value = ItemValue::Top { aggregate, most, of: of.clone() };
+            return Ok(PlannedItem { column: column(kind, unit), value });
+        }
         match &item.value {
             Expression::Field(field) if own_name(field) == "node_id" => {
                 Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Node })
@@ -53,15 +61,6 @@ impl Planner<'_> {
             {
                 let value = self.own(field)?.value;
                 Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Mac(value) })
-            }
-            Expression::Aggregate(top @ Aggregate::Top(most, of, weight)) => {
-                let aggregate = self.aggregate(top)?;
-                let unit = match weight {
-                    Weight::Rows => "flows",
-                    Weight::Sum(field) => Field::named(field).map_or("", |field| field.unit),
-                };
-                let value = ItemValue::Top { aggregate, most: *most, of: of.clone() };
-                Ok(PlannedItem { column: column(ColumnKind::Heaviest, unit), value })
             }
             other => {
                 let Typed { value, kind, unit } = self.value(other)?;
@@ -160,59 +159,23 @@ impl Planner<'_> {
                     unit,
                 }
             }
-            Expression::Aggregate(Aggregate::Top(..)) => {
+            Expression::Aggregate(list) if list.meaning().heaviest().is_some() => {
                 return Err(Refusal::Misplaced {
                     what: "top(…), which is a column of its own,".to_owned()
                 });
             }
             Expression::Aggregate(aggregate) => {
                 let number = self.aggregate(aggregate)?;
-                let (kind, unit) = self.type_of(aggregate, number);
-                let value = match aggregate {
-                    Aggregate::Rate(_) => GroupValue::Rate(number),
-                    _ => GroupValue::Aggregate(number),
-                };
-                // Of one list of values there may be several quantiles, of one set both entropy and the heaviest.
-                let value = match aggregate {
-                    Aggregate::Quantile(_, share) => GroupValue::Quantile(number, *share),
-                    _ => value,
-                };
+                let (kind, unit) = self.column_kind(aggregate, number);
+                let value = aggregate.planning().value(number);
                 Typed { value, kind, unit }
             }
         })
     }
 
-    /// The type of an aggregate's values.
-    fn type_of(&self, aggregate: &Aggregate, number: usize) -> (ColumnKind, &'static str) {
-        let unit = |of: &Expression| match of {
-            Expression::Field(field) => unit_of(field),
-            _ => "",
-        };
-        let of_values = |of: Type| match of {
-            Type::Signed => ColumnKind::Signed,
-            Type::Float => ColumnKind::Float,
-            _ => ColumnKind::Unsigned,
-        };
-        let is_time = |of: &Expression| {
-            matches!(of, Expression::Field(field)
-                if Field::named(field).is_some_and(|field| matches!(field.value, flow::Value::Time(_))))
-        };
-        let values = self.aggregates[number].kind.state().values();
-        match aggregate {
-            Aggregate::Count => (ColumnKind::Unsigned, "flows"),
-            Aggregate::CountDistinct(_) => (ColumnKind::Unsigned, ""),
-            Aggregate::MeanRoundTrip => (ColumnKind::Unsigned, "ns"),
-            Aggregate::Entropy(..) => (ColumnKind::Float, "bits"),
-            Aggregate::Mean(of) | Aggregate::Deviation(of) => (ColumnKind::Float, unit(of)),
-            Aggregate::Rate(of) => (ColumnKind::Float, per_second(unit(of))),
-            Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _) if is_time(of) => {
-                (ColumnKind::Time, "")
-            }
-            Aggregate::Sum(of) | Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _) => {
-                (of_values(values), unit(of))
-            }
-            Aggregate::Top(..) => (ColumnKind::Float, ""),
-        }
+    /// Returns the kind and the unit of an aggregate's column.
+    fn column_kind(&self, aggregate: &Aggregate, number: usize) -> (ColumnKind, &'static str) {
+        aggregate.planning().column(self.aggregates[number].kind.state().values())
     }
 
     /// A condition on groups.
@@ -306,7 +269,7 @@ impl Planner<'_> {
     /// Returns true if the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
     fn is_largest_first(&self, value: &Expression) -> bool {
         match value {
-            Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
+            Expression::Aggregate(aggregate) => aggregate.meaning().heaviest().is_none(),
             Expression::Arithmetic(left, _, right) => {
                 self.is_largest_first(left) || self.is_largest_first(right)
             }
@@ -330,15 +293,26 @@ fn kind_of_field(field: &Field) -> ColumnKind {
     Column::of_field(field).kind
 }
 
-/// The unit of a rate.
-fn per_second(unit: &str) -> &'static str {
-    match unit {
-        "bytes" => "bytes/s",
-        "packets" => "packets/s",
-        "segments" => "segments/s",
-        "holes" => "holes/s",
-        "ns" => "ns/s",
-        _ => "1/s",
+/// Returns the unit of a value of rows.
+pub(crate) fn unit_of_value(of: &Expression) -> &'static str {
+    if let Expression::Field(field) = of { unit_of(field) } else { "" }
+}
+
+/// Returns the kind of a column of values of this type.
+pub(crate) fn kind_of_values(of: Type) -> ColumnKind {
+    match of {
+        Type::Signed => ColumnKind::Signed,
+        Type::Float => ColumnKind::Float,
+        _ => ColumnKind::Unsigned,
+    }
+}
+
+/// Returns the kind and the unit of a column that has one of these values of rows, which are of this type.
+pub(crate) fn kind_of_picked(of: &Expression, values: Type) -> (ColumnKind, &'static str) {
+    let known = if let Expression::Field(field) = of { Field::named(field) } else { None };
+    match known.map(|field| field.value) {
+        Some(flow::Value::Time(_)) => (ColumnKind::Time, ""),
+        _ => (kind_of_values(values), unit_of_value(of)),
     }
 }
 

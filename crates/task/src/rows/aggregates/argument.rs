@@ -1,0 +1,58 @@
+//! The arguments of aggregates: the fields that they read.
+
+use crate::query::{Expression, GroupField, NewName, Weight, rename_field, rename_value, values_names};
+use std::collections::BTreeSet;
+
+/// An argument of an aggregate.
+pub(crate) trait AggregateArgument {
+    /// Adds the names of the fields that it reads.
+    fn add_names(&self, read: &mut BTreeSet<String>);
+
+    /// Gives its fields other names.
+    fn rename(&mut self, name: NewName<'_>);
+}
+
+impl AggregateArgument for Box<Expression> {
+    fn add_names(&self, read: &mut BTreeSet<String>) {
+        values_names(self, read);
+    }
+
+    fn rename(&mut self, name: NewName<'_>) {
+        rename_value(self, name);
+    }
+}
+
+impl AggregateArgument for GroupField {
+    fn add_names(&self, read: &mut BTreeSet<String>) {
+        read.insert(self.field.clone());
+    }
+
+    fn rename(&mut self, name: NewName<'_>) {
+        rename_field(&mut self.field, name);
+    }
+}
+
+/// A counter has no other name.
+impl AggregateArgument for Weight {
+    fn add_names(&self, read: &mut BTreeSet<String>) {
+        if let Self::Sum(name) = self {
+            read.insert(name.clone());
+        }
+    }
+
+    fn rename(&mut self, _: NewName<'_>) {}
+}
+
+/// A share reads no field.
+impl AggregateArgument for f64 {
+    fn add_names(&self, _: &mut BTreeSet<String>) {}
+
+    fn rename(&mut self, _: NewName<'_>) {}
+}
+
+/// A number of values reads no field.
+impl AggregateArgument for usize {
+    fn add_names(&self, _: &mut BTreeSet<String>) {}
+
+    fn rename(&mut self, _: NewName<'_>) {}
+}

@@ -1,0 +1,59 @@
+//! What an aggregate tells the planner.
+
+use super::Kind;
+use crate::query::Expression;
+use crate::rows::across::NodeParts;
+use crate::rows::group_value::GroupValue;
+use crate::rows::plan::Planner;
+use crate::rows::program::Type;
+use crate::rows::refusal::Refusal;
+use model::ColumnKind;
+
+/// What an aggregate tells the planner.
+///
+/// What has a default is the cautious answer.
+pub(crate) trait AggregatePlanning {
+    /// Returns what groups keep of it. What it reads of rows becomes part of the program.
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal>;
+
+    /// Returns the kind and the unit of its column. `values`: the type of the values that its [state](super::KeptState::values) is of.
+    fn column(&self, values: Type) -> (ColumnKind, &'static str);
+
+    /// Returns its value in a group. `number`: that of the state.
+    fn value(&self, number: usize) -> GroupValue {
+        GroupValue::Aggregate(number)
+    }
+
+    /// Returns what nodes compute so that it follows for all of them; `None` if it does not follow. `values`: as for [`Self::column`].
+    fn parts(&self, _values: Type) -> Option<NodeParts> {
+        None
+    }
+
+    /// Returns the field that it reads beyond its arguments.
+    fn also_reads(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns whether it may be of a field in which packets of a flow differ: no value weighs by the number of flows.
+    fn takes_packets(&self) -> bool {
+        false
+    }
+
+    /// Returns whether it computes one value of several fields of a row.
+    fn joins_fields(&self) -> bool {
+        false
+    }
+
+    /// Returns whether it depends on which packets are one flow.
+    fn counts_flows(&self) -> bool {
+        false
+    }
+
+    /// Returns the value whose sum alone it depends on.
+    fn summed(&self) -> Option<&Expression> {
+        None
+    }
+
+    /// Returns why no structure counts it.
+    fn not_sketched(&self) -> &'static str;
+}
