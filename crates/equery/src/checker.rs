@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use task::query::{Expression, GroupField};
 
-pub(crate) use aggregates::{FUNCTIONS, is_aggregate};
+pub(crate) use aggregates::{functions, is_aggregate};
 pub(crate) use derived::{derived, sources};
 pub(crate) use earlier::fits;
 pub(crate) use nodes::is_node;

@@ -11,7 +11,7 @@ use model::Class;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
-use task::query::{Aggregate, Expression, Grouping, MOST_GROUPS, Over};
+use task::query::{Expression, Grouping, MOST_GROUPS, Over};
 
 /// The site that queries are explained for.
 #[derive(Clone, Debug)]
@@ -212,7 +212,8 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     if let Some(filter) = &plan.filter {
         steps.push(format!("keep rows where {}", crate::sql::condition_text(filter)));
     }
-    let is_aggregated = |field: &&str| plan.aggregates().into_iter().any(|of| is_of(of, field));
+    let is_aggregated =
+        |field: &&str| plan.aggregates().into_iter().any(|of| of.meaning().reads_each_packet(field));
     let aggregated: Vec<&str> = by_packets.iter().map(String::as_str).filter(is_aggregated).collect();
     if !aggregated.is_empty() {
         let fields = aggregated.join(", ");
@@ -226,7 +227,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
             format!("group by {}", groups.join(", "))
         }
     });
-    let partials: Vec<_> = plan.aggregates().into_iter().map(partial).collect();
+    let partials: Vec<_> = plan.aggregates().into_iter().map(|of| of.meaning().partial()).collect();
     if !partials.is_empty() {
         steps.push(format!("for each group keep {}", partials.join("; ")));
     }
@@ -237,33 +238,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     steps
 }
 
-/// Returns whether an aggregate reads the values of this field.
-fn is_of(aggregate: &Aggregate, field: &str) -> bool {
-    match aggregate {
-        Aggregate::Min(of) | Aggregate::Max(of) => of.reads(field),
-        Aggregate::CountDistinct(of) | Aggregate::Entropy(of, _) | Aggregate::Top(_, of, _) => {
-            of.field == field
-        }
-        _ => false,
-    }
-}
-
-/// Returns the part of an aggregate that is kept so that those of several nodes can be merged.
-fn partial(aggregate: &Aggregate) -> &'static str {
-    match aggregate {
-        Aggregate::Count => "the number of rows",
-        Aggregate::CountDistinct(_) => "the set of values",
-        Aggregate::Sum(_) | Aggregate::Rate(_) => "a sum",
-        Aggregate::Min(_) => "the least value",
-        Aggregate::Max(_) => "the greatest value",
-        Aggregate::Mean(_) | Aggregate::MeanRoundTrip => "a sum and a number",
-        Aggregate::Deviation(_) => "a number, a mean and a sum of squares",
-        Aggregate::Quantile(..) => "the values",
-        Aggregate::Entropy(..) | Aggregate::Top(..) => "the weight of each value",
-    }
-}
-
-/// Returns the steps that follow once the partial aggregates of all nodes are there.
+/// What is done once the partial aggregates of all nodes are there.
 fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
     let plan = &query.plan;
     let mut steps = Vec::new();
@@ -326,18 +301,11 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
     if query.class == Class::Sketch {
         return vec!["estimates, with bounds".to_owned()];
     }
-    let of = |aggregate: &&Aggregate| match aggregate {
-        Aggregate::CountDistinct(_) => Some("distinct values: exact up to one million, then an interval"),
-        Aggregate::Quantile(..) => {
-            Some("quantiles: exact within one window of one node, a sketch when merged")
-        }
-        _ => None,
-    };
     let mut found: Vec<String> = Vec::new();
     if !query.derived_from.is_empty() {
         return vec!["as exact as the answers that it reads".to_owned()];
     }
-    for text in query.plan.aggregates().iter().filter_map(of) {
+    for text in query.plan.aggregates().into_iter().filter_map(|of| of.meaning().exactness()) {
         if !found.iter().any(|known| known == text) {
             found.push(text.to_owned());
         }

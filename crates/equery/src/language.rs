@@ -1,6 +1,6 @@
 //! The words of Equery, for editors: from the tables that the checker itself reads.
 
-use crate::checker::FUNCTIONS;
+use crate::checker::functions;
 use crate::fields;
 use crate::names::keywords;
 use crate::sketch;
@@ -57,7 +57,7 @@ pub fn language() -> Language {
     };
     Language {
         keywords: keywords().copied().collect(),
-        functions: FUNCTIONS.to_vec(),
+        functions: functions().collect(),
         fields: table.chain(derived).filter_map(known).collect(),
         structures: sketch::structures(),
     }

@@ -2,7 +2,7 @@
 
 use crate::fields;
 use crate::kind::Kind;
-use task::query::{Aggregate, GroupField, Grouping, Query};
+use task::query::{GroupField, Grouping, Query};
 
 /// Flows in a window where nothing else is known.
 pub(crate) const USUAL_FLOWS: u64 = 1_000_000;
@@ -20,8 +20,9 @@ pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
         Grouping::By(fields) => (flows.max(limit), fields.iter().map(words).sum()),
     };
     let state = plan.aggregates();
-    let of_groups = state.iter().map(|aggregate| state_words(aggregate)).fold(key, u64::saturating_add);
-    let of_values = state.iter().map(|aggregate| value_words(aggregate, flows)).fold(0, u64::saturating_add);
+    let of_groups = state.iter().map(|of| of.meaning().state_words()).fold(key, u64::saturating_add);
+    let of_values =
+        state.iter().map(|of| of.meaning().value_words(flows, &words)).fold(0, u64::saturating_add);
     let answer = limit.saturating_mul(plan.columns.len() as u64);
     groups
         .saturating_mul(of_groups.max(1))
@@ -39,34 +40,10 @@ fn words(field: &GroupField) -> u64 {
     }
 }
 
-/// Words of state that each group has.
-const fn state_words(aggregate: &Aggregate) -> u64 {
-    match aggregate {
-        Aggregate::Count | Aggregate::Sum(_) | Aggregate::Min(_) | Aggregate::Max(_) | Aggregate::Rate(_) => {
-            1
-        }
-        Aggregate::Mean(_) | Aggregate::MeanRoundTrip => 2,
-        Aggregate::Deviation(_) | Aggregate::Quantile(..) => 3,
-        Aggregate::CountDistinct(_) | Aggregate::Entropy(..) | Aggregate::Top(..) => 2,
-    }
-}
-
-/// Words of values that are kept over all groups: each flow adds one at most.
-fn value_words(aggregate: &Aggregate, flows: u64) -> u64 {
-    match aggregate {
-        Aggregate::Quantile(..) => flows,
-        Aggregate::CountDistinct(field) | Aggregate::Entropy(field, _) => {
-            flows.saturating_mul(words(field) + 2)
-        }
-        Aggregate::Top(most, field, _) => flows.max(*most as u64).saturating_mul(words(field) + 2),
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use task::query::{Expression, Item, Weight};
+    use task::query::{Aggregate, Expression, Item, Weight};
 
     fn query(columns: Vec<Item>, group: Grouping) -> Query {
         Query { group, columns, ..Query::new("q", [], []) }

@@ -171,42 +171,6 @@ impl Dialect {
         }
     }
 
-    /// The standard deviation of the population.
-    pub fn deviation(self, value: &str) -> String {
-        match self {
-            Self::DuckDb | Self::Spark => format!("stddev_pop({value})"),
-            Self::ClickHouse => format!("stddevPopStable({value})"),
-        }
-    }
-
-    /// The least value that a share of the values does not exceed.
-    pub fn quantile(self, value: &str, share: f64) -> String {
-        let place = format!("greatest(1, ceil({} * count({value})))", self.float(share));
-        match self {
-            Self::DuckDb => format!("quantile_disc({value}, {share})"),
-            // Those of its own that are exact round the place otherwise.
-            Self::ClickHouse => {
-                format!("if(count({value}) = 0, NULL, arraySort(groupArray({value}))[toUInt64({place})])")
-            }
-            Self::Spark => format!("try_element_at(array_sort(collect_list({value})), CAST({place} AS INT))"),
-        }
-    }
-
-    /// The values that weigh most, of those of a table with `value` and `weight`, as a list; `shown` is the value as it is to be shown.
-    pub fn heaviest(self, most: usize, shown: &str) -> String {
-        match self {
-            Self::DuckDb => format!(
-                "list(struct_pack(value := {shown}, weight := weight) ORDER BY weight DESC, value)[1:{most}]"
-            ),
-            Self::ClickHouse => format!(
-                "arraySlice(arraySort(item -> (-toInt64(item.2), item.1), groupArray(({shown}, weight))), 1, {most})"
-            ),
-            Self::Spark => format!(
-                "slice(array_sort(collect_list(named_struct('less', -weight, 'value', {shown}, 'weight', weight))), 1, {most})"
-            ),
-        }
-    }
-
     /// What stands behind a table in FROM so that each row is there for each of its ends, once where they are equal, under this name.
     pub fn either_end(self, name: &str, fields: &[&str]) -> String {
         let end = |end: &str| {

@@ -5,7 +5,7 @@ use crate::executor;
 use events::{Column, Role};
 use flow::{Aggregation, Field};
 use task::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
+    AggregateRole, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
 };
 
 /// A query with the columns of its key.
@@ -109,14 +109,13 @@ fn role(value: &Expression) -> Role {
             Some(Aggregation::Max) => Role::Greatest,
             _ => Role::Other,
         },
-        Expression::Aggregate(aggregate) => match aggregate {
-            Aggregate::Count | Aggregate::CountDistinct(_) => Role::Total,
-            Aggregate::Sum(of) if is_never_negative(of) => Role::Total,
-            Aggregate::Sum(_) => Role::Net,
-            Aggregate::Rate(of) if is_never_negative(of) => Role::Rate,
-            Aggregate::Min(_) => Role::Least,
-            Aggregate::Max(_) => Role::Greatest,
-            _ => Role::Other,
+        Expression::Aggregate(aggregate) => match aggregate.meaning().role() {
+            AggregateRole::Total => Role::Total,
+            AggregateRole::Net => Role::Net,
+            AggregateRole::Rate => Role::Rate,
+            AggregateRole::Least => Role::Least,
+            AggregateRole::Greatest => Role::Greatest,
+            AggregateRole::Other => Role::Other,
         },
         Expression::Arithmetic(left, operator, right) => match operator {
             Operator::Add | Operator::Multiply if is_total(left) && is_total(right) => Role::Total,
@@ -129,20 +128,7 @@ fn role(value: &Expression) -> Role {
     }
 }
 
-/// Returns true if a value of a row is always at least 0.
-fn is_never_negative(value: &Expression) -> bool {
-    match value {
-        Expression::Field(_) => true,
-        Expression::Integer(number) => *number >= 0,
-        Expression::Float(number) => *number >= 0.0,
-        Expression::Arithmetic(left, operator, right) => {
-            *operator != Operator::Subtract && is_never_negative(left) && is_never_negative(right)
-        }
-        Expression::Text(_) | Expression::Aggregate(_) => false,
-    }
-}
-
-/// Returns true if a factor or a summand is a total, or a number that is not negative.
+/// Whether a factor or a summand is a total, or a number that is not negative.
 fn is_total(value: &Expression) -> bool {
     match value {
         Expression::Integer(number) => *number >= 0,

@@ -12,42 +12,24 @@ use crate::variables::Meaning;
 use crate::whole_flows::of_packets_or_flows;
 use crate::word::Word;
 use flow::{Aggregation, Field};
-use task::query::{Aggregate, Expression, GroupField, Weight};
+use task::query::{AggregateFunction, Expression, GroupField, ResultKind, Signature, ValueUse, Weight};
 
-/// The functions of the language; the first ones aggregate rows.
-pub(crate) const FUNCTIONS: [Word; 13] = [
-    Word::new("count", "count(*), count(FIELD) or count(distinct FIELD)", "flows, or the values of a field"),
-    Word::new("sum", "sum(VALUE)", "the sum"),
-    Word::new("avg", "avg(VALUE)", "the mean"),
-    Word::new("min", "min(VALUE)", "the least"),
-    Word::new("max", "max(VALUE)", "the greatest"),
-    Word::new("stddev", "stddev(VALUE)", "the standard deviation"),
-    Word::new("rate", "rate(VALUE)", "a counter, per second of the window"),
-    Word::new(
-        "quantile",
-        "quantile(VALUE, SHARE), such as quantile(duration, 0.99)",
-        "the value below which this share lies",
-    ),
-    Word::new(
-        "entropy",
-        "entropy(FIELD) or entropy(FIELD, COUNTER)",
-        "Shannon's entropy in bits, weighted by packets or by another counter",
-    ),
-    Word::new(
-        "top",
-        "top(NUMBER, FIELD) or top(NUMBER, FIELD, ITEM)",
-        "the values of a field that weigh most, by bytes or by another item",
-    ),
+/// The functions that do not aggregate rows.
+const OTHERS: [Word; 3] = [
     Word::new("prev", "prev(VALUE)", "the value of the window before"),
     Word::new("avg_over", "avg_over(VALUE, DURATION)", "the mean over the windows before this one"),
     Word::new("surely", "surely(CONDITION)", "whether it holds whatever the packets that were lost"),
 ];
-/// The number of functions that aggregate rows: the first of [`FUNCTIONS`].
-const AGGREGATES: usize = 10;
+
+/// Returns all functions; the first ones aggregate rows.
+pub(crate) fn functions() -> impl Iterator<Item = Word> {
+    let word = |function: AggregateFunction| Word::new(function.name, function.usage, function.meaning);
+    AggregateFunction::all().map(word).chain(OTHERS)
+}
 
 /// Returns true if the function aggregates rows.
 pub(crate) fn is_aggregate(function: &str) -> bool {
-    FUNCTIONS[..AGGREGATES].iter().any(|known| known.word == function)
+    AggregateFunction::all().any(|known| known.name == function)
 }
 
 /// Returns whether one of these calls gives a list of values, with which nothing can be compared.
@@ -57,7 +39,7 @@ fn is_top(calls: &[Node]) -> bool {
 
 /// Returns whether Equery has a function of this name.
 pub(super) fn is_known(function: &str) -> bool {
-    FUNCTIONS.iter().any(|known| known.word == function)
+    functions().any(|known| known.word == function)
 }
 
 impl Checker<'_, '_> {
@@ -69,16 +51,15 @@ impl Checker<'_, '_> {
         node: &Node,
         scope: Scope<'_>,
     ) -> Option<Typed> {
-        let Some(Word { word: name, usage, .. }) = FUNCTIONS.iter().find(|known| known.word == function)
-        else {
+        let Some(Word { word: name, usage, .. }) = functions().find(|known| known.word == function) else {
             self.unknown_function(function, arguments, node, scope);
             return None;
         };
-        if distinct && *name != "count" {
+        if distinct && name != "count" {
             self.diagnostics.error("distinct", &node.span, format!("'distinct' belongs into count: {usage}"));
             return None;
         }
-        match (*name, arguments) {
+        match (name, arguments) {
             ("prev", [value]) => self.earlier(value, EarlierWindows::Previous, node, scope),
             ("avg_over", [value, length]) => {
                 let Some(ns) = self.duration(length) else {
@@ -102,7 +83,8 @@ impl Checker<'_, '_> {
             ("prev" | "avg_over", _) => self.wrong_arguments(usage, node),
             (name, arguments) => {
                 self.check_place(name, &of_packets_or_flows(node.clone()), node, scope)?;
-                self.aggregate(name, usage, arguments, node, scope)
+                let function = AggregateFunction::all().find(|known| known.name == name)?;
+                self.aggregate(&function, arguments, node, scope)
             }
         }
     }
@@ -161,69 +143,62 @@ impl Checker<'_, '_> {
         None
     }
 
+    /// A call of a function that aggregates rows.
     fn aggregate(
         &mut self,
-        name: &str,
-        usage: &str,
+        function: &AggregateFunction,
         arguments: &[Node],
         node: &Node,
         scope: Scope<'_>,
     ) -> Option<Typed> {
-        let number = |unit| Kind::Number(unit);
-        let flows = || Unit::Other("flows".to_owned());
-        let (aggregate, kind) = match (name, arguments) {
-            ("count", []) => (Aggregate::Count, number(flows())),
-            ("count", [of]) if *of.value == Expr::Star => (Aggregate::Count, number(flows())),
-            ("count", [of]) => (Aggregate::CountDistinct(self.counted(of, "count")?), number(Unit::None)),
-            ("quantile", [of, share]) => {
-                let (value, kind) = self.measured(name, of, scope)?;
-                let share = self.share(share, usage)?;
-                (Aggregate::Quantile(Box::new(value), share), kind)
+        let AggregateFunction { name, usage, is_nullable, .. } = *function;
+        let form = function.forms.iter().find(|(signature, _)| fits(*signature, arguments));
+        let Some((signature, result)) = form else { return self.wrong_arguments(usage, node) };
+        let mut of_values = Kind::Unknown;
+        let aggregate = match (*signature, arguments) {
+            (Signature::Field(aggregate), [of]) => aggregate(self.counted(of, name)?),
+            (Signature::FieldAndWeight(aggregate), [of, by]) => {
+                let (field, weight) = (self.counted(of, name), self.weight(by));
+                aggregate(field?, weight?)
             }
-            ("entropy", [of]) => {
-                let field = self.counted(of, "entropy")?;
-                (
-                    Aggregate::Entropy(field, Weight::Sum("total_count".to_owned())),
-                    number(Unit::Other("bits".to_owned())),
-                )
+            (Signature::NumberAndField(aggregate), [most, of]) => {
+                let (most, field) = (self.most(most, usage), self.counted(of, name));
+                aggregate(most?, field?)
             }
-            ("entropy", [of, by]) => {
-                let (field, weight) = (self.counted(of, "entropy"), self.weight(by));
-                (Aggregate::Entropy(field?, weight?), number(Unit::Other("bits".to_owned())))
+            (Signature::NumberFieldAndWeight(aggregate), [most, of, by]) => {
+                let (most, field, weight) = (self.most(most, usage), self.counted(of, name), self.weight(by));
+                aggregate(most?, field?, weight?)
             }
-            ("top", [most, of]) => {
-                let (most, field) = (self.most(most, usage), self.counted(of, "top"));
-                (Aggregate::Top(most?, field?, Weight::Sum("total_byte".to_owned())), Kind::Top)
+            (Signature::Value(by, aggregate), [of]) => {
+                let (value, kind) = self.measured(name, by, of, scope)?;
+                of_values = kind;
+                aggregate(Box::new(value))
             }
-            ("top", [most, of, by]) => {
-                let (most, field, weight) =
-                    (self.most(most, usage), self.counted(of, "top"), self.weight(by));
-                (Aggregate::Top(most?, field?, weight?), Kind::Top)
+            (Signature::ValueAndShare(by, aggregate), [of, share]) => {
+                let (value, kind) = self.measured(name, by, of, scope)?;
+                of_values = kind;
+                aggregate(Box::new(value), self.share(share, usage)?)
             }
-            ("sum" | "avg" | "min" | "max" | "stddev" | "rate", [of]) => {
-                let (value, kind) = self.measured(name, of, scope)?;
-                let value = Box::new(value);
-                match name {
-                    "sum" => (Aggregate::Sum(value), kind),
-                    "avg" => (Aggregate::Mean(value), kind),
-                    "min" => (Aggregate::Min(value), kind),
-                    "max" => (Aggregate::Max(value), kind),
-                    "stddev" => (Aggregate::Deviation(value), kind),
-                    _ => {
-                        let kind =
-                            if let Kind::Number(unit) = &kind { number(unit.per_second()) } else { kind };
-                        (Aggregate::Rate(value), kind)
-                    }
-                }
-            }
+            (Signature::Rows(aggregate), _) => aggregate(),
             _ => return self.wrong_arguments(usage, node),
         };
-        let is_nullable = !matches!(name, "count" | "sum");
+        let kind = match (*result, of_values) {
+            (ResultKind::Number(unit), _) => Kind::Number(Unit::named(unit)),
+            (ResultKind::PerSecond, Kind::Number(unit)) => Kind::Number(unit.per_second()),
+            (ResultKind::PerSecond | ResultKind::OfValue, kind) => kind,
+            (ResultKind::List, _) => Kind::Top,
+        };
         Some(Typed { value: Expression::Aggregate(aggregate), kind, is_nullable })
     }
 
     /// The value that is aggregated, of each row.
-    fn measured(&mut self, name: &str, of: &Node, scope: Scope<'_>) -> Option<(Expression, Kind)> {
+    fn measured(
+        &mut self,
+        name: &str,
+        by: ValueUse,
+        of: &Node,
+        scope: Scope<'_>,
+    ) -> Option<(Expression, Kind)> {
         let columns = no_columns();
         let scope = Scope { context: Context::Aggregate, groups: scope.groups, columns: &columns };
         let typed = self.value(of, scope)?;
@@ -233,12 +208,10 @@ impl Checker<'_, '_> {
         };
         let is_refused = match &typed.kind {
             Kind::Number(_) | Kind::Unknown | Kind::Port | Kind::Protocol | Kind::Identifier => false,
-            Kind::Time => !matches!(name, "min" | "max"),
+            Kind::Time => by != ValueUse::Compared,
             _ => true,
         };
-        if matches!(typed.kind, Kind::Port | Kind::Protocol | Kind::Identifier)
-            && !matches!(name, "min" | "max")
-        {
+        if matches!(typed.kind, Kind::Port | Kind::Protocol | Kind::Identifier) && by != ValueUse::Compared {
             let text = shortened(&of.value.to_string());
             let message = format!("'{text}' is {}: {name} computes with it as a number", typed.kind);
             self.diagnostics.note("identifier", &of.span, message);
@@ -254,15 +227,15 @@ impl Checker<'_, '_> {
             return None;
         }
         if let Some(field) = field {
-            self.judge(name, &field, of)?;
+            self.judge(name, by, &field, of)?;
         }
         Some((typed.value, typed.kind))
     }
 
-    /// Reports what the author must know about an aggregate of a field.
-    fn judge(&mut self, name: &str, field: &FieldInfo, of: &Node) -> Option<()> {
+    /// What the author should know of an aggregate of a field.
+    fn judge(&mut self, name: &str, by: ValueUse, field: &FieldInfo, of: &Node) -> Option<()> {
         let aggregation = field.aggregation;
-        if name == "rate" && !field.is_counter() {
+        if by == ValueUse::Counted && !field.is_counter() {
             let message = format!("'{}' is not a counter: it has no rate", field.name);
             let help = "rate(total_byte) and rate(total_count) are rates";
             self.diagnostics.error_with_help("rate", &of.span, message, help);
@@ -273,7 +246,7 @@ impl Checker<'_, '_> {
         if aggregation == Some(Aggregation::Last) && !is_of_packets {
             let message = format!("{name}({}) aggregates the flows' last values", field.name);
             self.diagnostics.note("last_values", &of.span, message);
-        } else if name == "sum" && matches!(aggregation, Some(Aggregation::Min | Aggregation::Mean)) {
+        } else if by == ValueUse::Added && matches!(aggregation, Some(Aggregation::Min | Aggregation::Mean)) {
             let message = format!("{name}({}) adds one value of each flow", field.name);
             self.diagnostics.note("sum_of_values", &of.span, message);
         }
@@ -406,5 +379,20 @@ impl Checker<'_, '_> {
         };
         self.use_field(&field, &by.span)?;
         Some(Weight::Sum(field.name))
+    }
+}
+
+/// Returns whether a call has such arguments.
+fn fits(signature: Signature, arguments: &[Node]) -> bool {
+    match (signature, arguments) {
+        (Signature::Rows(_), []) => true,
+        (Signature::Rows(_), [of]) => *of.value == Expr::Star,
+        (Signature::Field(_) | Signature::Value(..), [_]) => true,
+        (
+            Signature::FieldAndWeight(_) | Signature::NumberAndField(_) | Signature::ValueAndShare(..),
+            [_, _],
+        ) => true,
+        (Signature::NumberFieldAndWeight(_), [_, _, _]) => true,
+        _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Functions of SQL that Equery has under another name, or says in another way.
 
-use super::aggregates::{FUNCTIONS, is_aggregate, is_known};
+use super::aggregates::{functions, is_aggregate, is_known};
 use super::values::no_columns;
 use super::{Checker, Context, Scope};
 use crate::ast::{Expr, Node, QueryText, Spanned};
@@ -54,7 +54,7 @@ impl Checker<'_, '_> {
                     return;
                 }
                 let written = self.written(&candidates, node, scope).map(|text| format!("write '{text}'"));
-                let known = FUNCTIONS.iter().find(|known| known.word == name);
+                let known = functions().find(|known| known.word == name);
                 written.or_else(|| known.map(|known| format!("{} is {}", known.usage, known.meaning)))
             }
             Some(Instead::Value(candidates, more)) => {
@@ -78,10 +78,10 @@ impl Checker<'_, '_> {
             None => None,
         };
         let help = help.unwrap_or_else(|| {
-            let known = FUNCTIONS.iter().map(|known| known.word);
-            match crate::names::nearest(function, known.clone()) {
+            let known: Vec<&str> = functions().map(|known| known.word).collect();
+            match crate::names::nearest(function, known.iter().copied()) {
                 Some(near) => format!("'{near}' may be meant"),
-                None => format!("functions are {}", known.collect::<Vec<_>>().join(", ")),
+                None => format!("functions are {}", known.join(", ")),
             }
         });
         let message = format!("there is no function '{}'", shortened(function));

@@ -13,7 +13,7 @@ use crate::parser::Shown;
 use crate::sql_length::until_now;
 use crate::variables::Meaning;
 use std::ops::Range;
-use task::query::{Aggregate, Expression, GroupField, Operator};
+use task::query::{Expression, GroupField, Operator};
 
 /// A side of a comparison or of an operator.
 pub(super) enum Operand {
@@ -462,14 +462,7 @@ fn is_scaled(value: &Expression) -> bool {
     match value {
         Expression::Arithmetic(_, Operator::Multiply | Operator::Divide, _) => true,
         Expression::Arithmetic(left, _, right) => is_scaled(left) || is_scaled(right),
-        Expression::Aggregate(
-            Aggregate::Sum(of)
-            | Aggregate::Mean(of)
-            | Aggregate::Min(of)
-            | Aggregate::Max(of)
-            | Aggregate::Deviation(of)
-            | Aggregate::Quantile(of, _),
-        ) => is_scaled(of),
+        Expression::Aggregate(aggregate) => aggregate.meaning().scaled().is_some_and(is_scaled),
         _ => false,
     }
 }

@@ -3,7 +3,9 @@
 use super::Dialect;
 use super::SqlStep;
 use super::expressions::{self, field, grouped};
-use task::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query, Weight};
+use task::query::{
+    Aggregate, AggregateSql, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query, SideStep,
+};
 
 /// The last steps of a query.
 pub(super) struct Statement<'a> {
@@ -65,49 +67,24 @@ impl<'a> Statement<'a> {
 
     /// Aggregates that need values grouped before they are aggregated.
     fn side_aggregates(&self) -> Vec<&'a Aggregate> {
-        let is_side = |aggregate: &&Aggregate| match aggregate {
-            Aggregate::Entropy(..) | Aggregate::Top(..) => true,
-            Aggregate::CountDistinct(of) => matches!(of.field.as_str(), "addr" | "port"),
-            _ => false,
-        };
+        let is_side = |aggregate: &&Aggregate| aggregate.meaning().side_step(self).is_some();
         self.query.aggregates().into_iter().filter(is_side).collect()
     }
 
     pub(super) fn side_steps(&self, steps: &mut Vec<SqlStep>) {
         let keys = self.keys().join(", ");
         for (at, aggregate) in self.side_aggregates().into_iter().enumerate() {
-            let (step, values, value) = match aggregate {
-                Aggregate::CountDistinct(of) => (
-                    "count distinct values of either end",
-                    self.weighed(of, "1", &keys),
-                    "count(value) AS result".to_owned(),
-                ),
-                Aggregate::Entropy(of, weight) => (
-                    "the entropy of values",
-                    self.weighed(of, &self.weight(weight), &keys),
-                    // DuckDB refuses the logarithm of zero. The last bits depend on the order of the sum.
-                    "abs(round(log2(nullif(sum(weight), 0)) - sum(weight * log2(nullif(weight, 0))) / sum(weight), 9)) AS result"
-                        .to_owned(),
-                ),
-                Aggregate::Top(most, of, weight) => {
-                    let weight = self.weight(weight);
-                    (
-                        "the values that weigh most",
-                        // What has no weight is neither one of the heaviest nor one of the others.
-                        format!("{} HAVING {weight} <> 0", self.weighed(of, &weight, &keys)),
-                        format!(
-                            "{} AS result, count(*) AS number, sum(weight) AS total",
-                            self.dialect.heaviest(*most, &shown(of))
-                        ),
-                    )
-                }
-                _ => continue,
+            let meaning = aggregate.meaning();
+            let Some(SideStep { step, of, weight, needs_weight, result }) = meaning.side_step(self) else {
+                continue;
             };
+            let having = if needs_weight { format!(" HAVING {weight} <> 0") } else { String::new() };
+            let values = self.weighed(of, &weight, &keys);
             steps.push(SqlStep {
                 step: step.to_owned(),
                 name: Some(format!("side{}", at + 1)),
                 sql: format!(
-                    "  SELECT {keys}, {value}\n  FROM (\n{values}\n  ) AS weighed\n  GROUP BY {keys}"
+                    "  SELECT {keys}, {result}\n  FROM (\n{values}{having}\n  ) AS weighed\n  GROUP BY {keys}"
                 ),
             });
         }
@@ -128,13 +105,6 @@ impl<'a> Statement<'a> {
             "    SELECT {keys}, {value} AS value, {weight} AS weight\n    FROM selected{either}\n    WHERE {value} IS NOT \
              NULL GROUP BY {keys}, {value}"
         )
-    }
-
-    fn weight(&self, weight: &Weight) -> String {
-        match weight {
-            Weight::Rows => "count(*)".to_owned(),
-            Weight::Sum(name) => format!("sum({})", field(self.dialect, name)),
-        }
     }
 
     /// The answer, in its order.
@@ -222,7 +192,7 @@ impl<'a> Statement<'a> {
     /// Returns true if the largest of a column's values are the first where no order is requested: of aggregates, and of flows' counters.
     fn is_largest_first(&self, value: &Expression) -> bool {
         match value {
-            Expression::Aggregate(aggregate) => !matches!(aggregate, Aggregate::Top(..)),
+            Expression::Aggregate(aggregate) => aggregate.meaning().heaviest().is_none(),
             Expression::Arithmetic(left, _, right) => {
                 self.is_largest_first(left) || self.is_largest_first(right)
             }
@@ -318,48 +288,38 @@ impl<'a> Statement<'a> {
     }
 
     fn aggregate(&self, aggregate: &Aggregate) -> String {
-        if let Some(value) = self.of_side(aggregate, "result") {
-            return match aggregate {
-                Aggregate::CountDistinct(_) => format!("coalesce({value}, 0)"),
-                _ => value,
-            };
-        }
-        let of = |value: &Expression| expressions::value(self.dialect, value);
-        match aggregate {
-            Aggregate::Count => "count(*)".to_owned(),
-            Aggregate::CountDistinct(group) => {
-                format!("count(DISTINCT {})", grouped(self.dialect, group, None))
-            }
-            Aggregate::Sum(value) => total(value, &of(value)),
-            Aggregate::Min(value) => format!("min({})", of(value)),
-            Aggregate::Max(value) => format!("max({})", of(value)),
-            Aggregate::Mean(value) => format!("avg({})", of(value)),
-            Aggregate::Deviation(value) => self.dialect.deviation(&of(value)),
-            Aggregate::Rate(value) => format!("{} / {}", total(value, &of(value)), self.seconds),
-            Aggregate::Quantile(value, share) => self.dialect.quantile(&of(value), *share),
-            Aggregate::MeanRoundTrip => "avg(rtt_avg)".to_owned(),
-            // These are side aggregates always.
-            Aggregate::Entropy(..) | Aggregate::Top(..) => "NULL".to_owned(),
+        let meaning = aggregate.meaning();
+        match self.of_side(aggregate, "result") {
+            Some(result) => meaning.of_side_step(result),
+            None => meaning.sql(self),
         }
     }
 }
 
-/// A value as it is shown in a list: the bytes of addresses as hexadecimal digits.
-fn shown(of: &GroupField) -> String {
-    if expressions::is_address(&of.field) { "hex(value)".to_owned() } else { "value".to_owned() }
+impl AggregateSql for Statement<'_> {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn seconds(&self) -> &str {
+        &self.seconds
+    }
+
+    fn row_field(&self, name: &str) -> String {
+        field(self.dialect, name)
+    }
+
+    fn row_value(&self, of: &Expression) -> String {
+        expressions::value(self.dialect, of)
+    }
+
+    fn grouped(&self, of: &GroupField) -> String {
+        grouped(self.dialect, of, None)
+    }
 }
 
 fn join(keys: &[String], at: usize) -> String {
     let on: Vec<_> =
         keys.iter().map(|key| format!("selected.{key} IS NOT DISTINCT FROM side{at}.{key}")).collect();
     format!("\n  LEFT JOIN side{at} ON {}", on.join(" AND "))
-}
-
-/// A total over rows, zero over none. Of bytes on the wire, which rows that were collected may lack, less than all is no total.
-fn total(value: &Expression, sql: &str) -> String {
-    let total = format!("coalesce(sum({sql}), 0)");
-    match value.reads("wire_byte") {
-        true => format!("CASE WHEN count({sql}) = count(*) THEN {total} END"),
-        false => total,
-    }
 }

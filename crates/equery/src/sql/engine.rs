@@ -5,7 +5,7 @@ use super::answer::Statement;
 use super::rows::{self, RowPart, union};
 use super::{RowTable, SqlStep, joined, seconds, steps_before};
 use model::{Column, ColumnKind};
-use task::query::{Aggregate, Condition, Expression, Grouping, MOST_GROUPS, Over, Query};
+use task::query::{Condition, Expression, Grouping, MOST_GROUPS, Over, Query};
 
 /// A column that an engine is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +96,9 @@ pub fn engine_sql(
         .zip(&query.columns)
         .map(|(at, item)| {
             let aggregate = if let Expression::Aggregate(of) = &item.value { Some(of) } else { None };
-            let is_top = matches!(aggregate, Some(Aggregate::Top(..)));
-            let is_total = query.group != Grouping::All
-                && matches!(aggregate, Some(Aggregate::Count | Aggregate::Sum(_)));
+            let is_top = aggregate.is_some_and(|of| of.meaning().heaviest().is_some());
+            let is_total =
+                query.group != Grouping::All && aggregate.is_some_and(|of| of.meaning().is_total());
             EngineColumn {
                 name: format!("c{at}"),
                 of_all: is_top.then(|| [format!("c{at}_values"), format!("c{at}_weight")]),

@@ -150,9 +150,7 @@ fn is_whole(value: &Expression) -> bool {
                 )
             }) || ["port", "duration"].contains(&name.as_str())
         }
-        Expression::Aggregate(Aggregate::Min(of) | Aggregate::Max(of) | Aggregate::Quantile(of, _)) => {
-            is_whole(of)
-        }
+        Expression::Aggregate(aggregate) => aggregate.meaning().picked().is_some_and(is_whole),
         _ => false,
     }
 }
