@@ -10,7 +10,7 @@ use runtime::exit::Failure;
 use runtime::questions::periods;
 use std::collections::HashMap;
 use std::process::ExitCode;
-use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Over, Query};
+use task::query::{Expression, GroupField, Grouping, Item, Over, Query};
 
 /// The rows that are read: of one side, or of two that are compared.
 pub(super) enum Sides {
@@ -137,15 +137,15 @@ fn shown(query: &Query, column: usize) -> Option<&Expression> {
 
 /// Returns whether a group that is not there has 0 of a column.
 fn is_count(query: &Query, column: usize) -> bool {
-    matches!(
-        shown(query, column),
-        Some(Expression::Aggregate(Aggregate::Count | Aggregate::CountDistinct(_) | Aggregate::Sum(_)))
-    )
+    let Some(Expression::Aggregate(aggregate)) = shown(query, column) else { return false };
+    let meaning = aggregate.meaning();
+    meaning.is_zero_without_rows() && !meaning.is_rate()
 }
 
 /// Returns whether the values that several groups have of a column add up.
 fn is_total(query: &Query, column: usize, kind: ColumnKind) -> bool {
-    matches!(shown(query, column), Some(Expression::Aggregate(Aggregate::Count | Aggregate::Sum(_))))
+    let aggregate = shown(query, column);
+    matches!(aggregate, Some(Expression::Aggregate(aggregate)) if aggregate.meaning().is_total())
         && matches!(kind, ColumnKind::Unsigned | ColumnKind::Signed)
 }
 

@@ -2,7 +2,7 @@
 
 use model::{Answer, Column, Value};
 use task::Generation;
-use task::query::{Aggregate, Expression, Grouping, Item, Order, Over, Query};
+use task::query::{Expression, Grouping, Item, Order, Over, Query};
 use task::rows::{RowQueries, Site};
 
 /// The columns of a query that are not read, and what becomes of an answer without them.
@@ -44,8 +44,7 @@ pub(crate) fn known(
     let known = Query { columns: read, order, ..query.clone() };
     let is_some_use = !known.aggregates().is_empty() && is_told(&known);
     let columns = is_some_use.then(|| columns(query, site)).flatten()?;
-    let is_total =
-        |value: &Expression| matches!(value, Expression::Aggregate(Aggregate::Count | Aggregate::Sum(_)));
+    let is_total = |value: &Expression| matches!(value, Expression::Aggregate(of) if of.meaning().is_total());
     let not_read = query.columns.iter().zip(&is_read).filter(|(_, is_read)| !**is_read);
     let totals = not_read.filter(|(column, _)| is_total(&column.value));
     let totals = totals.map(|(column, _)| column.name.clone()).collect();
@@ -65,7 +64,7 @@ fn asked_order(query: &Query) -> Vec<Order> {
 }
 
 fn is_list(value: &Expression) -> bool {
-    matches!(value, Expression::Aggregate(Aggregate::Top(..)))
+    matches!(value, Expression::Aggregate(of) if of.meaning().heaviest().is_some())
 }
 
 /// The columns of a query.

@@ -8,7 +8,7 @@ use model::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
 use packet::KeySpec;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use task::query::{Aggregate, Expression, Grouping, Operator, Over, Query};
+use task::query::{Expression, Grouping, Operator, Over, Query};
 
 /// The groups of a window and node.
 #[derive(Debug, Default)]
@@ -304,7 +304,7 @@ fn set_rates(query: &Query, answer: &mut Answer, watched: Option<Span>) {
 
 fn has_rate(value: &Expression) -> bool {
     match value {
-        Expression::Aggregate(Aggregate::Rate(_)) => true,
+        Expression::Aggregate(aggregate) => aggregate.meaning().is_rate(),
         Expression::Arithmetic(left, _, right) => has_rate(left) || has_rate(right),
         _ => false,
     }
@@ -315,9 +315,7 @@ fn of_no_rows(value: &Expression) -> Option<f64> {
     match value {
         Expression::Integer(number) => Some(*number as f64),
         Expression::Float(number) => Some(*number),
-        Expression::Aggregate(
-            Aggregate::Count | Aggregate::CountDistinct(_) | Aggregate::Sum(_) | Aggregate::Rate(_),
-        ) => Some(0.0),
+        Expression::Aggregate(aggregate) => aggregate.meaning().is_zero_without_rows().then_some(0.0),
         Expression::Arithmetic(left, operator, right) => {
             let (left, right) = (of_no_rows(left)?, of_no_rows(right)?);
             let number = match operator {

@@ -4,7 +4,7 @@ use model::{Column, ColumnKind, Conversation, Heaviest, Value};
 use packet::KeySpec;
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv6Addr};
-use task::query::{Aggregate, Expression, GroupField, Grouping, Item, Query};
+use task::query::{Expression, GroupField, Grouping, Item, Query};
 
 /// Floating point numbers are whole up to here.
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -30,9 +30,12 @@ impl Shape {
                 let group = groups.iter().find(|group| group.field == *name);
                 Self::of_field(name, group.and_then(|group| group.prefix), key, column.kind)
             }
-            Expression::Aggregate(Aggregate::Top(_, GroupField { field, prefix }, _)) => {
-                Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind_of(field))))
-            }
+            Expression::Aggregate(aggregate) => match aggregate.meaning().heaviest() {
+                Some((_, GroupField { field, prefix }, _)) => {
+                    Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind_of(field))))
+                }
+                None => Self::Plain(column.kind),
+            },
             _ => Self::Plain(column.kind),
         }
     }
