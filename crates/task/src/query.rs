@@ -8,8 +8,8 @@ pub use crate::rows::aggregates::{
     Aggregate, AggregateFunction, AggregateMeaning, AggregateRole, AggregateSql, ResultKind, SideStep,
     Signature, ValueUse,
 };
-pub(crate) use fields::values_names;
-pub(crate) use renamed::{NewName, rename_field, rename_value};
+pub(crate) use fields::{condition_names, value_names};
+pub(crate) use renamed::{NewName, rename_condition, rename_field, rename_value};
 
 use flow::{Derived, DerivedField};
 pub use notation::{Comparison, Operator};

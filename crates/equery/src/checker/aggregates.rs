@@ -179,6 +179,11 @@ impl Checker<'_, '_> {
                 of_values = kind;
                 aggregate(Box::new(value), self.share(share, usage)?)
             }
+            (Signature::Condition(aggregate), [condition]) => {
+                let columns = no_columns();
+                let scope = Scope { context: Context::Aggregate, groups: scope.groups, columns: &columns };
+                aggregate(Box::new(self.condition(condition, scope)?))
+            }
             (Signature::Rows(aggregate), _) => aggregate(),
             _ => return self.wrong_arguments(usage, node),
         };
@@ -387,7 +392,7 @@ fn fits(signature: Signature, arguments: &[Node]) -> bool {
     match (signature, arguments) {
         (Signature::Rows(_), []) => true,
         (Signature::Rows(_), [of]) => *of.value == Expr::Star,
-        (Signature::Field(_) | Signature::Value(..), [_]) => true,
+        (Signature::Field(_) | Signature::Value(..) | Signature::Condition(_), [_]) => true,
         (
             Signature::FieldAndWeight(_) | Signature::NumberAndField(_) | Signature::ValueAndShare(..),
             [_, _],

@@ -108,7 +108,8 @@ impl Checker<'_, '_> {
             return;
         }
         let text = shortened(&text);
-        let what = if scope.context == Context::Rows { "rows" } else { "groups" };
+        let is_of_rows = matches!(scope.context, Context::Rows | Context::Aggregate);
+        let what = if is_of_rows { "rows" } else { "groups" };
         let message = format!("'{operator}' drops {what} without {text}");
         self.diagnostics.warn(
             "drops_nulls",

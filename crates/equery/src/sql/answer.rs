@@ -313,6 +313,10 @@ impl AggregateSql for Statement<'_> {
         expressions::value(self.dialect, of)
     }
 
+    fn row_condition(&self, of: &Condition) -> String {
+        expressions::condition(self.dialect, of)
+    }
+
     fn grouped(&self, of: &GroupField) -> String {
         grouped(self.dialect, of, None)
     }

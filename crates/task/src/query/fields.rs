@@ -23,9 +23,9 @@ impl Query {
         if let Grouping::By(groups) = &self.group {
             groups.iter().for_each(|group| add(&group.field, &mut read));
         }
-        self.columns.iter().for_each(|column| values_names(&column.value, &mut read));
-        self.order.iter().for_each(|order| values_names(&order.by, &mut read));
-        self.filter.iter().chain(&self.having).for_each(|condition| of_condition(condition, &mut read));
+        self.columns.iter().for_each(|column| value_names(&column.value, &mut read));
+        self.order.iter().for_each(|order| value_names(&order.by, &mut read));
+        self.filter.iter().chain(&self.having).for_each(|condition| condition_names(condition, &mut read));
         read
     }
 
@@ -48,7 +48,7 @@ impl Expression {
     /// Returns true if the expression reads a field of the table.
     pub fn reads(&self, field: &str) -> bool {
         let mut read = BTreeSet::new();
-        values_names(self, &mut read);
+        value_names(self, &mut read);
         read.into_iter().flat_map(|name| sources(name, |_| true)).any(|name| name == field)
     }
 }
@@ -67,7 +67,7 @@ impl Condition {
     /// may differ.
     pub(crate) fn fields(&self) -> BTreeSet<String> {
         let mut read = BTreeSet::new();
-        of_condition(self, &mut read);
+        condition_names(self, &mut read);
         read.into_iter().flat_map(|name| sources(name, |derived| derived != Derived::OfFlow)).collect()
     }
 }
@@ -85,12 +85,12 @@ fn add(name: &str, read: &mut BTreeSet<String>) {
 }
 
 /// Adds the names of the fields that a value reads.
-pub(crate) fn values_names(value: &Expression, read: &mut BTreeSet<String>) {
+pub(crate) fn value_names(value: &Expression, read: &mut BTreeSet<String>) {
     match value {
         Expression::Field(name) => add(name, read),
         Expression::Arithmetic(left, _, right) => {
-            values_names(left, read);
-            values_names(right, read);
+            value_names(left, read);
+            value_names(right, read);
         }
         Expression::Aggregate(aggregate) => of_aggregate(aggregate, read),
         Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => {}
@@ -102,17 +102,18 @@ fn of_aggregate(aggregate: &Aggregate, read: &mut BTreeSet<String>) {
     read.extend(aggregate.planning().also_reads().map(str::to_owned));
 }
 
-fn of_condition(condition: &Condition, read: &mut BTreeSet<String>) {
+/// Adds the names of the fields that a condition reads.
+pub(crate) fn condition_names(condition: &Condition, read: &mut BTreeSet<String>) {
     match condition {
         Condition::And(of) | Condition::Or(of) => {
-            of.iter().for_each(|condition| of_condition(condition, read))
+            of.iter().for_each(|condition| condition_names(condition, read))
         }
-        Condition::Not(of) => of_condition(of, read),
+        Condition::Not(of) => condition_names(of, read),
         Condition::Compare(left, _, right) => {
-            values_names(left, read);
-            values_names(right, read);
+            value_names(left, read);
+            value_names(right, read);
         }
         Condition::InPrefixes(name, _) | Condition::Like(name, _) => add(name, read),
-        Condition::In(value, _) | Condition::IsNull(value) => values_names(value, read),
+        Condition::In(value, _) | Condition::IsNull(value) => value_names(value, read),
     }
 }

@@ -42,7 +42,8 @@ pub(crate) fn rename_value(value: &mut Expression, name: NewName<'_>) {
     }
 }
 
-fn rename_condition(condition: &mut Condition, name: NewName<'_>) {
+/// Gives the fields of a condition their other names.
+pub(crate) fn rename_condition(condition: &mut Condition, name: NewName<'_>) {
     match condition {
         Condition::And(of) | Condition::Or(of) => {
             of.iter_mut().for_each(|condition| rename_condition(condition, name));

@@ -87,11 +87,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
     /// Appends the numbers of the rows for which a condition is true.
     pub(crate) fn select(&mut self, condition: NodeId, selected: &mut Vec<u32>) {
         let values = self.values(condition);
-        let array = values.array().as_boolean();
-        let is_true = match array.nulls() {
-            Some(nulls) => array.values() & nulls.inner(),
-            None => array.values().clone(),
-        };
+        let is_true = is_true(&values);
         match values.is_constant() {
             true if is_true.value(0) => selected.extend(0..self.batch.len() as u32),
             true => {}
@@ -99,12 +95,16 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         }
     }
 
-    /// The values of a node that are numbers or numbers of names.
+    /// The values of a node that are numbers or numbers of names. A condition is 1 where it is true, else 0.
     pub(crate) fn input(&mut self, node: NodeId) -> Input {
         let rows = self.batch.len();
         match (self.values(node), self.program.type_of(node)) {
             (values, Type::Signed) => Input::Signed(spread(&values, rows)),
             (values, Type::Float) => Input::Float(spread(&values, rows)),
+            (values, Type::Boolean) => Input::Unsigned(match (is_true(&values), values.is_constant()) {
+                (holds, true) => UInt64Array::from_value(holds.value(0).into(), rows),
+                (holds, false) => UInt64Array::from_iter_values(holds.iter().map(u64::from)),
+            }),
             (values, _) => Input::Unsigned(spread(&values, rows)),
         }
     }
@@ -284,6 +284,15 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
 pub(crate) fn is_loss(column: RowValue) -> bool {
     matches!(column, RowValue::RttSum | RowValue::RttCount)
         || FIELDS.iter().any(|field| field.row == column && field.part == Part::Loss)
+}
+
+/// Returns where a condition is true: it is not where it is unknown.
+fn is_true(condition: &Values) -> BooleanBuffer {
+    let array = condition.array().as_boolean();
+    match array.nulls() {
+        Some(nulls) => array.values() & nulls.inner(),
+        None => array.values().clone(),
+    }
 }
 
 fn boolean_values(array: BooleanArray, is_constant: bool) -> Values {

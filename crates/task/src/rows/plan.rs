@@ -17,7 +17,7 @@ use super::site::Site;
 use super::values::ValueOf;
 use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
 use crate::pins::pins_of;
-use crate::query::{Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Query};
+use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query};
 use flow::{Field, RowValue};
 use model::{Class, Column};
 use packet::{KeySpec, KeyV4, KeyV6};
@@ -147,19 +147,6 @@ impl Plan {
         let as_asked = query;
         let query = &of_flows(query, site)?;
         let mut refusals = Vec::new();
-        let filter = query.filter.as_ref().and_then(|filter| {
-            program.condition(filter, site).map_err(|refusal| refusals.push(refusal)).ok()
-        });
-        let zoomed = site.zoomed_field(query);
-        if let Some(field) = &zoomed
-            && query.filter.as_ref().and_then(pins_of).is_none()
-        {
-            let field = field.clone();
-            refusals.push(match site.zooms_losses(query) {
-                true => Refusal::NeedsPins { field },
-                false => Refusal::NeedsPinsOfPackets { field },
-            });
-        }
         let whole_key = || site.key.columns().map(GroupField::of).collect::<Vec<_>>();
         let fields = match &query.group {
             Grouping::All => Vec::new(),
@@ -176,6 +163,20 @@ impl Plan {
             sets: Vec::new(),
             lists: Vec::new(),
         };
+        let filter = query
+            .filter
+            .as_ref()
+            .and_then(|filter| planner.row_condition(filter).map_err(|refusal| refusals.push(refusal)).ok());
+        let zoomed = site.zoomed_field(query);
+        if let Some(field) = &zoomed
+            && query.filter.as_ref().and_then(pins_of).is_none()
+        {
+            let field = field.clone();
+            refusals.push(match site.zooms_losses(query) {
+                true => Refusal::NeedsPins { field },
+                false => Refusal::NeedsPinsOfPackets { field },
+            });
+        }
         let items: Vec<_> = query
             .columns
             .iter()
@@ -316,6 +317,11 @@ impl Planner<'_> {
     /// Returns the node of a number.
     pub(crate) fn number(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
         self.program.number(of, self.site)
+    }
+
+    /// Returns the node of a condition on rows.
+    pub(crate) fn row_condition(&mut self, of: &Condition) -> Result<NodeId, Refusal> {
+        self.program.condition(of, self.site)
     }
 
     /// Returns the type of a node's values.

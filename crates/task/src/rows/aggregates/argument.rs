@@ -1,6 +1,9 @@
 //! The arguments of aggregates: the fields that they read.
 
-use crate::query::{Expression, GroupField, NewName, Weight, rename_field, rename_value, values_names};
+use crate::query::{
+    Condition, Expression, GroupField, NewName, Weight, condition_names, rename_condition, rename_field,
+    rename_value, value_names,
+};
 use std::collections::BTreeSet;
 
 /// An argument of an aggregate.
@@ -14,11 +17,21 @@ pub(crate) trait AggregateArgument {
 
 impl AggregateArgument for Box<Expression> {
     fn add_names(&self, read: &mut BTreeSet<String>) {
-        values_names(self, read);
+        value_names(self, read);
     }
 
     fn rename(&mut self, name: NewName<'_>) {
         rename_value(self, name);
+    }
+}
+
+impl AggregateArgument for Box<Condition> {
+    fn add_names(&self, read: &mut BTreeSet<String>) {
+        condition_names(self, read);
+    }
+
+    fn rename(&mut self, name: NewName<'_>) {
+        rename_condition(self, name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The functions of Equery that aggregate rows: how they are written.
 
-use crate::query::{Aggregate, Expression, GroupField, Weight};
+use crate::query::{Aggregate, Condition, Expression, GroupField, Weight};
 
 /// A function of Equery that aggregates rows.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,8 @@ pub enum Signature {
     NumberFieldAndWeight(fn(usize, GroupField, Weight) -> Aggregate),
     /// `f(VALUE)`.
     Value(ValueUse, fn(Box<Expression>) -> Aggregate),
+    /// `f(CONDITION)`: the condition on rows, as in `where`.
+    Condition(fn(Box<Condition>) -> Aggregate),
     /// `f(VALUE, SHARE)`.
     ValueAndShare(ValueUse, fn(Box<Expression>, f64) -> Aggregate),
 }

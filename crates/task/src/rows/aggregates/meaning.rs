@@ -1,7 +1,7 @@
 //! What is known of an aggregate without rows: its text, its memory, and how engines compute it.
 
 use crate::Dialect;
-use crate::query::{Expression, GroupField, Weight};
+use crate::query::{Condition, Expression, GroupField, Weight};
 use flow::Field;
 
 /// What an aggregate tells those who check, explain and translate queries.
@@ -111,6 +111,8 @@ pub trait AggregateSql {
     fn row_field(&self, name: &str) -> String;
     /// Returns a value of a row.
     fn row_value(&self, of: &Expression) -> String;
+    /// Returns a condition on a row.
+    fn row_condition(&self, of: &Condition) -> String;
     /// Returns a field whose values are told apart.
     fn grouped(&self, of: &GroupField) -> String;
 }
