@@ -1,5 +1,6 @@
 //! What the language means, rule by rule.
 
+mod aggregates;
 mod computed;
 mod generator;
 mod habits;

@@ -6,6 +6,7 @@ mod avg;
 mod avg_round_trip;
 mod count;
 mod count_distinct;
+mod count_if;
 mod entropy;
 mod kept_state;
 mod language;
@@ -32,7 +33,7 @@ pub(crate) use words::total;
 
 use super::owners::Owners;
 use super::scalar::Scalar;
-use crate::query::{Expression, GroupField, Weight};
+use crate::query::{Condition, Expression, GroupField, Weight};
 use language::InLanguage;
 use packet::MaskedKey;
 use registered::registered;
@@ -43,6 +44,8 @@ registered! {
     Count => count::CountAggregate keeps RowCount;
     /// The number of distinct values of a field, exact up to one million in one query and window.
     CountDistinct(of: GroupField) => count_distinct::DistinctAggregate keeps DistinctValues;
+    /// The number of rows for which a condition holds.
+    CountIf(condition: Box<Condition>) => count_if::CountIfAggregate keeps ConditionCount;
     /// The total.
     Sum(of: Box<Expression>) => sum::SumAggregate keeps RunningTotal;
     /// The mean.

@@ -2,6 +2,7 @@
 
 mod across;
 mod aggregates;
+mod count_if;
 mod long_windows;
 mod places;
 

@@ -10,7 +10,7 @@ fn long(every: u64, over: u64) -> Query {
     Query { name: format!("{every}/{over:?}"), over, ..query(&["src_addr"], items(), None) }
 }
 
-fn account(number: u64, lost: u64) -> WindowAccount {
+pub(super) fn account(number: u64, lost: u64) -> WindowAccount {
     let span = Span { start_ns: number * BASE, end_ns: (number + 1) * BASE };
     WindowAccount {
         span,

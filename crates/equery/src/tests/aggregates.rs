@@ -1,0 +1,87 @@
+//! Aggregates whose arguments are more than a field.
+
+use super::{checked, query, refused, said};
+use crate::{Dialect, RowTable, sql};
+use task::query::Comparison::Greater;
+use task::query::{Aggregate, Condition, Expression, Item};
+
+fn count_if(condition: Condition) -> Expression {
+    Expression::Aggregate(Aggregate::CountIf(Box::new(condition)))
+}
+
+/// The SQL of a query in each dialect.
+fn written(text: &str) -> [String; 3] {
+    let key = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(str::to_owned);
+    let plan = query(text).plan;
+    Dialect::ALL
+        .map(|dialect| sql(&plan, &RowTable { name: "rows", key: &key, base_window_ns: None, dialect }))
+}
+
+#[test]
+fn a_condition_counts_flows_within_their_group() {
+    let large = count_if(Condition::compare("total_byte", Greater, 1_000_000));
+    let ports = [80, 443].map(Expression::Integer).to_vec();
+    let web = count_if(Condition::In(Expression::field("dst_port"), ports));
+    let plan = query(
+        "select dst_addr, COUNT_IF(bytes > 1M), count_if(dst_port in (80, 443)) as web groupby dst_addr \
+         having count_if(total_byte > 1M) > 5 order by web desc",
+    )
+    .plan;
+    let columns = [
+        Item::field("dst_addr"),
+        Item::new("count_if(total_byte > 1000000)", large.clone()),
+        Item::new("web", web.clone()),
+    ];
+    assert_eq!(plan.columns, columns);
+    assert_eq!(plan.having, Some(Condition::Compare(large, Greater, Expression::Integer(5))));
+    assert_eq!(plan.order[0].by, web);
+    // It is a number of flows, and no filter.
+    let found = query(
+        "select count_if(protocol = tcp and first_vlan is not null) / count(*) as share where dst_port = 80",
+    );
+    assert!(found.plan.filter.is_some(), "{:?}", found.plan);
+    assert_eq!(
+        query("select count_if(src_addr in 10.0.0.0/8)").columns[0].kind.to_string(),
+        "a number of flows"
+    );
+}
+
+#[test]
+fn items_of_other_queries_may_count_by_a_condition() {
+    let text = "q1: select dst_addr, count_if(total_byte > 1M) groupby dst_addr every 1s; \
+                q2: select count(*) every 1s when q1.count_if(bytes > 1M) > 5; \
+                q3: select dst_addr, q1.count_if(total_byte > 1M) * 2 as twice from q1;";
+    let found = checked(text);
+    assert!(!found.has_errors(), "{:#?}", found.diagnostics);
+    let across = "select count_if(dst_port = 53) every 1s across nodes by sum";
+    assert!(!checked(across).has_errors(), "{:#?}", checked(across).diagnostics);
+}
+
+#[test]
+fn a_condition_is_one_on_rows() {
+    refused("select count_if(total_byte)", 17, &["expected a condition", "compare it"]);
+    refused("select count_if()", 8, &["wrong arguments", "count_if(CONDITION)"]);
+    refused("select count_if(vlan = 1, vlan = 2)", 8, &["wrong arguments"]);
+    refused("select count_if(*)", 17, &["expected a condition"]);
+    refused("select count_if(sum(total_byte) > 1)", 17, &["aggregates do not nest"]);
+    refused(
+        "select count(distinct vlan), count_if(distinct vlan = 1)",
+        30,
+        &["'distinct' belongs into count"],
+    );
+    refused("select src_addr where count_if(total_byte > 1) > 2", 23, &["where filters rows before that"]);
+    refused("select count_if(nothing > 1)", 17, &["'nothing' is neither a field nor defined"]);
+    refused("select count_if(vlan = 1)", 1, &["count_if does not weigh them", "first_vlan"]);
+    refused("select sum(total_byte > 1)", 12, &["expected a value, but found a condition"]);
+    let dropped = said("select count_if(first_vlan != 1)");
+    assert!(dropped.iter().any(|line| line.contains("drops rows without first_vlan")), "{dropped:?}");
+}
+
+#[test]
+fn engines_count_rows_for_which_a_condition_is_true() {
+    let [duckdb, clickhouse, spark] =
+        written("select count_if(dst_port in (80, 443)) as web groupby dst_addr");
+    assert!(duckdb.contains("count(*) FILTER (WHERE \"dst_port\" IN (80, 443))"), "{duckdb}");
+    assert!(spark.contains("count(*) FILTER (WHERE `dst_port` IN (80, 443))"), "{spark}");
+    assert!(clickhouse.contains("coalesce(countIf(`dst_port` IN (80, 443)), 0)"), "{clickhouse}");
+}
