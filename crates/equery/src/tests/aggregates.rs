@@ -85,3 +85,38 @@ fn engines_count_rows_for_which_a_condition_is_true() {
     assert!(spark.contains("count(*) FILTER (WHERE `dst_port` IN (80, 443))"), "{spark}");
     assert!(clickhouse.contains("coalesce(countIf(`dst_port` IN (80, 443)), 0)"), "{clickhouse}");
 }
+
+#[test]
+fn a_geometric_mean_is_of_numbers() {
+    let found = query(
+        "select dst_addr, geomean(total_byte / total_count) as size, geomean(total_byte) groupby dst_addr having size > 100",
+    );
+    let mean = Expression::Aggregate(Aggregate::GeometricMean(Box::new(Expression::field("total_byte"))));
+    assert_eq!(found.plan.columns[2], Item::new("geomean(total_byte)", mean));
+    assert_eq!(found.columns[2].kind.to_string(), "a number of bytes");
+    refused(
+        "select geomean(src_addr)",
+        16,
+        &["'geomean' of it has no meaning", "count(src_addr) counts its values"],
+    );
+    refused("select geomean(stime)", 16, &["'geomean' of it has no meaning"]);
+    refused("select geomean(total_byte, 2)", 8, &["wrong arguments", "geomean(VALUE)"]);
+    refused("select geomean(ip_ttl)", 1, &["geomean does not weigh them", "last_ip_ttl"]);
+    let noted = said("select geomean(dst_port)");
+    assert!(noted[0].contains("'dst_port' is a port: geomean computes with it as a number"), "{noted:?}");
+    let across = "select geomean(total_byte) every 1s across nodes by sum; a: select geomean(duration) every 1s; \
+                  b: select count(*) every 1s when a.geomean(duration) > 1s";
+    assert!(!checked(across).has_errors(), "{:#?}", checked(across).diagnostics);
+}
+
+#[test]
+fn engines_are_not_asked_for_the_logarithm_of_zero() {
+    for (at, text) in written("select geomean(total_byte) as mean groupby dst_addr").iter().enumerate() {
+        let column = if at == 0 { "\"total_byte\"" } else { "`total_byte`" };
+        let zero = if at == 2 { "0e0" } else { "0.0" };
+        let mean = format!(
+            "CASE WHEN min({column}) > 0 THEN exp(avg(ln(CASE WHEN {column} > 0 THEN {column} END))) WHEN min({column}) = 0 THEN {zero} END"
+        );
+        assert!(text.contains(&mean), "{text}");
+    }
+}

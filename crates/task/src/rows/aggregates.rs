@@ -8,6 +8,7 @@ mod count;
 mod count_distinct;
 mod count_if;
 mod entropy;
+mod geomean;
 mod kept_state;
 mod language;
 mod max;
@@ -50,6 +51,10 @@ registered! {
     Sum(of: Box<Expression>) => sum::SumAggregate keeps RunningTotal;
     /// The mean.
     Mean(of: Box<Expression>) => avg::MeanAggregate keeps TotalAndNumber;
+    /// The geometric mean: 0 where a value is 0, null where one is negative.
+    GeometricMean(of: Box<Expression>) => geomean::GeometricMeanAggregate keeps LogarithmWords;
+    /// The sum of the natural logarithms, null where a value is not positive: what nodes compute of a geometric mean.
+    LogarithmSum(of: Box<Expression>) => geomean::LogarithmSumAggregate;
     /// The least value.
     Min(of: Box<Expression>) => min::MinAggregate keeps LeastValue;
     /// The greatest value.

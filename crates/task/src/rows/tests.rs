@@ -3,6 +3,7 @@
 mod across;
 mod aggregates;
 mod count_if;
+mod geomean;
 mod long_windows;
 mod places;
 
