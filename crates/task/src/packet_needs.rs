@@ -1,6 +1,6 @@
 //! Questions by fields in which the packets of a flow may differ, and the questions that they become where only rows of flows are there.
 
-use super::fields::ChangingFields;
+use crate::changing_fields::ChangingFields;
 use crate::query::{Aggregate, Condition, Expression, Grouping, Query};
 use crate::rows::{ByPackets, Refusal, Site};
 use flow::{Aggregation, Derived, DerivedField, Field};

@@ -1,10 +1,10 @@
 //! The members of flow keys that queries read.
 
-use super::super::evaluate::is_loss;
-use super::super::grouping::PlannedGrouping;
-use super::super::plan::Plan;
-use super::super::values::ValueOf;
-use super::{Member, Node, Program};
+use super::evaluate::is_loss;
+use super::grouping::PlannedGrouping;
+use super::plan::Plan;
+use super::program::{Member, Node, Program};
+use super::values::ValueOf;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 

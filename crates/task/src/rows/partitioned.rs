@@ -13,7 +13,6 @@ use super::grouping::{Parts, PlannedGrouping};
 use super::keyed::lesser;
 use super::plan::Plan;
 use super::program::{Node, NodeId, Program};
-use super::site::Site;
 use super::state::{Kinds, QueryState};
 use super::top_rows::TopRows;
 use crate::row_site::Site;

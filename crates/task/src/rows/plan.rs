@@ -12,12 +12,13 @@ use super::grouping::{PlannedGrouping, are_whole_key, key_part, own_name, parts}
 use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::KEY_MEMBERS;
 use super::program::{Names, Node, NodeId, Program, Type};
-use super::refusal::Refusal;
-use super::site::Site;
 use super::values::ValueOf;
-use crate::by_packets::{ChangingFields, of_flows, read_by, weighs};
+use crate::ChangingFields;
+use crate::packet_needs::{of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query};
+use crate::row_refusal::Refusal;
+use crate::row_site::Site;
 use flow::{Field, RowValue};
 use model::{Class, Column};
 use packet::{KeySpec, KeyV4, KeyV6};

@@ -8,6 +8,7 @@ use super::owners::Owners;
 use super::plan::Plan;
 use super::samples::SampleList;
 use super::values::ValueSet;
+use crate::row_site::Site;
 use packet::MaskedKey;
 
 /// The inputs that a query reads of the rows of a batch.

@@ -1,6 +1,7 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
 use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
+use crate::row_site::Site;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
 use crate::rows::plan::{ItemValue, OrderBy, Plan};

@@ -3,10 +3,10 @@
 use super::{
     AddedRows, AggregateMeaning, AggregatePlanning, AggregateSql, InLanguage, KeptState, Kind, UpdatedByRows,
 };
+use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, is_total};
 use crate::rows::program::{NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use flow::RowValue;
 use model::ColumnKind;

@@ -6,12 +6,12 @@ use super::{
     CounterWord, InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows,
 };
 use crate::query::Aggregate;
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
 use crate::rows::plan::Planner;
 use crate::rows::program::{NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use flow::NULL;
 use model::ColumnKind;

@@ -6,12 +6,12 @@ use super::{
     CounterWord, InLanguage, KeptState, Kind, SideStep, UpdatedByRows,
 };
 use crate::query::GroupField;
+use crate::row_refusal::Refusal;
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, of_keys};
 use crate::rows::program::{NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
 use model::ColumnKind;

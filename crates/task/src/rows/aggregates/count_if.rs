@@ -6,12 +6,12 @@ use super::{
 };
 use crate::Dialect;
 use crate::query::{Aggregate, Condition};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::owners::Owners;
 use crate::rows::plan::Planner;
 use crate::rows::program::{NodeId, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
 use packet::MaskedKey;

@@ -6,10 +6,10 @@ use super::{
     InLanguage, KeptState, Kind, ResultKind, SideStep, Signature, UpdatedByRows,
 };
 use crate::query::{Aggregate, Expression, GroupField, Weight};
+use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, is_total, of_keys};
 use crate::rows::program::{NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
 use model::ColumnKind;

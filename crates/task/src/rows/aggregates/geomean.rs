@@ -7,11 +7,11 @@ use super::{
     Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
 };
 use crate::query::{Aggregate, Expression, Operator};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, unit_of_value};
 use crate::rows::program::{NodeId, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
 use packet::MaskedKey;

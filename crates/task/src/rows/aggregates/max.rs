@@ -6,11 +6,11 @@ use super::{
     InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
 };
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, has_rule, kind_of_picked};
 use crate::rows::program::{NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use flow::Aggregation;
 use model::ColumnKind;

@@ -6,13 +6,13 @@ use super::{
     CounterWord, InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
 };
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, has_rule, kind_of_picked, spilled_column};
 use crate::rows::program::{Names, NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use flow::{Aggregation, NULL};
 use model::ColumnKind;

@@ -2,11 +2,11 @@
 
 use super::Kind;
 use crate::query::Expression;
+use crate::row_refusal::Refusal;
 use crate::rows::across::NodeParts;
 use crate::rows::group_value::GroupValue;
 use crate::rows::plan::Planner;
 use crate::rows::program::Type;
-use crate::rows::refusal::Refusal;
 use model::ColumnKind;
 
 /// What an aggregate tells the planner.

@@ -8,11 +8,11 @@ use super::{
 };
 use crate::Dialect;
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::group_value::GroupValue;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, kind_of_picked};
 use crate::rows::program::{NodeId, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
 use packet::MaskedKey;

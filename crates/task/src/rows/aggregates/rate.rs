@@ -7,11 +7,11 @@ use super::{
     ResultKind, Signature, ValueUse,
 };
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::group_value::GroupValue;
 use crate::rows::plan::{Planner, unit_of_value};
 use crate::rows::program::Type;
-use crate::rows::refusal::Refusal;
 use model::ColumnKind;
 
 /// `rate(x)`.

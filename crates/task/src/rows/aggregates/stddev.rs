@@ -7,10 +7,10 @@ use super::{
 };
 use crate::Dialect;
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, unit_of_value};
 use crate::rows::program::{NodeId, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
 use packet::MaskedKey;

@@ -7,13 +7,13 @@ use super::{
     CounterWord, InLanguage, KeptState, Kind, ResultKind, Signature, UpdatedByRows, ValueUse,
 };
 use crate::query::{Aggregate, Expression};
+use crate::row_refusal::Refusal;
 use crate::rows::across::{NodeParts, Rule};
 use crate::rows::input::Input;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
 use crate::rows::plan::{Planner, is_total, kind_of_values, spilled_column, unit_of_value};
 use crate::rows::program::{Node, NodeId, Program, Type};
-use crate::rows::refusal::Refusal;
 use crate::rows::scalar::Scalar;
 use arrow_array::Array;
 use flow::{NULL, RowValue};

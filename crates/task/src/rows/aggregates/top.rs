@@ -7,9 +7,9 @@ use super::{
 };
 use crate::Dialect;
 use crate::query::{Aggregate, GroupField, Weight};
+use crate::row_refusal::Refusal;
 use crate::rows::plan::Planner;
 use crate::rows::program::Type;
-use crate::rows::refusal::Refusal;
 use model::ColumnKind;
 
 /// `top(n, x, counter)`.
