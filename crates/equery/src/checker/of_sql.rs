@@ -292,7 +292,8 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
         "round" | "floor" | "ceil" | "ceiling" | "trunc" | "truncate" => {
             Some(Instead::Value(vec![first], ", and round where its answer is read"))
         }
-        "if" | "iif" | "decode" | "countif" | "count_if" | "sumif" | "sum_if" => {
+        "countif" => of("count_if", vec![first]),
+        "if" | "iif" | "decode" | "sumif" | "sum_if" => {
             Some(Instead::Advice("ask a query for each case, with its condition in 'where'".to_owned()))
         }
         "row_number" | "rank" | "dense_rank" => Some(Instead::Advice(

@@ -73,6 +73,12 @@ fn a_condition_is_one_on_rows() {
     refused("select count_if(nothing > 1)", 17, &["'nothing' is neither a field nor defined"]);
     refused("select count_if(vlan = 1)", 1, &["count_if does not weigh them", "first_vlan"]);
     refused("select sum(total_byte > 1)", 12, &["expected a value, but found a condition"]);
+    refused(
+        "select countif(dst_port = 80)",
+        8,
+        &["there is no function 'countif'", "write 'count_if(dst_port = 80)'"],
+    );
+    refused("select countif(dst_port)", 8, &["count_if(CONDITION), such as"]);
     let dropped = said("select count_if(first_vlan != 1)");
     assert!(dropped.iter().any(|line| line.contains("drops rows without first_vlan")), "{dropped:?}");
 }
