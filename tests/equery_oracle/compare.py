@@ -152,7 +152,7 @@ class Comparison:
         for at, item in enumerate(self.query.items):
             value = item.value
             is_counter = self.query.is_flows and isinstance(value, Name) and value.name in counters
-            if is_counter or isinstance(value, Aggregate) and value.function in ("sum", "count") and value.kind == "integer":
+            if is_counter or isinstance(value, Aggregate) and value.function in ("sum", "count", "count_if") and value.kind == "integer":
                 with_order = [Row(row.values, (row.values[at],)) for row in expected]
                 return sorted_rows(with_order, [True]), True
             if not isinstance(value, Name):
@@ -246,7 +246,7 @@ class Comparison:
         totals = {}
         for at, item in enumerate(self.query.items):
             value, name = item.value, item.expected_name(self.query.is_flows)
-            is_total = isinstance(value, Aggregate) and (value.function == "sum" or value.argument is None)
+            is_total = isinstance(value, Aggregate) and value.adds_up
             if name and (is_total or self.query.is_flows and value.kind == "integer"):
                 whole = sum(row.values[at] or 0 for row in expected)
                 totals[name] = (whole - sum(row[at] or 0 for row in got_rows if not isinstance(row[at], str)), is_total)

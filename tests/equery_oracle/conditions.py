@@ -177,6 +177,8 @@ class Conditions:
             return Condition("compare", (Aggregate("sum", field), operator, integer(sizes(self.draw))))
         if form < 0.5:
             return Condition("compare", (Aggregate("count"), operator, integer(self.draw.choice([1, 2, 3, 10]))))
+        if form < 0.55:
+            return Condition("compare", (Aggregate("count_if", self.of_rows(0)), operator, integer(self.draw.choice([0, 1, 3]))))
         if form < 0.7:
             field = Name(self.draw.choice(["src_addr", "dst_port"]))
             return Condition("compare", (Aggregate("count", field), operator, integer(self.draw.choice([0, 1, 2, 5]))))

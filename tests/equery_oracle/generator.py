@@ -77,7 +77,7 @@ class Generator:
             query.order = self.order(values, group)
         # Without an order, the largest by the first aggregate are first.
         first = next(item.value for item in items if not isinstance(item.value, Name))
-        if query.order or isinstance(first, Aggregate) and first.function in ("sum", "count") and first.kind == "integer":
+        if query.order or isinstance(first, Aggregate) and first.function in ("sum", "count", "count_if") and first.kind == "integer":
             self.limit(query, 0.6)
         return query
 
@@ -147,8 +147,10 @@ class Generator:
 
     def aggregate(self, taken=()):
         form = self.draw.random()
-        if form < 0.12:
+        if form < 0.09:
             return Aggregate("count")
+        if form < 0.15:
+            return Aggregate("count_if", self.conditions.of_rows(1))
         if form < 0.3:
             # Within groups of either end, it would be open which rows count.
             names = [name for name in COUNTABLE if name not in ("addr", "port") or not taken]
@@ -156,7 +158,7 @@ class Generator:
         if form < 0.5:
             return Aggregate("sum", self.summand())
         if form < 0.72:
-            return Aggregate(self.draw.choice(["avg", "min", "max", "stddev"]), self.measurable())
+            return Aggregate(self.draw.choice(["avg", "geomean", "min", "max", "stddev"]), self.measurable())
         if form < 0.76:
             return Aggregate(self.draw.choice(["min", "max"]), Name(self.draw.choice(["stime", "ltime"])))
         if form < 0.81:
@@ -197,4 +199,4 @@ def is_exact(value):
         return is_exact(value.left) and is_exact(value.right)
     if not isinstance(value, Aggregate):
         return value.kind != "float"
-    return value.argument is None or value.function not in ("entropy", "stddev") and value.argument.kind != "float"
+    return value.argument is None or value.function not in ("entropy", "geomean", "stddev") and value.argument.kind != "float"

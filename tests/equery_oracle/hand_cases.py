@@ -70,6 +70,10 @@ def cases():
         (of("entropy", Aggregate("entropy", src), Aggregate("entropy", src, weight=size)), 10, 10,
          {0: [[1.3709505944546687, 300 / 440 * math.log2(440 / 300) + 100 / 440 * math.log2(4.4) + 40 / 440 * math.log2(11)]],
           1: [[None, None]], 2: [[0.0, 0.0]]}),
+        (of("flows by a condition", Aggregate("count_if", Condition("compare", (size, ">", integer(99)))), Aggregate("count_if", not_seven)), 10, 10,
+         {0: [[2, 0]], 1: [[0, 0]], 2: [[1, 0]]}),
+        (of("geometric means", Aggregate("geomean", size), Aggregate("geomean", Name("src_port"))), 10, 10,
+         {0: [[(300 * 100 * 40) ** (1 / 3), (1000 * 2000 * 443) ** (1 / 3)]], 1: [[None, None]], 2: [[math.sqrt(600 * 70), math.sqrt(1000 * 5)]]}),
         (of("sliding", total("total_count")), 10, 20, {0: [[5]], 1: [[5]], 2: [[4]]}),
     ]  # fmt: skip
 

@@ -96,7 +96,12 @@ class Aggregate:
     def kind(self):
         if self.function in ("min", "max", "quantile", "sum"):
             return self.argument.kind
-        return {"count": "integer", "top": "top"}.get(self.function, "float")
+        return {"count": "integer", "count_if": "integer", "top": "top"}.get(self.function, "float")
+
+    @property
+    def adds_up(self):
+        """Whether the values of several groups are together that of all."""
+        return self.function in ("sum", "count_if") or self.function == "count" and self.argument is None
 
     def text(self, style):
         function = style.word(self.function)
@@ -119,7 +124,7 @@ class Aggregate:
         """The column's name where it is beyond doubt."""
         if self.argument is None:
             return "count(*)"
-        if self.function in ("sum", "min", "max", "avg", "stddev") and isinstance(self.argument, Name):
+        if self.function in ("sum", "min", "max", "avg", "geomean", "stddev") and isinstance(self.argument, Name):
             return f"{self.function}({self.argument.name})"
         return None
 

@@ -110,9 +110,8 @@ def answer_of(query, comparison, window, rows):
     rest = {"groups": max(0, len(ordered) - limit) if query.group or query.is_flows else 0}
     for at, item in enumerate(items):
         value = item.value
-        if query.group and value.kind != "top" and getattr(value, "function", "") in ("sum", "count"):
-            if value.function == "sum" or value.argument is None:
-                rest[names[at]] = shown_value(sum(row.values[at] or 0 for row in ordered[limit:]), item)
+        if query.group and getattr(value, "adds_up", False):
+            rest[names[at]] = shown_value(sum(row.values[at] or 0 for row in ordered[limit:]), item)
     shown = [dict(zip(names, (shown_value(value, item) for value, item in zip(row.values, items)))) for row in ordered[:limit]]
     status = "cut" if window.is_cut else "complete"
     watched = (window.watched_start, window.watched_end) if window.is_cut else None

@@ -103,6 +103,9 @@ def simple(aggregate):
         return "count(*)"
     if function in ("entropy", "top", "rate"):
         return None if function != "rate" else f"coalesce(sum({of_row(argument)}), 0)::double"
+    if function == "count_if":
+        # What is unknown is null, which a sum leaves out.
+        return f"coalesce(sum(({condition(argument, of_row)})::integer), 0)"
     if isinstance(argument, Name) and argument.name in ("addr", "port"):
         ends = ", ".join(masked(argument, f"{end}_{argument.name}") for end in ("src", "dst"))
         return f"len(list_distinct(flatten(list([{ends}]))))"
@@ -115,6 +118,11 @@ def simple(aggregate):
         # The least value that at least ceil(p * n) values do not exceed, by exact arithmetic.
         rank = f"greatest(1, (count({value}) * {aggregate.share} + 999) // 1000)"
         return f"list_sort(list({value}) filter (({value}) is not null))[{rank}]"
+    if function == "geomean":
+        # By logarithms of base 2, and without those of zeros: with one, the mean is 0.
+        value = f"({value})::double"
+        mean = f"pow(2, sum(log2(nullif({value}, 0))) / count({value}))"
+        return f"if(count({value}) = 0, null, if(min({value}) = 0, 0::double, {mean}))"
     if function == "stddev":
         if argument.kind == "integer":
             n, total, squares = f"count({value})", f"sum(({value})::hugeint)", f"sum(({value})::hugeint * ({value}))"
@@ -178,7 +186,7 @@ def write(query):
         if isinstance(value, Aggregate):
             at = slots.index(value)
             column = f"a{at}" if simple(value) else f"e{at}.a"
-            is_total = value.function in ("count", "sum", "rate")
+            is_total = value.function in ("count", "count_if", "sum", "rate")
             return f"coalesce({column}, 0)" if is_total else column
         if isinstance(value, Name):
             return f"g.{columns[value]}"
