@@ -26,9 +26,9 @@ pub(crate) fn with_command(
     }
     let names: Vec<_> = command.get_subcommands().map(Command::get_name).chain(["help"]).collect();
     match what_is(first, &names) {
-        First::Command => {}
-        First::OfUsual => arguments.insert(1, USUAL.into()),
-        First::Unknown => return Err(unknown(&first.to_string_lossy(), &names)),
+        LeadingWord::Command => {}
+        LeadingWord::OfUsual => arguments.insert(1, USUAL.into()),
+        LeadingWord::Unknown => return Err(unknown(&first.to_string_lossy(), &names)),
     }
     attach_address(&mut arguments);
     Ok(arguments)
@@ -47,7 +47,7 @@ fn attach_address(arguments: &mut Vec<OsString>) {
 
 /// The kind of the first word of a command line.
 #[derive(Debug, PartialEq, Eq)]
-enum First {
+enum LeadingWord {
     /// A command, or an option of the program itself.
     Command,
     /// A source, or an option, of the usual command.
@@ -55,17 +55,17 @@ enum First {
     Unknown,
 }
 
-fn what_is(word: &OsStr, commands: &[&str]) -> First {
+fn what_is(word: &OsStr, commands: &[&str]) -> LeadingWord {
     let of_program = ["-h", "--help", "-V", "--version"];
     let text = word.to_string_lossy();
     if of_program.contains(&&*text) || commands.contains(&&*text) {
-        return First::Command;
+        return LeadingWord::Command;
     }
     let looks_like_path = text.contains(['/', '.']);
     if text.starts_with('-') || looks_like_path || Path::new(word).exists() {
-        return First::OfUsual;
+        return LeadingWord::OfUsual;
     }
-    First::Unknown
+    LeadingWord::Unknown
 }
 
 fn of_lab(name: &str, call: &str) -> Failure {
@@ -119,11 +119,11 @@ mod tests {
     fn the_first_word_tells_what_is_meant() {
         let of = |word: &str| what_is(OsStr::new(word), &["run", "query"]);
         for word in ["run", "query", "-h", "--help", "-V", "--version"] {
-            assert_eq!(of(word), First::Command, "{word}");
+            assert_eq!(of(word), LeadingWord::Command, "{word}");
         }
         for word in ["-", "-i", "--tpo", "missing.pcap", "./query", "Cargo.toml", "src"] {
-            assert_eq!(of(word), First::OfUsual, "{word}");
+            assert_eq!(of(word), LeadingWord::OfUsual, "{word}");
         }
-        assert_eq!(of("rnu"), First::Unknown);
+        assert_eq!(of("rnu"), LeadingWord::Unknown);
     }
 }

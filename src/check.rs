@@ -1,6 +1,6 @@
 //! `edison check`.
 
-use equery::{Checked, CheckedQuery, Diagnostic};
+use equery::{CheckedQuery, CheckedText, Diagnostic};
 use runtime::exit::{self, Failure, say};
 use runtime::questions::query_text::{self, NamedText, QueryTextOptions};
 use serde::Serialize;
@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 /// The answer of `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
-    files: Vec<FileAnswer<'a>>,
+struct CheckOutput<'a> {
+    files: Vec<FileCheck<'a>>,
 }
 
 #[derive(Serialize)]
-struct FileAnswer<'a> {
+struct FileCheck<'a> {
     file: &'a str,
     diagnostics: &'a [Diagnostic],
     queries: &'a [CheckedQuery],
@@ -24,8 +24,9 @@ struct FileAnswer<'a> {
 pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     let texts = options.texts()?;
     let site = options.site();
-    let key = equery::ExplainOptions::of(&site).key;
-    let mut checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
+    let key = equery::ExplainContext::of(&site).key;
+    let mut checked: Vec<CheckedText> =
+        texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     // Texts of the command line are one text to `run`, which numbers their queries.
     let files = options.files.len();
     warn_of_taken_names(&texts[..files], &mut checked[..files]);
@@ -38,12 +39,13 @@ pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
         }
     }
     if options.json {
-        let files = texts.iter().zip(&checked).map(|(text, checked)| FileAnswer {
+        let files = texts.iter().zip(&checked).map(|(text, checked)| FileCheck {
             file: &text.name,
             diagnostics: &checked.diagnostics,
             queries: &checked.queries,
         });
-        let answer = serde_json::to_string(&Answer { files: files.collect() }).map_err(Failure::fault)?;
+        let answer =
+            serde_json::to_string(&CheckOutput { files: files.collect() }).map_err(Failure::fault)?;
         exit::print(&format!("{answer}\n"))?;
     }
     query_text::outcome(&texts, &checked)?;
@@ -51,7 +53,7 @@ pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
 }
 
 /// Warns of names that a text before has, too: `run` and `controller` refuse the two texts together.
-fn warn_of_taken_names(texts: &[NamedText], checked: &mut [Checked]) {
+fn warn_of_taken_names(texts: &[NamedText], checked: &mut [CheckedText]) {
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     for (text, checked) in texts.iter().zip(checked) {
         let source = text.source();

@@ -38,18 +38,18 @@ fn are_up(status: &Json) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Queries {
+struct QueryList {
     queries: Vec<QueryView>,
 }
 
 /// `edison queries`.
 pub(crate) fn queries(options: &ClientOptions) -> Result<ExitCode, Failure> {
     let json = Api::new(&options.api)?.get("/queries")?;
-    print(options, &json, |read: &Queries| show::queries(&read.queries))
+    print(options, &json, |read: &QueryList| show::queries(&read.queries))
 }
 
 #[derive(Deserialize)]
-struct Events {
+struct EventsResponse {
     events: Vec<Event>,
 }
 
@@ -59,14 +59,14 @@ pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
     parameters.extend(options.query.clone().map(|query| ("query", query)));
     parameters.extend(options.node.clone().map(|node| ("node", node)));
     let json = Api::new(&options.client.api)?.get_with("/events", &parameters)?;
-    print(&options.client, &json, |read: &Events| match read.events.is_empty() {
+    print(&options.client, &json, |read: &EventsResponse| match read.events.is_empty() {
         true => "There are no events.\n".to_owned(),
         false => read.events.iter().map(|event| show::event(event) + "\n").collect(),
     })
 }
 
 #[derive(Deserialize)]
-struct Story {
+struct StoryReply {
     text: String,
     #[serde(default)]
     captures: Vec<CaptureView>,
@@ -76,7 +76,7 @@ struct Story {
 pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
     let api = Api::new(&options.client.api)?;
     let json = api.get(&format!("/stories/{}", notation::encoded(&options.id)))?;
-    print(&options.client, &json, |story: &Story| {
+    print(&options.client, &json, |story: &StoryReply| {
         let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
         captures.fold(story.text.clone(), |text, line| text + &line + "\n")
     })

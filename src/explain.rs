@@ -1,7 +1,7 @@
 //! `edison explain`.
 
 use crate::commands::ExplainOptions as Options;
-use equery::{Checked, Diagnostic, ExplainOptions, Explanation};
+use equery::{CheckedText, Diagnostic, ExplainContext, Explanation};
 use runtime::exit::{self, Failure};
 use runtime::questions::query_text;
 use serde::Serialize;
@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 /// The answer of `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
-    files: Vec<FileAnswer<'a>>,
+struct ExplainOutput<'a> {
+    files: Vec<FileExplanation<'a>>,
 }
 
 #[derive(Serialize)]
-struct FileAnswer<'a> {
+struct FileExplanation<'a> {
     file: &'a str,
     diagnostics: &'a [Diagnostic],
     #[serde(flatten)]
@@ -26,16 +26,16 @@ pub(crate) fn explain(asked: &Options) -> Result<ExitCode, Failure> {
     let options = &asked.texts;
     let texts = options.texts()?;
     let site = options.site();
-    let checked: Vec<Checked> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
+    let checked: Vec<CheckedText> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
     query_text::outcome(&texts, &checked)?;
-    let place = ExplainOptions { dialect: asked.sql.unwrap_or_default(), ..ExplainOptions::of(&site) };
-    let explained = texts.iter().zip(&checked).map(|(text, checked)| FileAnswer {
+    let place = ExplainContext { dialect: asked.sql.unwrap_or_default(), ..ExplainContext::of(&site) };
+    let explained = texts.iter().zip(&checked).map(|(text, checked)| FileExplanation {
         file: &text.name,
         diagnostics: &checked.diagnostics,
         explanation: equery::explain(checked, &place),
     });
-    let answer = Answer { files: explained.collect() };
+    let answer = ExplainOutput { files: explained.collect() };
     if options.json {
         let answer = serde_json::to_string(&answer).map_err(Failure::fault)?;
         return exit::print(&format!("{answer}\n"));

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use traffic::{Generator, PathSpec, Spec};
+use traffic::{Generator, PathSpec, TrafficSpec};
 
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
@@ -19,8 +19,9 @@ const USUAL: &str = "packets=1M,flows=100k,zipf=1.0";
 
 /// Writes or sends as the options request.
 pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
-    let spec =
-        |text: Option<&String>| text.map_or(USUAL, String::as_str).parse::<Spec>().map_err(Failure::usage);
+    let spec = |text: Option<&String>| {
+        text.map_or(USUAL, String::as_str).parse::<TrafficSpec>().map_err(Failure::usage)
+    };
     if options.interface.is_some() || options.port.is_some() {
         return match options.words.as_slice() {
             [] => send::send(options, spec(None)?),
@@ -53,7 +54,7 @@ pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-fn generate_capture(options: &GenerateOptions, path: &Path, spec: Spec) -> Result<ExitCode, Failure> {
+fn generate_capture(options: &GenerateOptions, path: &Path, spec: TrafficSpec) -> Result<ExitCode, Failure> {
     let mut generator = Generator::with_truth(spec);
     let mut frame = vec![0; generator.longest_capture()];
     let mut writer = create(path, frame.len())?;
@@ -72,9 +73,11 @@ fn generate_capture(options: &GenerateOptions, path: &Path, spec: Spec) -> Resul
 fn generate_path(options: &GenerateOptions, path: &Path, spec: &str) -> Result<ExitCode, Failure> {
     let spec: PathSpec = spec.parse().map_err(Failure::usage)?;
     let taps: Vec<PathBuf> = (0..=spec.hops).map(|tap| tap_path(path, tap)).collect();
-    let mut writers =
-        taps.iter().map(|path| create(path, traffic::Path::LONGEST)).collect::<Result<Vec<_>, _>>()?;
-    let mut simulation = traffic::Path::new(spec);
+    let mut writers = taps
+        .iter()
+        .map(|path| create(path, traffic::PathSimulation::LONGEST))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut simulation = traffic::PathSimulation::new(spec);
     while let Some(frame) = simulation.next_frame() {
         let tap = frame.tap as usize;
         writers[tap]

@@ -5,13 +5,13 @@ mod rows;
 
 use crate::commands::ImportOptions;
 use arena::Limits;
-use history::Setting;
+use history::AnswerSetting;
 use history::replay::{Named, NodeRecording, Recording, Replayed, Surveyed, shortfall_reasons};
 use notation::grouped;
 use packet::Seed;
 use record::Selection;
-use records::Records;
-use rows::Rows;
+use records::RecordImport;
+use rows::RowImport;
 use runtime::assembly::nodes::name_and_rest;
 use runtime::assembly::sources;
 use runtime::exit::{self, EARLY, Failure, say_error};
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use store::{Keep, Level, NodeSetting, Store, StoreCounts};
+use store::{Level, NodeSetting, StoreCounts, StoreRetention, StoreWriter};
 
 /// Windows of flow records, unless their length is given.
 const USUAL_NS: u64 = 10_000_000_000;
@@ -35,8 +35,11 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     let window_ns = window_ns(options, &recording)?;
     let memory = options.memory.unwrap_or_else(machine::half_of_memory);
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
-    let setting =
-        Setting { limits: Limits::new(memory, usize::MAX), seed: Seed::new(machine::random()), geo: None };
+    let setting = AnswerSetting {
+        limits: Limits::new(memory, usize::MAX),
+        seed: Seed::new(machine::random()),
+        geo: None,
+    };
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let of_records: Vec<PathBuf> = recording
@@ -59,13 +62,13 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
         ));
     }
     let keep = options.store_keep.unwrap_or_else(all_ages);
-    let store =
-        Store::open(&options.store, keep, Store::QUEUE_BYTES.min(memory / 8)).map_err(Failure::usage)?;
+    let store = StoreWriter::open(&options.store, keep, StoreWriter::QUEUE_BYTES.min(memory / 8))
+        .map_err(Failure::usage)?;
     store.remarks().iter().for_each(|line| exit::say(line));
     let store = Arc::new(store);
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     lines.extend(lacking.iter().filter(|_| nodes.is_empty()).cloned());
-    let mut records = Records::default();
+    let mut records = RecordImport::default();
     // All nodes begin before the first is read: what a killed import has not reached is missing.
     let source = sources::names_of_files(files.iter().map(|file| &file.path));
     let mut feeds = Vec::new();
@@ -76,7 +79,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
     }
     let mut tally = ImportTally::default();
     for (node, feed) in feeds {
-        let (replayed, given) = Rows::new(&store, feed, window_ns, &stop).take(node);
+        let (replayed, given) = RowImport::new(&store, feed, window_ns, &stop).take(node);
         lines.extend(replayed.errors.iter().map(ToString::to_string));
         tally.add(&replayed, given);
     }
@@ -215,10 +218,10 @@ fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
 
 /// The columns of the records: without bytes on the wire where files do not tell them.
 fn selection(has_wire_bytes: bool) -> Selection {
-    let parts = record::Parts { of_routers: true, ..record::Parts::default() };
+    let parts = record::RecordContents { of_routers: true, ..record::RecordContents::default() };
     let all = Selection::new(&parts).with_open_fields();
     let names: Vec<&str> =
-        all.columns().iter().map(record::Column::name).filter(|name| *name != "wire_byte").collect();
+        all.columns().iter().map(record::FileColumn::name).filter(|name| *name != "wire_byte").collect();
     let without = Selection::parse(&names.join(","), &parts).map(Selection::with_open_fields);
     without.ok().filter(|_| !has_wire_bytes).unwrap_or(all)
 }
@@ -238,6 +241,6 @@ fn window_ns(options: &ImportOptions, recording: &Recording) -> Result<u64, Fail
 }
 
 /// Returns limits that drop nothing because of its age: what is imported may be old.
-fn all_ages() -> Keep {
-    Level::ALL.into_iter().fold(Keep::default(), |keep, level| keep.with_age(level, Some(u64::MAX)))
+fn all_ages() -> StoreRetention {
+    Level::ALL.into_iter().fold(StoreRetention::default(), |keep, level| keep.with_age(level, Some(u64::MAX)))
 }

@@ -27,7 +27,7 @@ use runtime::assembly;
 use runtime::exit::{self, Failure};
 use runtime::origin::Origins;
 use std::process::ExitCode;
-use usage::Refused;
+use usage::UsageError;
 
 fn main() -> ExitCode {
     // Made once: in the quick program it takes a tenth of the time of a run of fifteen packets.
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
     let result = match parsed {
         Ok(cli) => perform(cli.command, &origins),
         Err(error) => match usage::refused(&error, &words, &command) {
-            Refused::Help(code) => Ok(code),
-            Refused::Wrong(failure) => Err(failure),
+            UsageError::Help(code) => Ok(code),
+            UsageError::Wrong(failure) => Err(failure),
         },
     };
     result.unwrap_or_else(|failure| failure.report(&origins))

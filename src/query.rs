@@ -11,18 +11,18 @@ mod source;
 
 use crate::commands::QueryOptions;
 use arena::Limits;
-use diff::Sides;
-use history::{Outcome, Period, Question, Refused, Setting};
+use diff::DiffInput;
+use history::{AnswerSetting, Period, Question, QuestionError, ScanSummary};
 use model::{Answer, Class};
 use packet::Seed;
-use printer::Printer;
-use progress::Reading;
+use printer::AnswerPrinter;
+use progress::ReadProgress;
 use runtime::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use runtime::machine;
 use runtime::open_files;
 use runtime::questions::asked::{self, Texts};
 use runtime::questions::query_text::NamedText;
-use source::Source;
+use source::AnswerSource;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -44,19 +44,19 @@ pub(crate) fn query(options: &QueryOptions) -> Result<ExitCode, Failure> {
         return remote::ask(options, address, &texts);
     }
     let sides = diff::sides(options, words.patterns)?;
-    let command = Command {
+    let command = QueryInvocation {
         options,
         texts: &texts,
-        setting: Setting {
+        setting: AnswerSetting {
             limits: Limits::new(memory(options), usize::MAX),
             seed: Seed::new(machine::random()),
             geo: options.enrich.databases()?,
         },
-        reading: Reading::start()?,
+        reading: ReadProgress::start()?,
     };
     match sides {
-        Sides::One { source, period } => command.answer(source, period),
-        Sides::Two(sides) => diff::compare(&command, sides),
+        DiffInput::One { source, period } => command.answer(source, period),
+        DiffInput::Two(sides) => diff::compare(&command, sides),
     }
 }
 
@@ -66,23 +66,23 @@ fn memory(options: &QueryOptions) -> usize {
 }
 
 /// The command: what is asked, and how.
-struct Command<'a> {
+struct QueryInvocation<'a> {
     options: &'a QueryOptions,
     texts: &'a [NamedText],
-    setting: Setting,
-    reading: Reading,
+    setting: AnswerSetting,
+    reading: ReadProgress,
 }
 
-impl Command<'_> {
+impl QueryInvocation<'_> {
     /// Answers questions, as the answers become complete.
-    fn answer(&self, mut source: Source, period: Option<Period>) -> Result<ExitCode, Failure> {
+    fn answer(&self, mut source: AnswerSource, period: Option<Period>) -> Result<ExitCode, Failure> {
         let questions = asking::questions(self.options, self.texts, &source.facts(), period);
         // What a damaged manifest says of keys may be wrong.
         let questions = questions.map_err(|failure| source.damage().map_or(failure, Failure::damage))?;
-        if let (Source::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {
+        if let (AnswerSource::Store(stored), Some(dialect)) = (&mut source, self.options.engine.engine) {
             return engine::answer(self, stored, questions, dialect);
         }
-        let printer = Printer::new(self.options);
+        let printer = AnswerPrinter::new(self.options);
         let outcomes = self.read(&mut source, questions, &printer, &mut |answer| printer.print(answer))?;
         printer.finish();
         Ok(self.verdict(&source, &outcomes, &printer))
@@ -91,11 +91,11 @@ impl Command<'_> {
     /// Reads what questions need.
     fn read(
         &self,
-        source: &mut Source,
+        source: &mut AnswerSource,
         questions: Vec<Question>,
-        printer: &Printer,
+        printer: &AnswerPrinter,
         give: &mut dyn FnMut(Answer),
-    ) -> Result<Vec<Outcome>, Failure> {
+    ) -> Result<Vec<ScanSummary>, Failure> {
         let mut continues = |progress| self.reading.continues(progress) && !printer.is_over();
         let remark = source.sampled();
         let facts = source.facts();
@@ -118,30 +118,30 @@ impl Command<'_> {
             give(answer);
         };
         let outcomes = match source {
-            Source::Files(files) => {
+            AnswerSource::Files(files) => {
                 let outcome = files.answer(&questions, &self.setting, &mut continues, give);
                 outcome.map(|outcome| vec![outcome])
             }
-            Source::Store(stored) => stored.answer(questions, &self.setting, &mut continues, give),
+            AnswerSource::Store(stored) => stored.answer(questions, &self.setting, &mut continues, give),
         };
         self.reading.wipe();
         outcomes.map_err(Self::refused)
     }
 
     /// Returns the failure that says why nothing was read.
-    fn refused(refused: Refused) -> Failure {
+    fn refused(refused: QuestionError) -> Failure {
         match refused {
-            Refused::Queries(refused) => {
+            QuestionError::Queries(refused) => {
                 Failure::usages(refused.into_iter().map(|(query, reason)| format!("{query}: {reason}")))
             }
-            Refused::Files(lines) => Failure::usages(lines),
-            Refused::Store(line) => Failure::fault(line),
+            QuestionError::Files(lines) => Failure::usages(lines),
+            QuestionError::Store(line) => Failure::fault(line),
         }
     }
 
     /// Says what was read and what could not be; returns the exit code.
-    fn verdict(&self, source: &Source, outcomes: &[Outcome], printer: &Printer) -> ExitCode {
-        let files = if let Source::Files(files) = source { Some(files) } else { None };
+    fn verdict(&self, source: &AnswerSource, outcomes: &[ScanSummary], printer: &AnswerPrinter) -> ExitCode {
+        let files = if let AnswerSource::Files(files) = source { Some(files) } else { None };
         for (path, contents) in files.iter().flat_map(|files| files.contents()) {
             let unread: Vec<_> =
                 contents.unread.iter().map(|(name, reason)| format!("{name} ({reason})")).collect();
@@ -149,7 +149,7 @@ impl Command<'_> {
                 say(&format!("{}: columns that are not read: {}", path.display(), unread.join(", ")));
             }
         }
-        if let Source::Store(stored) = source {
+        if let AnswerSource::Store(stored) = source {
             stored.replaced().for_each(say);
         }
         let mut said: Vec<String> =

@@ -2,12 +2,12 @@
 
 use runtime::exit::{self, Failure};
 use std::process::ExitCode;
-use task::{Kind, catalog};
+use task::{TaskKind, catalog};
 
 /// Prints the table of tasks and structures (Alipourfard et al., table 1).
 pub(crate) fn print() -> Result<ExitCode, Failure> {
     let mut text = String::new();
-    for kind in Kind::ALL {
+    for kind in TaskKind::ALL {
         let (about, keys) = described(kind);
         text.push_str(&format!("{kind}: {about}\n  {keys}\n"));
         let entries = catalog::ENTRIES.iter().filter(|entry| entry.kind == kind);
@@ -30,22 +30,24 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
 }
 
 /// Returns what a task answers, and its options.
-fn described(kind: Kind) -> (&'static str, &'static str) {
+fn described(kind: TaskKind) -> (&'static str, &'static str) {
     match kind {
-        Kind::HeavyHitters => (
+        TaskKind::HeavyHitters => (
             "flows with much of the traffic; with prefixes, also prefixes that have much without those below them",
             "key=FIELDS by=packets|bytes share=0.2%|count=N top=N prefixes=8/16/24/32",
         ),
-        Kind::SuperSpreaders => {
+        TaskKind::SuperSpreaders => {
             ("sources with many destinations, or the reverse", "key=src_addr of=dst_addr count=1000 top=N")
         }
-        Kind::FlowSizes => ("how many flows have how many packets", "key=FIELDS"),
-        Kind::Change => (
+        TaskKind::FlowSizes => ("how many flows have how many packets", "key=FIELDS"),
+        TaskKind::Change => (
             "flows that have much more or less than in the last window, or than the average of some",
             "key=FIELDS by=packets|bytes share=0.5%|count=N top=N against=last|average windows=4",
         ),
-        Kind::Entropy => ("how evenly traffic is spread over flows, in bits", "key=FIELDS by=packets|bytes"),
-        Kind::Quantiles => (
+        TaskKind::Entropy => {
+            ("how evenly traffic is spread over flows, in bits", "key=FIELDS by=packets|bytes")
+        }
+        TaskKind::Quantiles => (
             "values that part the packets into shares",
             "key=src_addr|dst_addr|src_port|dst_port|size at=1%/25%/50%/75%/99%",
         ),

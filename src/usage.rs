@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 /// The result of a command line that the parser refuses.
-pub(crate) enum Refused {
+pub(crate) enum UsageError {
     /// A text was asked for and is printed.
     Help(ExitCode),
     /// The command line is wrong.
@@ -15,10 +15,10 @@ pub(crate) enum Refused {
 }
 
 /// Prints help and versions; puts every other error into a line. `arguments` begin with the program's name.
-pub(crate) fn refused(error: &Error, arguments: &[OsString], command: &Command) -> Refused {
+pub(crate) fn refused(error: &Error, arguments: &[OsString], command: &Command) -> UsageError {
     match console::print_help(error) {
-        Some(code) => Refused::Help(code),
-        None => Refused::Wrong(Failure::usage(line(error, arguments, command))),
+        Some(code) => UsageError::Help(code),
+        None => UsageError::Wrong(Failure::usage(line(error, arguments, command))),
     }
 }
 
@@ -76,8 +76,8 @@ mod tests {
         command.build();
         let error = command.clone().try_get_matches_from(&arguments).expect_err(words);
         match refused(&error, &arguments, &command) {
-            Refused::Help(_) => panic!("{words}: help"),
-            Refused::Wrong(failure) => format!("{failure:?}"),
+            UsageError::Help(_) => panic!("{words}: help"),
+            UsageError::Wrong(failure) => format!("{failure:?}"),
         }
     }
 

@@ -18,13 +18,13 @@ study that was ended early.";
 /// Edison's own measurements, and the tables and figures of the papers that it implements.
 #[derive(Debug, Parser)]
 #[command(name = "edison-lab", version, max_term_width = 110, after_help = EXAMPLES)]
-pub(crate) struct Cli {
+pub(crate) struct LabCli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: LabCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum LabCommand {
     /// Run one of the project's own measurements
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),

@@ -11,13 +11,13 @@ const USAGE: u8 = 2;
 
 /// The reasons why the program does not do what it was asked for.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct LabFailure {
     code: u8,
     /// The messages, one line for each reason.
     messages: Vec<String>,
 }
 
-impl Failure {
+impl LabFailure {
     /// The request is impossible.
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self { code: USAGE, messages: vec![message.to_string()] }
@@ -46,7 +46,7 @@ pub(crate) fn say(line: &str) {
 }
 
 /// Writes an answer to standard output.
-pub(crate) fn print(text: &str) -> Result<ExitCode, Failure> {
-    console::print(text).map_err(|error| Failure::fault(format!("standard output: {error}")))?;
+pub(crate) fn print(text: &str) -> Result<ExitCode, LabFailure> {
+    console::print(text).map_err(|error| LabFailure::fault(format!("standard output: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }

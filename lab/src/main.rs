@@ -5,28 +5,28 @@ mod commands;
 mod failure;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Command};
-use failure::Failure;
+use cli::{LabCli, LabCommand};
+use failure::LabFailure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Cli::try_parse() {
+    let result = match LabCli::try_parse() {
         Ok(cli) => perform(cli.command),
         Err(error) => match console::print_help(&error) {
             Some(code) => return code,
-            None => Err(Failure::usage(console::one_line(&error))),
+            None => Err(LabFailure::usage(console::one_line(&error))),
         },
     };
     result.unwrap_or_else(|failure| failure.report())
 }
 
-fn perform(command: Command) -> Result<ExitCode, Failure> {
+fn perform(command: LabCommand) -> Result<ExitCode, LabFailure> {
     match command {
-        Command::Bench(options) => commands::bench(&options),
-        Command::Study(options) => commands::study(&options),
-        Command::Man { folder } => {
-            console::write_pages(Cli::command(), &folder)
-                .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
+        LabCommand::Bench(options) => commands::bench(&options),
+        LabCommand::Study(options) => commands::study(&options),
+        LabCommand::Man { folder } => {
+            console::write_pages(LabCli::command(), &folder)
+                .map_err(|error| LabFailure::usage(format!("{}: {error}", folder.display())))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -6,14 +6,14 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 const MOST_READ: u64 = 256 << 20;
 
 /// Reads the messages of a stream. The server sends one line of data each.
-pub(super) struct Messages<R> {
+pub(super) struct EventStreamReader<R> {
     stream: BufReader<R>,
     name: String,
 }
 
 /// A message of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum StreamMessage {
     /// Data under a name.
     Data {
         /// The name.
@@ -25,13 +25,13 @@ pub(super) enum Message {
     Comment,
 }
 
-impl<R: Read> Messages<R> {
+impl<R: Read> EventStreamReader<R> {
     pub(super) fn new(stream: R) -> Self {
         Self { stream: BufReader::new(stream), name: String::new() }
     }
 
     /// The next one; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Message>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<StreamMessage>> {
         loop {
             let mut line = String::new();
             if (&mut self.stream).take(MOST_READ).read_line(&mut line)? == 0 {
@@ -45,9 +45,9 @@ impl<R: Read> Messages<R> {
                 name.trim().clone_into(&mut self.name);
             } else if let Some(data) = line.strip_prefix("data:") {
                 let data = data.trim_start().to_owned();
-                return Ok(Some(Message::Data { name: self.name.clone(), data }));
+                return Ok(Some(StreamMessage::Data { name: self.name.clone(), data }));
             } else if line.starts_with(':') {
-                return Ok(Some(Message::Comment));
+                return Ok(Some(StreamMessage::Comment));
             }
         }
     }
@@ -59,14 +59,16 @@ mod tests {
 
     #[test]
     fn messages_have_the_name_before_them() {
-        let mut messages =
-            Messages::new(b"event: a\ndata: 1\n\n:\n\nevent:b\r\ndata:2\r\n\r\nother: x\n".as_slice());
-        let data =
-            |name: &str, data: &str| Some(Message::Data { name: name.to_owned(), data: data.to_owned() });
+        let mut messages = EventStreamReader::new(
+            b"event: a\ndata: 1\n\n:\n\nevent:b\r\ndata:2\r\n\r\nother: x\n".as_slice(),
+        );
+        let data = |name: &str, data: &str| {
+            Some(StreamMessage::Data { name: name.to_owned(), data: data.to_owned() })
+        };
         let mut next = || messages.next().expect("no error");
         assert_eq!(
             [next(), next(), next(), next()],
-            [data("a", "1"), Some(Message::Comment), data("b", "2"), None]
+            [data("a", "1"), Some(StreamMessage::Comment), data("b", "2"), None]
         );
     }
 }

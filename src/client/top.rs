@@ -1,7 +1,7 @@
 //! `edison top`: what a controller or a run does at this moment, on the terminal.
 
 use super::http::Api;
-use super::stream::{Message, Messages};
+use super::stream::{EventStreamReader, StreamMessage};
 use crate::commands::{ApiOptions, TopOptions};
 use model::Answer;
 use model::view::{EventView, QueryView, Status};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use top::{Link, Model, Origin, Screen, StoryLine, Wish};
+use top::{ApiConnection, Screen, StatusOrigin, StoryLine, ViewModel, Wish};
 
 /// The interval at which keys are read.
 const KEYS: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ const AT_FIRST: u64 = 300;
 const MOST_ROWS: u64 = 1_000;
 
 /// A piece of news from the API.
-enum News {
+enum TopUpdate {
     Status(Box<Status>),
     Queries(Vec<QueryView>),
     Answer(Box<Answer>),
@@ -50,7 +50,7 @@ enum News {
 }
 
 /// The reason why news is not passed on any more.
-enum End {
+enum StreamEnd {
     /// The user has left: nobody looks any more.
     Left,
     /// The stream is to be asked for anew.
@@ -58,7 +58,7 @@ enum End {
     Failed(Failure),
 }
 
-impl From<Failure> for End {
+impl From<Failure> for StreamEnd {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
@@ -79,7 +79,7 @@ pub(super) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(format!("TERM=dumb: top cannot draw on such a terminal: {lines}")));
     }
     let first = Api::patient(&api, PATIENCE)?;
-    let mut model = Model::new(Origin::Api { address: first.address().to_owned() });
+    let mut model = ViewModel::new(StatusOrigin::Api { address: first.address().to_owned() });
     model.status = read::<Status>(first.get("/status")?, &first)?;
     // Lists may take longer.
     let api = Api::new(&api)?;
@@ -104,8 +104,8 @@ fn no_output(error: io::Error) -> Failure {
 /// Shows what comes until the user leaves or the terminal is closed.
 fn show(
     screen: &mut Screen,
-    model: &mut Model,
-    news: &Receiver<News>,
+    model: &mut ViewModel,
+    news: &Receiver<TopUpdate>,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let mut heard = Instant::now();
@@ -113,9 +113,9 @@ fn show(
     while !stop.load(Relaxed) {
         let since = u64::try_from(told.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
         model.status.now_ns = told.1.saturating_add(since);
-        if heard.elapsed() > SILENT && model.link == Link::Connected {
+        if heard.elapsed() > SILENT && model.link == ApiConnection::Connected {
             let reason = "the connection is silent".to_owned();
-            model.link = Link::Away { since: heard, reason };
+            model.link = ApiConnection::Away { since: heard, reason };
         }
         match screen.refresh(model).map_err(no_output)? {
             Wish::Stay => {}
@@ -125,17 +125,17 @@ fn show(
         // All that waits, so that what comes fast is not drawn one by one.
         for _ in 0..WAITING {
             match next {
-                Ok(News::Away(reason)) => {
+                Ok(TopUpdate::Away(reason)) => {
                     let since = match &model.link {
-                        Link::Away { since, .. } => *since,
-                        Link::Connected => Instant::now(),
+                        ApiConnection::Away { since, .. } => *since,
+                        ApiConnection::Connected => Instant::now(),
                     };
-                    model.link = Link::Away { since, reason };
+                    model.link = ApiConnection::Away { since, reason };
                 }
                 Ok(one) => {
                     heard = Instant::now();
-                    model.link = Link::Connected;
-                    if let News::Status(status) = &one {
+                    model.link = ApiConnection::Connected;
+                    if let TopUpdate::Status(status) = &one {
                         told = (heard, status.now_ns);
                     }
                     take(model, one);
@@ -151,29 +151,29 @@ fn show(
     Ok(())
 }
 
-fn take(model: &mut Model, news: News) {
+fn take(model: &mut ViewModel, news: TopUpdate) {
     match news {
-        News::Status(status) => model.set_status(*status),
-        News::Queries(queries) => model.set_queries(queries),
-        News::Answer(answer) => model.answer(&answer),
-        News::Event(event) => model.event(*event),
-        News::Story(story) => model.story(story),
-        News::Heard | News::Away(_) => {}
+        TopUpdate::Status(status) => model.set_status(*status),
+        TopUpdate::Queries(queries) => model.set_queries(queries),
+        TopUpdate::Answer(answer) => model.answer(&answer),
+        TopUpdate::Event(event) => model.event(*event),
+        TopUpdate::Story(story) => model.story(story),
+        TopUpdate::Heard | TopUpdate::Away(_) => {}
     }
 }
 
 /// Passes on what is new until nobody looks any more. Who does not answer is asked again.
-fn follow(api: &Api, news: &SyncSender<News>) {
+fn follow(api: &Api, news: &SyncSender<TopUpdate>) {
     loop {
         let end = match session(api, news) {
-            Ok(()) => News::Away("the stream has ended".to_owned()),
-            Err(End::Left) => return,
+            Ok(()) => TopUpdate::Away("the stream has ended".to_owned()),
+            Err(StreamEnd::Left) => return,
             // It says nothing of the server: only a message does.
-            Err(End::Again) => {
+            Err(StreamEnd::Again) => {
                 std::thread::sleep(RETRY);
                 continue;
             }
-            Err(End::Failed(failure)) => News::Away(failure.line()),
+            Err(StreamEnd::Failed(failure)) => TopUpdate::Away(failure.line()),
         };
         if news.send(end).is_err() {
             return;
@@ -183,42 +183,42 @@ fn follow(api: &Api, news: &SyncSender<News>) {
 }
 
 /// Passes on all that is there, then what comes, until the stream ends.
-fn session(api: &Api, news: &SyncSender<News>) -> Result<(), End> {
-    let send = |one: News| news.send(one).map_err(|_| End::Left);
-    let mut messages = Messages::new(api.stream(Some(STREAM))?);
+fn session(api: &Api, news: &SyncSender<TopUpdate>) -> Result<(), StreamEnd> {
+    let send = |one: TopUpdate| news.send(one).map_err(|_| StreamEnd::Left);
+    let mut messages = EventStreamReader::new(api.stream(Some(STREAM))?);
     let mut has_lists = false;
     loop {
         match messages.next() {
             Ok(None) => return Ok(()),
-            Ok(Some(Message::Comment)) => send(News::Heard)?,
-            Ok(Some(Message::Data { name, data })) => {
+            Ok(Some(StreamMessage::Comment)) => send(TopUpdate::Heard)?,
+            Ok(Some(StreamMessage::Data { name, data })) => {
                 let Some(one) = one(&name, &data)? else { continue };
-                let is_all = matches!(one, News::Queries(_));
+                let is_all = matches!(one, TopUpdate::Queries(_));
                 send(one)?;
                 // The stream begins with the status and the queries. What comes while the lists are read is told twice, not missed.
                 if is_all && !std::mem::replace(&mut has_lists, true) {
                     lists(api, &send)?;
                 }
             }
-            Err(error) if is_over(&error) => return Err(End::Again),
+            Err(error) if is_over(&error) => return Err(StreamEnd::Again),
             Err(error) => return Err(Failure::fault(format!("the stream: {error}")).into()),
         }
     }
 }
 
 /// Passes on what there is already.
-fn lists(api: &Api, send: &impl Fn(News) -> Result<(), End>) -> Result<(), End> {
+fn lists(api: &Api, send: &impl Fn(TopUpdate) -> Result<(), StreamEnd>) -> Result<(), StreamEnd> {
     let limit = [("limit", AT_FIRST.to_string())];
     let of_answers = [("limit", AT_FIRST.to_string()), ("rows", MOST_ROWS.to_string())];
     for answer in list::<Answer>(api, "answers", &of_answers)? {
-        send(News::Answer(Box::new(answer)))?;
+        send(TopUpdate::Answer(Box::new(answer)))?;
     }
     for event in list::<EventView>(api, "events", &limit)? {
-        send(News::Event(Box::new(event)))?;
+        send(TopUpdate::Event(Box::new(event)))?;
     }
     // The newest comes first.
-    for story in list::<Story>(api, "stories", &limit)?.into_iter().rev() {
-        send(News::Story(story.into()))?;
+    for story in list::<StoryMessage>(api, "stories", &limit)?.into_iter().rev() {
+        send(TopUpdate::Story(story.into()))?;
     }
     Ok(())
 }
@@ -229,28 +229,28 @@ fn is_over(error: &io::Error) -> bool {
 }
 
 /// Reads the news that a message says; `None` for one that is not shown.
-fn one(name: &str, data: &str) -> Result<Option<News>, End> {
+fn one(name: &str, data: &str) -> Result<Option<TopUpdate>, StreamEnd> {
     let unread = |error: serde_json::Error| Failure::fault(format!("a message is not understood: {error}"));
     Ok(Some(match name {
-        "status" => News::Status(serde_json::from_str(data).map_err(unread)?),
-        "queries" => News::Queries(serde_json::from_str::<Queries>(data).map_err(unread)?.queries),
-        "answer" => News::Answer(serde_json::from_str(data).map_err(unread)?),
-        "event" => News::Event(Box::new(serde_json::from_str(data).map_err(unread)?)),
-        "story" => News::Story(serde_json::from_str::<Story>(data).map_err(unread)?.into()),
+        "status" => TopUpdate::Status(serde_json::from_str(data).map_err(unread)?),
+        "queries" => TopUpdate::Queries(serde_json::from_str::<QueryListing>(data).map_err(unread)?.queries),
+        "answer" => TopUpdate::Answer(serde_json::from_str(data).map_err(unread)?),
+        "event" => TopUpdate::Event(Box::new(serde_json::from_str(data).map_err(unread)?)),
+        "story" => TopUpdate::Story(serde_json::from_str::<StoryMessage>(data).map_err(unread)?.into()),
         // What was missed is in the lists.
-        "lagged" => return Err(End::Again),
+        "lagged" => return Err(StreamEnd::Again),
         _ => return Ok(None),
     }))
 }
 
 #[derive(Deserialize)]
-struct Queries {
+struct QueryListing {
     queries: Vec<QueryView>,
 }
 
 /// A story as the list and the stream have it.
 #[derive(Deserialize)]
-struct Story {
+struct StoryMessage {
     id: String,
     text: String,
     /// The events of the story, in the stream.
@@ -264,8 +264,8 @@ struct Story {
     acknowledged: Option<Json>,
 }
 
-impl From<Story> for StoryLine {
-    fn from(story: Story) -> Self {
+impl From<StoryMessage> for StoryLine {
+    fn from(story: StoryMessage) -> Self {
         let listed = (story.events.len() as u64).saturating_add(story.events_unlisted);
         let events = listed.max(story.events_total);
         Self { id: story.id, text: story.text, events, is_acknowledged: story.acknowledged.is_some() }

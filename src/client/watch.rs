@@ -2,7 +2,7 @@
 
 use super::http::Api;
 use super::show;
-use super::stream::{Message, Messages};
+use super::stream::{EventStreamReader, StreamMessage};
 use crate::commands::WatchOptions;
 use model::{Answer, Event};
 use runtime::exit::{self, Failure, say};
@@ -12,10 +12,10 @@ use std::process::ExitCode;
 pub(super) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
     let controller = &options.client.api.controller;
     let api = Api::new(&options.client.api)?;
-    let mut messages = Messages::new(api.stream(None)?);
+    let mut messages = EventStreamReader::new(api.stream(None)?);
     say(&format!("watching {controller}; Ctrl-C ends it"));
     while let Ok(Some(message)) = messages.next() {
-        let Message::Data { name, data } = message else { continue };
+        let StreamMessage::Data { name, data } = message else { continue };
         let text = words(&name, &data, options)?;
         if !text.is_empty() {
             exit::print(&text)?;

@@ -6,7 +6,7 @@ use runtime::exit::Failure;
 use runtime::origin::Origins;
 use runtime::spec::{
     CaptureOptions, LimitOptions, Listener, MACHINE, MachineOptions, OutputOptions, PacketOptions,
-    QuestionOptions, RecordOptions, RouterOptions, SourceOptions, Spec,
+    QuestionOptions, RecordOptions, RouterOptions, RunSpec, SourceOptions,
 };
 use std::path::PathBuf;
 
@@ -60,12 +60,12 @@ impl CollectOptions {
     ///
     /// # Errors
     /// It is not said where to listen.
-    pub(crate) fn into_spec(self) -> Result<Spec, Failure> {
+    pub(crate) fn into_spec(self) -> Result<RunSpec, Failure> {
         let Self { url, routers, question, output, limit, .. } = self;
         if url.is_none() {
             return Err(Failure::usage("nothing to receive: name where to listen, as ipfix://:4739"));
         }
-        Ok(Spec {
+        Ok(RunSpec {
             routers: RouterOptions { listener: url, ..routers },
             question,
             output,
@@ -87,7 +87,7 @@ impl CollectOptions {
     ///
     /// # Errors
     /// Neither says where to listen.
-    pub(crate) fn of_node(self, node: ProbeOptions) -> Result<Spec, Failure> {
+    pub(crate) fn of_node(self, node: ProbeOptions) -> Result<RunSpec, Failure> {
         let config = node.spec.machine.config.clone();
         let mut spec = node.into_spec();
         let RouterOptions { listener, from, sampling, wait } = spec.routers;

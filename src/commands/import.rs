@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::Keep;
+use store::StoreRetention;
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ pub(crate) struct ImportOptions {
     pub(crate) every: Option<Duration>,
     /// How long the store keeps what, as edison run has it [default: for ever]
     #[arg(long, value_name = "KEY=TIME,…")]
-    pub(crate) store_keep: Option<Keep>,
+    pub(crate) store_keep: Option<StoreRetention>,
     /// The most memory for rows that wait for their windows [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = notation::bytes)]
     pub(crate) memory: Option<u64>,

@@ -1,7 +1,7 @@
 //! `edison probe`: measures as a node of a deployment.
 
 use clap::Args;
-use runtime::spec::{LinkOptions, Listener, SOURCE, Spec};
+use runtime::spec::{LinkOptions, Listener, RunSpec, SOURCE};
 
 pub(super) const PROBE_EXAMPLES: &str = "\
 Example of a file:
@@ -52,12 +52,12 @@ pub(crate) struct ProbeOptions {
     #[arg(help_heading = SOURCE, long, value_name = "URL", env = "EDISON_COLLECT", hide_env = true)]
     pub(crate) collect: Option<Listener>,
     #[command(flatten)]
-    pub(crate) spec: Spec,
+    pub(crate) spec: RunSpec,
 }
 
 impl ProbeOptions {
     /// Returns what is to be run.
-    pub(crate) fn into_spec(self) -> Spec {
+    pub(crate) fn into_spec(self) -> RunSpec {
         let Self { link, collect, mut spec } = self;
         spec.routers.listener = collect;
         spec.link = Some(link);

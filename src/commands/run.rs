@@ -2,7 +2,7 @@
 
 use clap::ArgAction;
 use clap::Args;
-use runtime::spec::{LIMITS, Spec};
+use runtime::spec::{LIMITS, RunSpec};
 
 pub(super) const RUN_USAGE: &str = "edison run [OPTIONS] SOURCE… [FILTER]
        edison [OPTIONS] SOURCE… [FILTER]";
@@ -53,7 +53,7 @@ written, or an output that lost everything.";
 #[command(disable_help_flag = true, override_usage = RUN_USAGE, after_help = RUN_SHORT_EXAMPLES, after_long_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
-    pub(crate) spec: Spec,
+    pub(crate) spec: RunSpec,
     /// Print the usual options, or all of them
     #[arg(help_heading = LIMITS, display_order = 2000, short, long, action = ArgAction::Help)]
     pub(crate) help: Option<bool>,

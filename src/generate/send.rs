@@ -4,7 +4,7 @@
 use super::{fault, write_json};
 use crate::commands::GenerateOptions;
 use notation::{grouped, scaled};
-use port::{InterfaceSink, Pacing, PacketSink, Sent, SystemClock};
+use port::{InterfaceSink, Pacing, PacketSink, SystemSendClock, TransmitReport};
 use runtime::assembly::port_drivers;
 use runtime::exit::{self, EARLY, Failure, say, say_error};
 use runtime::signals;
@@ -15,7 +15,7 @@ use std::fs::File;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use traffic::{Generator, Spec, Truth};
+use traffic::{Generator, TrafficSpec, Truth};
 
 /// The truth about a run that was sent.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct Sending {
 }
 
 /// Sends as the options request.
-pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Failure> {
+pub(super) fn send(options: &GenerateOptions, spec: TrafficSpec) -> Result<ExitCode, Failure> {
     let snap = spec.snap();
     let mut generator = Generator::with_truth(spec);
     if generator.longest_capture() < generator.longest_frame() {
@@ -63,7 +63,7 @@ pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Fa
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     signals::stop_on(&[SIGHUP], &stop, &stop)?;
-    let mut clock = SystemClock::default();
+    let mut clock = SystemSendClock::default();
     let sent = port::transmit(&mut generator, sink.as_mut(), options.rate, &mut clock, &stop);
 
     let lost: BTreeMap<_, _> = sink.lost().into_iter().collect();
@@ -83,7 +83,7 @@ pub(super) fn send(options: &GenerateOptions, spec: Spec) -> Result<ExitCode, Fa
     }
 }
 
-fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u64>) -> Sending {
+fn sending(to: &str, pacing: Pacing, sent: &TransmitReport, lost: BTreeMap<&'static str, u64>) -> Sending {
     Sending {
         to: to.to_owned(),
         frames: sent.frames,
@@ -99,7 +99,7 @@ fn sending(to: &str, pacing: Pacing, sent: &Sent, lost: BTreeMap<&'static str, u
 }
 
 /// Prints the result.
-fn describe(name: &str, sent: &Sent, lost: &BTreeMap<&'static str, u64>) {
+fn describe(name: &str, sent: &TransmitReport, lost: &BTreeMap<&'static str, u64>) {
     let (pps, bps) = (sent.packets_per_second().unwrap_or(0.0), sent.bits_per_second().unwrap_or(0.0));
     say(&format!(
         "sent {} frames of {} bytes from {name} in {:.3} s: {}, {} on the link",

@@ -4,7 +4,7 @@ use flow::{BatchRows, FlowRecord, NULL, OpenFields, WindowRow, row_columns};
 use notation::grouped;
 use packet::{Key, KeySpec};
 use record::RecordWriter;
-use record::read::{FlowFile, RowBlock, Wanted};
+use record::read::{FlowFile, ReadProjection, RowBlock};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,23 +14,23 @@ const UNKNOWN: &str = "unknown";
 
 /// The records of nodes.
 #[derive(Default)]
-pub(super) struct Records {
-    nodes: BTreeMap<String, Node>,
+pub(super) struct RecordImport {
+    nodes: BTreeMap<String, ImportNode>,
     taken: u64,
     /// Records of nodes that the files did not have when they were surveyed.
     strange: u64,
 }
 
-struct Node {
+struct ImportNode {
     key: KeySpec,
     /// `None` where records are not stored.
     writer: Option<Box<dyn RecordWriter>>,
 }
 
-impl Records {
+impl RecordImport {
     /// A node whose records may come.
     pub(super) fn node(&mut self, name: &str, key: KeySpec, writer: Option<Box<dyn RecordWriter>>) {
-        self.nodes.insert(name.to_owned(), Node { key, writer });
+        self.nodes.insert(name.to_owned(), ImportNode { key, writer });
     }
 
     /// Takes the records of a file. `named`: the node that they are of, whatever they tell. Returns what could not be taken, a line each.
@@ -40,7 +40,7 @@ impl Records {
             Err(error) => return vec![error.to_string()],
         };
         let key = file.contents().key;
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: key.columns().collect(),
             columns: row_columns(false),
             open_fields: true,
@@ -79,7 +79,7 @@ impl Records {
     fn block(&mut self, block: &RowBlock, named: Option<&str>) -> u64 {
         let name = named.or(block.node.as_deref()).unwrap_or(UNKNOWN);
         // A file that changed since it was surveyed may name others.
-        let Some(Node { key, writer }) = self.nodes.get_mut(name) else {
+        let Some(ImportNode { key, writer }) = self.nodes.get_mut(name) else {
             self.strange += (block.v4.len() + block.v6.len()) as u64;
             return 0;
         };

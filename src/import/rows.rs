@@ -8,14 +8,14 @@ use runtime::assembly::row_store::RowStore;
 use runtime::recorded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use store::{RowFeed, Store};
+use store::{RowFeed, StoreWriter};
 use task::rows::Unplaced;
 
 /// Rows that are handed over at once.
 const BLOCK: usize = 4096;
 
 /// Takes the rows of a node.
-pub(super) struct Rows<'a> {
+pub(super) struct RowImport<'a> {
     output: RowStore,
     v4: flow::Rows<KeyV4>,
     v6: flow::Rows<KeyV6>,
@@ -27,8 +27,8 @@ pub(super) struct Rows<'a> {
     stop: &'a AtomicBool,
 }
 
-impl<'a> Rows<'a> {
-    pub(super) fn new(store: &Arc<Store>, feed: RowFeed, window_ns: u64, stop: &'a AtomicBool) -> Self {
+impl<'a> RowImport<'a> {
+    pub(super) fn new(store: &Arc<StoreWriter>, feed: RowFeed, window_ns: u64, stop: &'a AtomicBool) -> Self {
         Self {
             output: RowStore::new(Arc::clone(store), feed),
             v4: flow::Rows::default(),
@@ -59,7 +59,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl WindowSink for Rows<'_> {
+impl WindowSink for RowImport<'_> {
     fn enter(&mut self, start_ns: u64) -> bool {
         self.start_ns = start_ns;
         !self.stop.load(Relaxed)

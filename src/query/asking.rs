@@ -5,8 +5,8 @@ use equery::CheckedQuery;
 use history::{Period, Question};
 use runtime::exit::Failure;
 use runtime::machine;
-use runtime::questions::facts::Facts;
-use runtime::questions::over_rows::{self, Asking, Recorded};
+use runtime::questions::facts::RowFacts;
+use runtime::questions::over_rows::{self, Asking, RecordedQuery};
 use runtime::questions::periods;
 use runtime::questions::query_text::{self, NamedText};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use std::rc::Rc;
 pub(super) fn questions(
     options: &QueryOptions,
     texts: &[NamedText],
-    facts: &Facts,
+    facts: &RowFacts,
     period: Option<Period>,
 ) -> Result<Vec<Question>, Failure> {
     let asking = Asking {
@@ -30,14 +30,14 @@ pub(super) fn questions(
         enrich: Some(&options.enrich),
         is_across: false,
     };
-    let question = |recorded: Recorded| {
-        let Recorded { query, period, nodes } = recorded;
+    let question = |recorded: RecordedQuery| {
+        let RecordedQuery { query, period, nodes } = recorded;
         Question { query, period, runs_on: Rc::new(move |node| nodes.matches(node.unwrap_or_default())) }
     };
     if texts.is_empty() {
         return Ok(over_rows::first_look(&asking, facts).into_iter().map(question).collect());
     }
-    let checking = equery::Options {
+    let checking = equery::CheckOptions {
         set: options.set.clone(),
         memory_bytes: Some(options.memory.unwrap_or_else(machine::half_of_memory)),
         ..over_rows::checking(facts)

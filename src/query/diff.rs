@@ -1,46 +1,46 @@
 //! `--diff A B`: what changed from one file, or one period, to another.
 
-use super::printer::Printer;
-use super::source::Source;
-use super::{Command, asking, files};
+use super::printer::AnswerPrinter;
+use super::source::AnswerSource;
+use super::{QueryInvocation, asking, files};
 use crate::commands::QueryOptions;
 use history::{Period, Question};
-use model::{Answer, Column, ColumnKind, Rest, Status, Value};
+use model::{Answer, AnswerStatus, Column, ColumnKind, Rest, Value};
 use runtime::exit::Failure;
 use runtime::questions::periods;
 use std::collections::HashMap;
 use std::process::ExitCode;
-use task::query::{Expression, GroupField, Grouping, Item, Over, Query};
+use task::query::{Expression, GroupField, Grouping, OutputColumn, Over, Query};
 
 /// The rows that are read: of one side, or of two that are compared.
-pub(super) enum Sides {
+pub(super) enum DiffInput {
     /// Files or a store, in a period.
-    One { source: Source, period: Option<Period> },
+    One { source: AnswerSource, period: Option<Period> },
     /// Two sets of files, or two periods of the same files.
-    Two([Side; 2]),
+    Two([DiffSide; 2]),
 }
 
 /// One of two things that are compared.
-pub(super) struct Side {
+pub(super) struct DiffSide {
     /// The name of the side, as the user gave it.
     name: String,
-    source: Source,
+    source: AnswerSource,
     period: Option<Period>,
 }
 
 /// Returns the rows that the options read.
-pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sides, Failure> {
+pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<DiffInput, Failure> {
     let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
     let [a, b] = &options.diff[..] else {
-        return Ok(Sides::One { source: Source::open(options, &patterns)?, period });
+        return Ok(DiffInput::One { source: AnswerSource::open(options, &patterns)?, period });
     };
-    let of_files = |name: &String| -> Result<Side, Failure> {
-        let source = Source::Files(Box::new(files::open(std::slice::from_ref(name))?));
-        Ok(Side { name: name.clone(), source, period })
+    let of_files = |name: &String| -> Result<DiffSide, Failure> {
+        let source = AnswerSource::Files(Box::new(files::open(std::slice::from_ref(name))?));
+        Ok(DiffSide { name: name.clone(), source, period })
     };
-    let of_period = |name: &String| -> Result<Side, Failure> {
-        let source = Source::open(options, &patterns)?;
-        Ok(Side { name: name.clone(), source, period: Some(periods::named(name)?) })
+    let of_period = |name: &String| -> Result<DiffSide, Failure> {
+        let source = AnswerSource::open(options, &patterns)?;
+        Ok(DiffSide { name: name.clone(), source, period: Some(periods::named(name)?) })
     };
     let names_files = |name: &str| options.store.is_none() && files::names_files(name);
     let sides = match (names_files(a), names_files(b)) {
@@ -53,12 +53,12 @@ pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<Sid
         }
         _ => [of_period(a)?, of_period(b)?],
     };
-    Ok(Sides::Two(sides))
+    Ok(DiffInput::Two(sides))
 }
 
 /// Prints what changed from one side to the other.
-pub(super) fn compare(command: &Command<'_>, sides: [Side; 2]) -> Result<ExitCode, Failure> {
-    let printer = Printer::new(command.options);
+pub(super) fn compare(command: &QueryInvocation<'_>, sides: [DiffSide; 2]) -> Result<ExitCode, Failure> {
+    let printer = AnswerPrinter::new(command.options);
     let mut outcomes = Vec::new();
     let mut answers: [Vec<Answer>; 2] = Default::default();
     let mut asked: Vec<Query> = Vec::new();
@@ -116,7 +116,7 @@ fn refuse_uncomparable(query: &Query) -> Result<(), Failure> {
     let wrong =
         |reason: String| Err(Failure::usage(format!("{}: --diff compares groups: {reason}", query.name)));
     let is_shown = |field: &GroupField| {
-        let shows = |item: &Item| matches!(&item.value, Expression::Field(name) if name.eq_ignore_ascii_case(&field.field));
+        let shows = |item: &OutputColumn| matches!(&item.value, Expression::Field(name) if name.eq_ignore_ascii_case(&field.field));
         query.columns.iter().any(shows)
     };
     match &query.group {
@@ -176,11 +176,11 @@ fn add_shortfalls(result: &mut Answer, answer: &Answer) {
     result.missing.extend_from_slice(&answer.missing);
     if let Some(reason) = &answer.reason {
         match answer.status {
-            Status::Partial => result.lacks(reason),
-            Status::Complete | Status::Cut => result.remark(reason),
+            AnswerStatus::Partial => result.lacks(reason),
+            AnswerStatus::Complete | AnswerStatus::Cut => result.remark(reason),
         }
     }
-    if answer.status != Status::Partial && answer.bounds != "exact" && result.bounds == "exact" {
+    if answer.status != AnswerStatus::Partial && answer.bounds != "exact" && result.bounds == "exact" {
         result.bounds = answer.bounds.clone();
     }
 }

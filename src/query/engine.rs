@@ -7,14 +7,14 @@ mod login;
 mod program;
 mod values;
 
-use super::Command;
-use super::printer::Printer;
+use super::QueryInvocation;
+use super::printer::AnswerPrinter;
 use crate::commands::QueryOptions;
-use answers::Collected;
+use answers::AnswerBuilder;
 use equery::{Dialect, RowPart};
-use history::levels::{Elsewhere, Share, Stored};
-use history::{Question, Refused};
-use lines::{Lines, Trouble};
+use history::levels::{Elsewhere, OpenStore, QuestionShare};
+use history::{Question, QuestionError};
+use lines::{EngineOutput, Trouble};
 use model::Answer;
 use runtime::exit::{EARLY, FAULT, Failure, USAGE, say, say_error};
 use runtime::machine;
@@ -58,18 +58,18 @@ pub(super) fn check(options: &QueryOptions) -> Result<(), Failure> {
 
 /// Answers questions one by one. Those after one that has no answer are answered all the same.
 pub(super) fn answer(
-    command: &Command<'_>,
-    stored: &mut Stored,
+    command: &QueryInvocation<'_>,
+    stored: &mut OpenStore,
     questions: Vec<Question>,
     dialect: Dialect,
 ) -> Result<ExitCode, Failure> {
-    let printer = Printer::new(command.options);
+    let printer = AnswerPrinter::new(command.options);
     let (mut damaged, mut idle, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_stopped = false;
-    let shares: Vec<Share> =
+    let shares: Vec<QuestionShare> =
         questions.into_iter().flat_map(|question| stored.shares(question, &command.setting)).collect();
     for share in shares {
-        let asked = Asked { command, share: &share, dialect };
+        let asked = EngineRequest { command, share: &share, dialect };
         let told = match asked.answers(stored) {
             Ok(told) => told,
             Err(failure) => {
@@ -78,7 +78,7 @@ pub(super) fn answer(
             }
         };
         match told {
-            Told::Answers { answers, elsewhere } => {
+            EngineOutcome::Answers { answers, elsewhere } => {
                 if elsewhere.blanks.is_empty() {
                     let nodes: Vec<_> = stored.shelf().nodes().into_iter().collect();
                     let name = &share.question.query.name;
@@ -90,8 +90,8 @@ pub(super) fn answer(
                     printer.print(answer);
                 }
             }
-            Told::Failed(failure) => failures.push(failure),
-            Told::Stopped => {
+            EngineOutcome::Failed(failure) => failures.push(failure),
+            EngineOutcome::Stopped => {
                 is_stopped = true;
                 break;
             }
@@ -124,7 +124,7 @@ pub(super) fn answer(
 }
 
 /// The result of a question.
-enum Told {
+enum EngineOutcome {
     Answers {
         answers: Vec<Answer>,
         elsewhere: Box<Elsewhere>,
@@ -135,25 +135,25 @@ enum Told {
 }
 
 /// A share of a question, and whom it is put to.
-struct Asked<'a> {
-    command: &'a Command<'a>,
-    share: &'a Share,
+struct EngineRequest<'a> {
+    command: &'a QueryInvocation<'a>,
+    share: &'a QuestionShare,
     dialect: Dialect,
 }
 
-impl Asked<'_> {
+impl EngineRequest<'_> {
     /// The answers of all nodes. What the store replaces while an engine reads is read again.
     ///
     /// # Errors
     /// The engine is not there for any question.
-    fn answers(&self, stored: &mut Stored) -> Result<Told, Failure> {
+    fn answers(&self, stored: &mut OpenStore) -> Result<EngineOutcome, Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
             let elsewhere = stored.elsewhere(&self.share.question, &self.command.setting);
             let elsewhere = match elsewhere {
                 Ok(elsewhere) => elsewhere,
-                Err(refused) => return Ok(Told::Failed(self.refused(refused))),
+                Err(refused) => return Ok(EngineOutcome::Failed(self.refused(refused))),
             };
             let told = self.once(&elsewhere);
             // An engine may pass over a file that is gone without a word.
@@ -161,7 +161,7 @@ impl Asked<'_> {
                 if tries < MOST_TRIES {
                     continue;
                 }
-                return Ok(Told::Failed(Failure::fault(format!(
+                return Ok(EngineOutcome::Failed(Failure::fault(format!(
                     "{}: the store replaced files {tries} times while {} read them: ask again, or for a shorter period",
                     self.share.question.query.name,
                     self.dialect.title()
@@ -171,17 +171,17 @@ impl Asked<'_> {
                 trouble.into_failure(&format!("{}: {}", self.share.question.query.name, self.dialect.title()))
             };
             return match told {
-                Ok(answers) => Ok(Told::Answers { answers, elsewhere: Box::new(elsewhere) }),
-                Err(Trouble::Stopped) => Ok(Told::Stopped),
+                Ok(answers) => Ok(EngineOutcome::Answers { answers, elsewhere: Box::new(elsewhere) }),
+                Err(Trouble::Stopped) => Ok(EngineOutcome::Stopped),
                 Err(trouble @ Trouble::Usage(_)) => Err(failure(trouble)),
-                Err(trouble) => Ok(Told::Failed(failure(trouble))),
+                Err(trouble) => Ok(EngineOutcome::Failed(failure(trouble))),
             };
         }
     }
 
     /// Names of queries are known where they are refused; of files, what they lack.
-    fn refused(&self, refused: Refused) -> Failure {
-        Command::refused(refused)
+    fn refused(&self, refused: QuestionError) -> Failure {
+        QueryInvocation::refused(refused)
     }
 
     /// The answers over the files that are named now.
@@ -199,7 +199,7 @@ impl Asked<'_> {
         let asked =
             equery::engine_sql(query, &elsewhere.key.parts(), &parts, &blank.columns, span, self.dialect);
         let asked = asked.map_err(Trouble::Question)?;
-        let mut collected = Collected::new(query, &elsewhere.key, &blank.columns, &asked);
+        let mut collected = AnswerBuilder::new(query, &elsewhere.key, &blank.columns, &asked);
         let time = self.command.options.engine.time();
         let lines = self.lines(&asked.statement)?;
         lines.each(time, &|| self.command.reading.goes_on(), &mut |line| collected.take(line))?;
@@ -208,7 +208,7 @@ impl Asked<'_> {
     }
 
     /// Puts the statement to the engine.
-    fn lines(&self, statement: &str) -> Result<Lines, Trouble> {
+    fn lines(&self, statement: &str) -> Result<EngineOutput, Trouble> {
         match self.dialect {
             Dialect::DuckDb => {
                 let QueryOptions { engine, memory, .. } = self.command.options;

@@ -7,13 +7,13 @@ use runtime::patterns;
 use std::path::Path;
 
 /// The words, separated.
-pub(super) struct Words {
+pub(super) struct QueryArguments {
     pub(super) patterns: Vec<String>,
     pub(super) text: Option<String>,
 }
 
 /// The last word is the query unless an option asks, or it is the name of a file.
-pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
+pub(super) fn split(options: &QueryOptions) -> Result<QueryArguments, Failure> {
     let mut patterns = options.words.clone();
     let asks = !options.query.is_empty() || !options.file.is_empty() || options.by.is_some();
     let instead = options.store.as_ref().map(|_| "--store").or(options.controller().map(|_| "--controller"));
@@ -28,7 +28,7 @@ pub(super) fn split(options: &QueryOptions) -> Result<Words, Failure> {
         Some(text) => {
             Err(Failure::usage(format!("'{text}' is no file; the query is the last word, or -q TEXT")))
         }
-        None => Ok(Words { patterns, text }),
+        None => Ok(QueryArguments { patterns, text }),
     }
 }
 

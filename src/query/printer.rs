@@ -1,7 +1,7 @@
 //! Answers on standard output, as they become complete.
 
 use crate::commands::QueryOptions;
-use model::{Answer, Status};
+use model::{Answer, AnswerStatus};
 use runtime::resolver::Resolver;
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Write};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use terminal::Series;
 
 /// Prints answers until the reader of standard output leaves.
-pub(super) struct Printer {
+pub(super) struct AnswerPrinter {
     is_json: bool,
     /// The resolver that gives names to addresses.
     resolver: Option<Arc<Resolver>>,
@@ -24,7 +24,7 @@ pub(super) struct Printer {
     fault: RefCell<Option<String>>,
 }
 
-impl Printer {
+impl AnswerPrinter {
     pub(super) fn new(options: &QueryOptions) -> Self {
         Self {
             is_json: options.json,
@@ -59,7 +59,7 @@ impl Printer {
     }
 
     pub(super) fn print(&self, mut answer: Answer) {
-        if answer.status == Status::Partial {
+        if answer.status == AnswerStatus::Partial {
             self.is_partial.set(true);
         }
         if let Some(resolver) = &self.resolver {

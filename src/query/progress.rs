@@ -1,6 +1,6 @@
 //! Progress of reading, and its end by Ctrl-C.
 
-use history::{Outcome, Progress};
+use history::{ScanProgress, ScanSummary};
 use notation::{grouped, scaled};
 use runtime::exit::{Failure, say};
 use runtime::signals;
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 const REFRESH: Duration = Duration::from_millis(200);
 
 /// Reading that a signal ends, and whose progress a terminal shows.
-pub(super) struct Reading {
+pub(super) struct ReadProgress {
     stop: Arc<AtomicBool>,
     began: Instant,
     shown: Cell<Instant>,
     is_shown: bool,
 }
 
-impl Reading {
+impl ReadProgress {
     pub(super) fn start() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         signals::stop_on(&signals::ENDS, &stop, &stop)?;
@@ -29,7 +29,7 @@ impl Reading {
     }
 
     /// Shows progress now and then; false once reading is to end.
-    pub(super) fn continues(&self, progress: Progress) -> bool {
+    pub(super) fn continues(&self, progress: ScanProgress) -> bool {
         if self.is_shown && self.shown.get().elapsed() >= REFRESH {
             self.shown.set(Instant::now());
             let share = progress.done_bytes as f64 * 100.0 / progress.total_bytes.max(1) as f64;
@@ -52,7 +52,7 @@ impl Reading {
     }
 
     /// Says on a terminal what was read.
-    pub(super) fn summary(&self, outcomes: &[Outcome]) {
+    pub(super) fn summary(&self, outcomes: &[ScanSummary]) {
         if self.is_shown {
             let rows: u64 = outcomes.iter().map(|outcome| outcome.rows).sum();
             let seconds = self.began.elapsed().as_secs_f64();

@@ -1,6 +1,6 @@
 //! Answers from the stores of all nodes of a controller.
 
-use super::printer::Printer;
+use super::printer::AnswerPrinter;
 use crate::client::http::Api;
 use crate::commands::{ApiOptions, QueryOptions};
 use model::{HistoryAnswers, HistoryNode};
@@ -27,7 +27,7 @@ pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) ->
     let time = options.remote.time.unwrap_or(USUAL_TIME);
     let api = Api::patient(&client, time.saturating_add(MORE))?;
     let parameters = parameters(options, time)?;
-    let printer = Printer::new(options);
+    let printer = AnswerPrinter::new(options);
     let texts: Vec<&str> = texts.iter().map(|text| text.text.as_str()).collect();
     // Without a text: what the first screen shows.
     let texts = if texts.is_empty() { vec![""] } else { texts };

@@ -3,19 +3,19 @@
 use super::files;
 use crate::commands::QueryOptions;
 use history::FlowFiles;
-use history::levels::Stored;
+use history::levels::OpenStore;
 use runtime::exit::Failure;
-use runtime::questions::facts::Facts;
+use runtime::questions::facts::RowFacts;
 
 /// The source from which questions are answered.
-pub(super) enum Source {
+pub(super) enum AnswerSource {
     /// Files that are open.
     Files(Box<FlowFiles>),
     /// A store, whose files are opened for each question.
-    Store(Box<Stored>),
+    Store(Box<OpenStore>),
 }
 
-impl Source {
+impl AnswerSource {
     /// Opens the source that the options name.
     pub(super) fn open(options: &QueryOptions, patterns: &[String]) -> Result<Self, Failure> {
         match &options.store {
@@ -23,7 +23,7 @@ impl Source {
                 // Engines have other current folders.
                 let whole = options.engine.engine.and_then(|_| folder.canonicalize().ok());
                 let stored =
-                    Stored::open(whole.as_deref().unwrap_or(folder)).map_err(
+                    OpenStore::open(whole.as_deref().unwrap_or(folder)).map_err(
                         |line| match store::is_damage(&line) {
                             true => Failure::damage(line),
                             false => Failure::usage(line),
@@ -52,9 +52,9 @@ impl Source {
     }
 
     /// Returns the facts that the checker of queries has to know.
-    pub(super) fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> RowFacts {
         match self {
-            Self::Files(files) => Facts {
+            Self::Files(files) => RowFacts {
                 key: *files.key(),
                 window_ns: files.window_ns(),
                 statistics: files.statistics(),
@@ -72,9 +72,9 @@ impl Source {
     }
 }
 
-fn of_store(stored: &Stored) -> Facts {
+fn of_store(stored: &OpenStore) -> RowFacts {
     let (shelf, folder) = (stored.shelf(), stored.folder().display().to_string());
-    Facts {
+    RowFacts {
         key: shelf.key(),
         window_ns: shelf.windows_ns().last().copied(),
         statistics: Vec::new(),

@@ -6,7 +6,7 @@ use crate::support::scratch::{Scratch, text};
 use crate::support::{capture, made_store, schema};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use store::{Catalog, Change, Level, Manifest, place};
+use store::{Catalog, Level, Manifest, ManifestChange, place};
 
 const SPEC: &str = "packets=2k,flows=200,rate=2,zipf=1.0";
 const ASKED: &str = "select count(*) as n, avg(total_byte) as mean";
@@ -312,7 +312,11 @@ fn files_that_the_store_replaces_meanwhile_are_asked_for_again() {
     std::fs::copy(&file.path, &path).expect("copied");
     let added = store::StoredFile { number, path: path.clone(), ..file.clone() };
     manifest
-        .commit(&Change { added: vec![added], removed: vec![file.number], ..Change::default() })
+        .commit(&ManifestChange {
+            added: vec![added],
+            removed: vec![file.number],
+            ..ManifestChange::default()
+        })
         .expect("named");
     std::fs::remove_file(&file.path).expect("removed");
     std::fs::write(&go, "").expect("written");

@@ -6,14 +6,15 @@ use crate::support::program::{edison, run};
 use crate::support::scratch::{Scratch, text};
 use serde_json::Value;
 use std::path::PathBuf;
-use testbed::mmdb::{Database, Item};
+use testbed::mmdb::{Database, MmdbValue};
 
 const SPEC: &str = "packets=2k,flows=200,rate=20k,zipf=1.0,ipv6=20%";
 
 /// One half of IPv4 is in one country and system, the other half in another one; of IPv6 nothing is known.
 fn databases(scratch: &Scratch) -> [PathBuf; 2] {
-    let country = |code| Item::Map(vec![("country", Item::Map(vec![("iso_code", Item::Text(code))]))]);
-    let system = |text| Item::Map(vec![("asn", Item::Text(text))]);
+    let country =
+        |code| MmdbValue::Map(vec![("country", MmdbValue::Map(vec![("iso_code", MmdbValue::Text(code))]))]);
+    let system = |text| MmdbValue::Map(vec![("asn", MmdbValue::Text(text))]);
     let halves = |low, high| vec![("0.0.0.0", 1, low), ("128.0.0.0", 1, high)];
     let write = |name, record_bits, ip_version, networks| {
         let path = scratch.path(name);

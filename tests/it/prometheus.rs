@@ -5,7 +5,7 @@ use crate::support::capture;
 use crate::support::program::{Running, edison};
 use crate::support::scratch::{Scratch, text};
 use crate::support::waiting::{api_get, until};
-use archive::{Archive, Changes, Keep};
+use archive::{Archive, ArchiveChanges, ArchiveRetention};
 use model::{Answer, Column, ColumnKind, Counters, Event, EventKind, Span, Value as Cell};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -385,7 +385,7 @@ struct Shown(web::Hub);
 
 impl Shown {
     fn new() -> Self {
-        let hub = web::Hub::new(Archive::in_memory(Keep::default()).expect("an archive"));
+        let hub = web::Hub::new(Archive::in_memory(ArchiveRetention::default()).expect("an archive"));
         let columns = vec![
             Column::new("dst_addr", ColumnKind::Address, ""),
             Column::new("bytes", ColumnKind::Unsigned, "bytes"),
@@ -410,7 +410,8 @@ impl Shown {
         let mut answer = Answer::new(QUERY, Some(span), columns, (0..33).map(row).collect());
         answer.node = Some(HOSTILE.to_owned());
         answer.rest.groups = 4;
-        hub.publish(&Changes { answers: vec![answer], ..Changes::default() }).expect("it is stored");
+        hub.publish(&ArchiveChanges { answers: vec![answer], ..ArchiveChanges::default() })
+            .expect("it is stored");
         let shown = Self(hub);
         shown.step(1);
         shown
@@ -458,7 +459,9 @@ impl Shown {
             coverage: None,
             parent: None,
         };
-        self.0.publish(&Changes { events: vec![event], ..Changes::default() }).expect("it is stored");
+        self.0
+            .publish(&ArchiveChanges { events: vec![event], ..ArchiveChanges::default() })
+            .expect("it is stored");
         // Last: who reads the status of a step finds its event, too.
         self.0.set_status(Status {
             mode: Mode::Controller,

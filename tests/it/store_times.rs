@@ -155,7 +155,7 @@ fn a_replay_that_was_killed_before_it_stored_anything_is_told() {
         stdin.write_all(&bytes[..bytes.len() - 8]).expect("it reads");
         let has_begun = || {
             let entries = Catalog::open(&store).and_then(|catalog| catalog.watched());
-            entries.ok().flatten().is_some_and(|entries| entries.iter().any(store::Watched::is_begin))
+            entries.ok().flatten().is_some_and(|entries| entries.iter().any(store::WatchedTime::is_begin))
         };
         assert!(killed.wait_for("the begin of the run", |_| has_begun()));
         killed.signal(libc::SIGKILL);

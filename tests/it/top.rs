@@ -279,7 +279,7 @@ fn a_panic_gives_the_terminal_back_and_its_message_stays() {
     const CHILD: &str = "TOP_PANICS";
     if std::env::var_os(CHILD).is_some() {
         let mut screen = top::Screen::enter(std::time::Duration::from_secs(1)).expect("a terminal");
-        let model = top::Model::new(top::Origin::Api { address: "nowhere".to_owned() });
+        let model = top::ViewModel::new(top::StatusOrigin::Api { address: "nowhere".to_owned() });
         screen.refresh(&model).expect("drawn");
         panic!("this is what the test wants to read");
     }

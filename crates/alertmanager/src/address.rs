@@ -7,13 +7,13 @@ use ureq::http::Uri;
 
 /// The address of an Alertmanager, as `http://127.0.0.1:9093`, without a slash at its end. It may have a path, before which a proxy stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address {
+pub struct AlertmanagerUrl {
     text: String,
     is_tls: bool,
     is_loopback: bool,
 }
 
-impl Address {
+impl AlertmanagerUrl {
     /// Returns true if the Alertmanager is spoken to over TLS.
     pub fn is_tls(&self) -> bool {
         self.is_tls
@@ -30,13 +30,13 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for AlertmanagerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl FromStr for Address {
+impl FromStr for AlertmanagerUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_address_says_how_it_is_spoken_to() {
-        let read = |text: &str| text.parse::<Address>();
+        let read = |text: &str| text.parse::<AlertmanagerUrl>();
         let address = read("http://127.0.0.1:9093/").expect("an address");
         assert_eq!(address.alerts(), "http://127.0.0.1:9093/api/v2/alerts");
         assert_eq!((address.is_tls(), address.is_loopback()), (false, true));

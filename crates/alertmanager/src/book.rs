@@ -22,7 +22,7 @@ type Labels = BTreeMap<String, String>;
 
 /// The state of an alert: it fires or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Phase {
+enum AlertPhase {
     Firing,
     /// The condition is judged no more: its query has ended, or each of its firings stands for itself. The alert lapses.
     Unjudged,
@@ -33,7 +33,7 @@ enum Phase {
 
 /// The state of an alert as an Alertmanager was told.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct NotifiedAlert {
     /// The version that the Alertmanager took; 0: none.
     version: u64,
     /// True if the Alertmanager took a firing, and no resolution since.
@@ -44,45 +44,45 @@ struct Told {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Known {
+struct TrackedAlert {
     alert: Alert,
     /// The events that fired and are not resolved. Several have equal labels where runs of a query differ in nothing but their cause.
     events: BTreeSet<String>,
-    phase: Phase,
+    phase: AlertPhase,
     /// Counts the changes of what is to be told.
     version: u64,
     /// The state that each Alertmanager was told, by address.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, NotifiedAlert>,
 }
 
-impl Known {
-    fn change(&mut self, phase: Phase) {
+impl TrackedAlert {
+    fn change(&mut self, phase: AlertPhase) {
         if self.phase != phase {
             self.phase = phase;
             self.version += 1;
         }
     }
 
-    fn told(&self, address: &str) -> Told {
+    fn told(&self, address: &str) -> NotifiedAlert {
         self.told.get(address).copied().unwrap_or_default()
     }
 
     /// Returns true if all Alertmanagers have taken the resolution or the lapse of the alert.
     fn is_done(&self, addresses: &[String]) -> bool {
-        self.phase != Phase::Firing
+        self.phase != AlertPhase::Firing
             && addresses.iter().all(|address| self.told(address).version == self.version)
     }
 }
 
 /// The alerts that an Alertmanager is told at once.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct AlertBatch {
     /// The alerts, each with its version.
-    alerts: Vec<(Labels, u64, Phase)>,
+    alerts: Vec<(Labels, u64, AlertPhase)>,
     json: Vec<Json>,
 }
 
-impl Batch {
+impl AlertBatch {
     pub(crate) fn len(&self) -> usize {
         self.alerts.len()
     }
@@ -109,7 +109,7 @@ fn none_told(address: &str) -> AlertmanagerView {
 pub struct Book {
     extra: Extra,
     addresses: Vec<String>,
-    known: BTreeMap<Labels, Known>,
+    known: BTreeMap<Labels, TrackedAlert>,
     /// The labels of each event's alert, by event.
     of_event: BTreeMap<String, Labels>,
     counts: BTreeMap<String, AlertmanagerView>,
@@ -131,7 +131,7 @@ impl Book {
     /// # Errors
     /// The text is damaged.
     pub fn restore(&mut self, saved: &str) -> Result<(), String> {
-        let known: Vec<Known> = serde_json::from_str(saved).map_err(|error| error.to_string())?;
+        let known: Vec<TrackedAlert> = serde_json::from_str(saved).map_err(|error| error.to_string())?;
         for known in known {
             let labels = known.alert.labels.clone();
             let places = known.events.iter().map(|event| (event.clone(), labels.clone()));
@@ -147,7 +147,7 @@ impl Book {
             return None;
         }
         self.written = self.changes;
-        let known: Vec<&Known> = self.known.values().collect();
+        let known: Vec<&TrackedAlert> = self.known.values().collect();
         // Maps of texts and numbers alone.
         serde_json::to_string(&known).ok()
     }
@@ -162,8 +162,10 @@ impl Book {
         match (event.kind, &event.parent) {
             (EventKind::Fired, _) => self.fire(event, &summary()),
             // Their parent is the event that fired.
-            (EventKind::Resolved, Some(fired)) => self.end(fired, Phase::Resolved { at_ns: event.at_ns }),
-            (EventKind::Expired, Some(fired)) => self.end(fired, Phase::Resolved { at_ns: event.at_ns }),
+            (EventKind::Resolved, Some(fired)) => {
+                self.end(fired, AlertPhase::Resolved { at_ns: event.at_ns })
+            }
+            (EventKind::Expired, Some(fired)) => self.end(fired, AlertPhase::Resolved { at_ns: event.at_ns }),
             _ => {}
         }
     }
@@ -173,19 +175,20 @@ impl Book {
         let labels = alert.labels.clone();
         self.changes += 1;
         if let Some(known) = self.known.get_mut(&labels) {
-            if let Phase::Resolved { .. } = known.phase {
+            if let AlertPhase::Resolved { .. } = known.phase {
                 for (address, counts) in &mut self.counts {
                     counts.merged += u64::from(known.told.get(address).is_some_and(|told| told.fires));
                 }
             }
-            known.change(Phase::Firing);
+            known.change(AlertPhase::Firing);
             if known.events.is_empty() {
                 known.alert = alert;
             }
             known.events.insert(event.event.clone());
         } else if self.has_room() {
             let events = [event.event.clone()].into();
-            let known = Known { alert, events, phase: Phase::Firing, version: 1, told: BTreeMap::new() };
+            let known =
+                TrackedAlert { alert, events, phase: AlertPhase::Firing, version: 1, told: BTreeMap::new() };
             self.known.insert(labels.clone(), known);
         } else {
             return self.counts.values_mut().for_each(|counts| counts.lost.count("no_room", 1));
@@ -199,9 +202,9 @@ impl Book {
             return true;
         }
         let ended = self.known.iter().filter_map(|(labels, known)| match known.phase {
-            Phase::Resolved { at_ns } => Some((at_ns, labels)),
-            Phase::Unjudged => Some((known.alert.starts_ns, labels)),
-            Phase::Firing => None,
+            AlertPhase::Resolved { at_ns } => Some((at_ns, labels)),
+            AlertPhase::Unjudged => Some((known.alert.starts_ns, labels)),
+            AlertPhase::Firing => None,
         });
         let Some(labels) = ended.min().map(|(_, labels)| labels.clone()) else { return false };
         let Some(known) = self.known.remove(&labels) else { return false };
@@ -211,7 +214,7 @@ impl Book {
         true
     }
 
-    fn end(&mut self, fired: &str, phase: Phase) {
+    fn end(&mut self, fired: &str, phase: AlertPhase) {
         let Some(labels) = self.of_event.remove(fired) else { return };
         let Some(known) = self.known.get_mut(&labels) else { return };
         self.changes += 1;
@@ -225,7 +228,7 @@ impl Book {
     pub fn settle(&mut self, holds: impl Fn(&str) -> bool) {
         let ended: Vec<String> = self.of_event.keys().filter(|event| !holds(event)).cloned().collect();
         for event in ended {
-            self.end(&event, Phase::Unjudged);
+            self.end(&event, AlertPhase::Unjudged);
         }
     }
 
@@ -249,20 +252,20 @@ impl Book {
     }
 
     /// Returns the alerts that this Alertmanager is to be told now. `now_ns` is by the system's clock.
-    pub(crate) fn due(&self, address: &str, now: Instant, now_ns: u64) -> Batch {
-        let mut batch = Batch::default();
+    pub(crate) fn due(&self, address: &str, now: Instant, now_ns: u64) -> AlertBatch {
+        let mut batch = AlertBatch::default();
         let until_ns = now_ns.saturating_add(u64::try_from(KEEP.as_nanos()).unwrap_or(u64::MAX));
         for (labels, known) in &self.known {
             let told = known.told(address);
             let is_old = told.at.is_none_or(|at| now.saturating_duration_since(at) >= REPEAT);
-            let is_due = told.version != known.version || (known.phase == Phase::Firing && is_old);
+            let is_due = told.version != known.version || (known.phase == AlertPhase::Firing && is_old);
             if !is_due {
                 continue;
             }
             let ends_ns = match known.phase {
-                Phase::Firing | Phase::Unjudged => until_ns,
+                AlertPhase::Firing | AlertPhase::Unjudged => until_ns,
                 // A node's clock may be ahead.
-                Phase::Resolved { at_ns } => at_ns.min(now_ns),
+                AlertPhase::Resolved { at_ns } => at_ns.min(now_ns),
             };
             batch.alerts.push((labels.clone(), known.version, known.phase));
             batch.json.push(known.alert.json(ends_ns));
@@ -274,7 +277,14 @@ impl Book {
     }
 
     /// Notes that this Alertmanager took one alert of a batch, or will never take it (`is_lost`).
-    pub(crate) fn taken(&mut self, address: &str, batch: &Batch, at: usize, is_lost: bool, now: Instant) {
+    pub(crate) fn taken(
+        &mut self,
+        address: &str,
+        batch: &AlertBatch,
+        at: usize,
+        is_lost: bool,
+        now: Instant,
+    ) {
         let Some((labels, version, phase)) = batch.alerts.get(at) else { return };
         let counts = self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address));
         let Some(known) = self.known.get_mut(labels) else { return };
@@ -282,17 +292,17 @@ impl Book {
         let is_new = told.version != *version;
         match phase {
             _ if is_lost => counts.lost.count("refused", u64::from(is_new)),
-            Phase::Firing | Phase::Unjudged if !is_new => counts.repeated += 1,
+            AlertPhase::Firing | AlertPhase::Unjudged if !is_new => counts.repeated += 1,
             // That it lapses is told as a firing: the last one.
-            Phase::Unjudged if told.fires => counts.repeated += 1,
-            Phase::Firing | Phase::Unjudged => counts.fired += 1,
-            Phase::Resolved { .. } => {
+            AlertPhase::Unjudged if told.fires => counts.repeated += 1,
+            AlertPhase::Firing | AlertPhase::Unjudged => counts.fired += 1,
+            AlertPhase::Resolved { .. } => {
                 counts.resolved += 1;
                 counts.unseen += u64::from(!told.fires);
             }
         }
-        let fires = !is_lost && !matches!(phase, Phase::Resolved { .. });
-        *told = Told { version: *version, fires, at: Some(now) };
+        let fires = !is_lost && !matches!(phase, AlertPhase::Resolved { .. });
+        *told = NotifiedAlert { version: *version, fires, at: Some(now) };
         self.changes += u64::from(is_new);
         if known.is_done(&self.addresses) {
             self.known.remove(labels);

@@ -1,7 +1,7 @@
 //! Requests to an Alertmanager.
 
 use crate::bounded::line;
-use crate::{Address, Notify, Problem, Refusal};
+use crate::{AlertmanagerProblem, AlertmanagerUrl, Notify, NotifyError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::io::{ErrorKind, Read};
@@ -18,20 +18,20 @@ const MOST_READ: u64 = 4_096;
 const MOST_SAID: usize = 300;
 
 /// An Alertmanager.
-pub struct Client {
-    address: Address,
+pub struct AlertmanagerClient {
+    address: AlertmanagerUrl,
     agent: Agent,
     authorization: Option<String>,
 }
 
-impl Client {
+impl AlertmanagerClient {
     /// Makes a client. `tls`: what its certificate is checked by. `credentials`: `USER:PASSWORD` (RFC 7617).
-    pub fn new(address: Address, tls: Option<TlsConfig>, credentials: Option<&str>) -> Self {
+    pub fn new(address: AlertmanagerUrl, tls: Option<TlsConfig>, credentials: Option<&str>) -> Self {
         Self::patient(address, tls, credentials, PATIENCE)
     }
 
     fn patient(
-        address: Address,
+        address: AlertmanagerUrl,
         tls: Option<TlsConfig>,
         credentials: Option<&str>,
         patience: Duration,
@@ -52,12 +52,12 @@ impl Client {
     }
 }
 
-impl Notify for Client {
+impl Notify for AlertmanagerClient {
     fn place(&self) -> String {
         self.address.to_string()
     }
 
-    fn post(&mut self, body: &str) -> Result<(), Refusal> {
+    fn post(&mut self, body: &str) -> Result<(), NotifyError> {
         let mut request = self.agent.post(self.address.alerts()).content_type("application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization);
@@ -73,7 +73,7 @@ impl Notify for Client {
 
 /// Checks that an answer of success is one of an Alertmanager, which is empty; a proxy of its API may say something in JSON. Another server's
 /// page is no sign that alerts were taken.
-fn taken(body: Body) -> Result<(), Refusal> {
+fn taken(body: Body) -> Result<(), NotifyError> {
     let mut read = Vec::new();
     let end = body.into_reader().take(MOST_READ).read_to_end(&mut read);
     end.map_err(|error| not_reached(&ureq::Error::from(error)))?;
@@ -81,12 +81,12 @@ fn taken(body: Body) -> Result<(), Refusal> {
         None | Some(b'{' | b'[' | b'"') => Ok(()),
         Some(_) => {
             let reason = "answers with a text that is none of Alertmanager's API: another server is there";
-            Err(Refusal::Wait(Problem::NoApi, reason.to_owned()))
+            Err(NotifyError::Wait(AlertmanagerProblem::NoApi, reason.to_owned()))
         }
     }
 }
 
-fn not_reached(error: &ureq::Error) -> Refusal {
+fn not_reached(error: &ureq::Error) -> NotifyError {
     let reason = line(&error.to_string(), MOST_SAID);
     let is_slow = match error {
         ureq::Error::Timeout(_) => true,
@@ -94,20 +94,27 @@ fn not_reached(error: &ureq::Error) -> Refusal {
         _ => false,
     };
     match is_slow {
-        true => Refusal::Wait(Problem::Slow, "does not answer in time".to_owned()),
-        false => Refusal::Wait(Problem::Away, format!("cannot be reached: {reason}")),
+        true => NotifyError::Wait(AlertmanagerProblem::Slow, "does not answer in time".to_owned()),
+        false => NotifyError::Wait(AlertmanagerProblem::Away, format!("cannot be reached: {reason}")),
     }
 }
 
-fn refusal(status: StatusCode, body: Body) -> Refusal {
+fn refusal(status: StatusCode, body: Body) -> NotifyError {
     let text = body.into_with_config().limit(MOST_READ).lossy_utf8(true).read_to_string();
     let said = line(&text.unwrap_or_default(), MOST_SAID);
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
     match status.as_u16() {
-        400 | 413 | 422 => Refusal::Alerts(format!("refuses alerts ({status}){said}")),
-        401 | 403 => Refusal::Wait(Problem::NotAllowed, format!("wants other credentials ({status})")),
-        408 | 429 | 500..=599 => Refusal::Wait(Problem::Busy, format!("is not ready ({status}){said}")),
-        _ => Refusal::Wait(Problem::NoApi, format!("has no version 2 of the API of Alertmanager ({status})")),
+        400 | 413 | 422 => NotifyError::Alerts(format!("refuses alerts ({status}){said}")),
+        401 | 403 => {
+            NotifyError::Wait(AlertmanagerProblem::NotAllowed, format!("wants other credentials ({status})"))
+        }
+        408 | 429 | 500..=599 => {
+            NotifyError::Wait(AlertmanagerProblem::Busy, format!("is not ready ({status}){said}"))
+        }
+        _ => NotifyError::Wait(
+            AlertmanagerProblem::NoApi,
+            format!("has no version 2 of the API of Alertmanager ({status})"),
+        ),
     }
 }
 
@@ -119,7 +126,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     /// A server that answers each connection in this way. Returns its address and what it is asked.
-    fn server(answers: Vec<String>) -> (Address, Receiver<String>) {
+    fn server(answers: Vec<String>) -> (AlertmanagerUrl, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let (sender, asked) = channel();
@@ -155,8 +162,8 @@ mod tests {
             (
                 "200 OK",
                 "<html>log in</html>",
-                Some(Refusal::Wait(
-                    Problem::NoApi,
+                Some(NotifyError::Wait(
+                    AlertmanagerProblem::NoApi,
                     "answers with a text that is none of Alertmanager's API: another server is there"
                         .to_owned(),
                 )),
@@ -164,44 +171,48 @@ mod tests {
             (
                 "400 Bad Request",
                 "\"bad\n\u{1}label\"",
-                Some(Refusal::Alerts("refuses alerts (400 Bad Request): \"bad label\"".to_owned())),
+                Some(NotifyError::Alerts("refuses alerts (400 Bad Request): \"bad label\"".to_owned())),
             ),
-            ("413 Too Large", "", Some(Refusal::Alerts("refuses alerts (413 Payload Too Large)".to_owned()))),
+            (
+                "413 Too Large",
+                "",
+                Some(NotifyError::Alerts("refuses alerts (413 Payload Too Large)".to_owned())),
+            ),
             (
                 "401 Unauthorized",
                 "x",
-                Some(Refusal::Wait(
-                    Problem::NotAllowed,
+                Some(NotifyError::Wait(
+                    AlertmanagerProblem::NotAllowed,
                     "wants other credentials (401 Unauthorized)".to_owned(),
                 )),
             ),
             (
                 "503 Unavailable",
                 "later",
-                Some(Refusal::Wait(
-                    Problem::Busy,
+                Some(NotifyError::Wait(
+                    AlertmanagerProblem::Busy,
                     "is not ready (503 Service Unavailable): later".to_owned(),
                 )),
             ),
             (
                 "404 Not Found",
                 "",
-                Some(Refusal::Wait(
-                    Problem::NoApi,
+                Some(NotifyError::Wait(
+                    AlertmanagerProblem::NoApi,
                     "has no version 2 of the API of Alertmanager (404 Not Found)".to_owned(),
                 )),
             ),
             (
                 "302 Found",
                 "",
-                Some(Refusal::Wait(
-                    Problem::NoApi,
+                Some(NotifyError::Wait(
+                    AlertmanagerProblem::NoApi,
                     "has no version 2 of the API of Alertmanager (302 Found)".to_owned(),
                 )),
             ),
         ];
         let (address, asked) = server(cases.iter().map(|(status, body, _)| answer(status, body)).collect());
-        let mut client = Client::new(address, None, Some("edison:secret"));
+        let mut client = AlertmanagerClient::new(address, None, Some("edison:secret"));
         for (status, _, expected) in cases {
             assert_eq!(client.post("[]").err(), expected, "{status}");
             let request = asked.recv().expect("a request");
@@ -218,19 +229,20 @@ mod tests {
     fn one_that_is_away_or_slow_is_named_so() {
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         let away = format!("http://{port}").parse().expect("an address");
-        let refused = Client::new(away, None, None).post("[]").expect_err("no server listens there");
+        let refused =
+            AlertmanagerClient::new(away, None, None).post("[]").expect_err("no server listens there");
         assert!(
-            matches!(&refused, Refusal::Wait(Problem::Away, reason) if reason.starts_with("cannot be reached: ")),
+            matches!(&refused, NotifyError::Wait(AlertmanagerProblem::Away, reason) if reason.starts_with("cannot be reached: ")),
             "{refused:?}"
         );
         // The system accepts the connection, and no program answers.
         let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address =
             format!("http://{}", silent.local_addr().expect("an address")).parse().expect("an address");
-        let mut client = Client::patient(address, None, None, Duration::from_millis(300));
+        let mut client = AlertmanagerClient::patient(address, None, None, Duration::from_millis(300));
         assert_eq!(
             client.post("[]"),
-            Err(Refusal::Wait(Problem::Slow, "does not answer in time".to_owned()))
+            Err(NotifyError::Wait(AlertmanagerProblem::Slow, "does not answer in time".to_owned()))
         );
     }
 
@@ -238,11 +250,11 @@ mod tests {
     fn an_answer_without_an_end_is_read_in_part() {
         let endless = format!("HTTP/1.1 400 Bad Request\r\n\r\n{}", "x".repeat(1 << 20));
         let (address, _asked) = server(vec![endless]);
-        let refused = Client::new(address, None, None).post("[]").expect_err("it is refused");
-        let Refusal::Alerts(reason) = refused else { panic!("{refused:?}") };
+        let refused = AlertmanagerClient::new(address, None, None).post("[]").expect_err("it is refused");
+        let NotifyError::Alerts(reason) = refused else { panic!("{refused:?}") };
         assert!(reason.chars().count() < 400, "{reason}");
         let (address, _asked) = server(vec![format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(1 << 20))]);
-        let refused = Client::new(address, None, None).post("[]");
-        assert!(matches!(&refused, Err(Refusal::Wait(Problem::NoApi, _))), "{refused:?}");
+        let refused = AlertmanagerClient::new(address, None, None).post("[]");
+        assert!(matches!(&refused, Err(NotifyError::Wait(AlertmanagerProblem::NoApi, _))), "{refused:?}");
     }
 }

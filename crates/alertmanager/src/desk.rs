@@ -4,9 +4,9 @@ use crate::Book;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The state that the threads share, behind the lock of [`Desk`].
+/// The state that the threads share, behind the lock of [`NotifierMonitor`].
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct NotifierState {
     pub(crate) book: Book,
     /// True for each thread, by its number, if something in the book is new since it looked.
     pub(crate) is_new: Vec<bool>,
@@ -17,17 +17,17 @@ pub(crate) struct Shared {
 }
 
 #[derive(Debug)]
-pub(crate) struct Desk {
-    shared: Mutex<Shared>,
+pub(crate) struct NotifierMonitor {
+    shared: Mutex<NotifierState>,
     bell: Condvar,
 }
 
-impl Desk {
-    pub(crate) fn new(shared: Shared) -> Self {
+impl NotifierMonitor {
+    pub(crate) fn new(shared: NotifierState) -> Self {
         Self { shared: Mutex::new(shared), bell: Condvar::new() }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, NotifierState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -39,7 +39,7 @@ impl Desk {
     }
 
     /// Tells all threads that something is new.
-    pub(crate) fn ring(&self, mut shared: MutexGuard<'_, Shared>) {
+    pub(crate) fn ring(&self, mut shared: MutexGuard<'_, NotifierState>) {
         shared.is_new.fill(true);
         drop(shared);
         self.bell.notify_all();

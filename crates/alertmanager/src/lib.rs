@@ -21,10 +21,10 @@ mod notify;
 mod problem;
 mod sender;
 
-pub use address::Address;
+pub use address::AlertmanagerUrl;
 pub use alert::{Alert, Extra};
 pub use book::{Book, KEEP, REPEAT};
-pub use client::Client;
-pub use notifier::{Ended, Notifier};
-pub use notify::{Notify, Refusal};
-pub use problem::Problem;
+pub use client::AlertmanagerClient;
+pub use notifier::{Notifier, NotifierOutcome};
+pub use notify::{Notify, NotifyError};
+pub use problem::AlertmanagerProblem;

@@ -1,7 +1,7 @@
 //! The threads that tell Alertmanagers what is in the book.
 
-use crate::desk::{Desk, Shared};
-use crate::sender::Sender;
+use crate::desk::{NotifierMonitor, NotifierState};
+use crate::sender::AlertSender;
 use crate::{Book, Notify};
 use model::view::AlertmanagerView;
 use notation::{counted, grouped};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// The state of the notification at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct NotifierOutcome {
     /// The messages that are to be said, as those of [`Notifier::lines`].
     pub lines: Vec<String>,
     /// The alerts that Alertmanagers were not told, a line for each Alertmanager.
@@ -27,7 +27,7 @@ pub struct Ended {
 
 /// Tells Alertmanagers what happens, each on a thread of its own, so that none waits for another.
 pub struct Notifier {
-    desk: Arc<Desk>,
+    desk: Arc<NotifierMonitor>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -37,11 +37,11 @@ impl Notifier {
     /// # Errors
     /// There can be no thread.
     pub fn start(book: Book, clients: Vec<Box<dyn Notify>>) -> io::Result<Self> {
-        let shared = Shared { book, is_new: vec![true; clients.len()], ends: None, lines: Vec::new() };
-        let desk = Arc::new(Desk::new(shared));
+        let shared = NotifierState { book, is_new: vec![true; clients.len()], ends: None, lines: Vec::new() };
+        let desk = Arc::new(NotifierMonitor::new(shared));
         let mut threads = Vec::new();
         for (number, client) in clients.into_iter().enumerate() {
-            let sender = Sender::new(Arc::clone(&desk), number, client);
+            let sender = AlertSender::new(Arc::clone(&desk), number, client);
             let thread = std::thread::Builder::new().name(format!("alerts{number}"));
             threads.push(thread.spawn(move || sender.run())?);
         }
@@ -77,7 +77,7 @@ impl Notifier {
     }
 
     /// Ends once everything is told, or after this time.
-    pub fn finish(mut self, wait: Duration) -> Ended {
+    pub fn finish(mut self, wait: Duration) -> NotifierOutcome {
         let now = Instant::now();
         let mut shared = self.desk.lock();
         shared.ends = Some(now.checked_add(wait).unwrap_or(now));
@@ -119,20 +119,20 @@ impl Notifier {
             }
         }
         let counts = book.counts().cloned().collect();
-        Ended { lines, untold, given_up, counts, saved: book.save() }
+        NotifierOutcome { lines, untold, given_up, counts, saved: book.save() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Extra, Problem, Refusal};
+    use crate::{AlertmanagerProblem, Extra, NotifyError};
     use model::{Event, EventKind};
     use std::sync::Mutex;
 
     const AT: &str = "http://127.0.0.1:9093";
 
-    type Refuses = Arc<Mutex<Option<Refusal>>>;
+    type Refuses = Arc<Mutex<Option<NotifyError>>>;
     type Taken = Arc<Mutex<Vec<String>>>;
 
     /// Takes or refuses, and keeps what it took.
@@ -147,7 +147,7 @@ mod tests {
             self.place.to_owned()
         }
 
-        fn post(&mut self, body: &str) -> Result<(), Refusal> {
+        fn post(&mut self, body: &str) -> Result<(), NotifyError> {
             let alerts: Vec<serde_json::Value> = serde_json::from_str(body).expect("a list");
             let names: Vec<String> = alerts
                 .iter()
@@ -155,7 +155,7 @@ mod tests {
                 .collect();
             // It refuses alerts one by one.
             if names.iter().any(|name| name.starts_with("bad")) {
-                return Err(Refusal::Alerts("refuses alerts".to_owned()));
+                return Err(NotifyError::Alerts("refuses alerts".to_owned()));
             }
             if let Some(refusal) = self.refuses.lock().expect("a lock").clone() {
                 return Err(refusal);
@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn one_that_is_away_is_told_once_it_is_back_and_keeps_no_other_waiting() {
         let (notifier, refuses, taken) = started(&[AT, "http://127.0.0.1:9094"]);
-        *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Away, "is away".to_owned()));
+        *refuses[0].lock().expect("a lock") =
+            Some(NotifyError::Wait(AlertmanagerProblem::Away, "is away".to_owned()));
         notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
         until("the other one", || *taken[1].lock().expect("a lock") == ["a"]);
         until("the fault", || notifier.counts()[0].fault.is_some());
@@ -245,7 +246,8 @@ mod tests {
     #[test]
     fn the_end_says_what_was_not_told() {
         let (notifier, refuses, taken) = started(&[AT]);
-        *refuses[0].lock().expect("a lock") = Some(Refusal::Wait(Problem::Slow, "is slow".to_owned()));
+        *refuses[0].lock().expect("a lock") =
+            Some(NotifyError::Wait(AlertmanagerProblem::Slow, "is slow".to_owned()));
         notifier.with(|book| book.take(&event(EventKind::Fired, "a", None), String::new));
         until("the fault", || notifier.counts()[0].fault.is_some());
         let ended = notifier.finish(Duration::from_millis(50));

@@ -1,12 +1,12 @@
 //! The trait of those who take alerts, and the reasons why alerts may not be taken.
 
-use crate::Problem;
+use crate::AlertmanagerProblem;
 
 /// The reason why alerts were not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NotifyError {
     /// The fault may pass. The text says it of the Alertmanager.
-    Wait(Problem, String),
+    Wait(AlertmanagerProblem, String),
     /// The alerts themselves, or some of them, are refused.
     Alerts(String),
 }
@@ -20,5 +20,5 @@ pub trait Notify: Send {
     ///
     /// # Errors
     /// Why they, or some of them, were not taken.
-    fn post(&mut self, body: &str) -> Result<(), Refusal>;
+    fn post(&mut self, body: &str) -> Result<(), NotifyError>;
 }

@@ -2,7 +2,7 @@
 
 /// A reason why an Alertmanager takes no alerts at present, so that they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Problem {
+pub enum AlertmanagerProblem {
     /// The Alertmanager cannot be reached.
     Away,
     /// The Alertmanager does not answer in time.
@@ -15,7 +15,7 @@ pub enum Problem {
     NoApi,
 }
 
-impl Problem {
+impl AlertmanagerProblem {
     /// Returns the name that counters have.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! A thread that tells one Alertmanager.
 
-use crate::book::Batch;
-use crate::desk::Desk;
-use crate::{Notify, Refusal};
+use crate::book::AlertBatch;
+use crate::desk::NotifierMonitor;
+use crate::{Notify, NotifyError};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,8 +17,8 @@ const LAST: Duration = Duration::from_millis(500);
 /// Different reasons of refused alerts that are said.
 const MOST_SAID: usize = 10;
 
-pub(crate) struct Sender {
-    desk: Arc<Desk>,
+pub(crate) struct AlertSender {
+    desk: Arc<NotifierMonitor>,
     number: usize,
     client: Box<dyn Notify>,
     address: String,
@@ -26,8 +26,8 @@ pub(crate) struct Sender {
     said: Vec<String>,
 }
 
-impl Sender {
-    pub(crate) fn new(desk: Arc<Desk>, number: usize, client: Box<dyn Notify>) -> Self {
+impl AlertSender {
+    pub(crate) fn new(desk: Arc<NotifierMonitor>, number: usize, client: Box<dyn Notify>) -> Self {
         let address = client.place();
         Self { desk, number, client, address, wait: FIRST, said: Vec::new() }
     }
@@ -50,12 +50,12 @@ impl Sender {
             if batch.len() != 0 && may_try {
                 match self.tell(&batch, 0..batch.len()) {
                     Ok(()) => (not_before, self.wait) = (None, FIRST),
-                    Err(Refusal::Wait(problem, reason)) => {
+                    Err(NotifyError::Wait(problem, reason)) => {
                         self.is_wrong(problem.name(), reason);
                         not_before = Instant::now().checked_add(self.wait);
                         self.wait = (self.wait * 2).min(if ends.is_some() { LAST } else { LONGEST });
                     }
-                    Err(Refusal::Alerts(_)) => {}
+                    Err(NotifyError::Alerts(_)) => {}
                 }
                 continue;
             }
@@ -66,15 +66,15 @@ impl Sender {
     }
 
     /// Tells a part of a batch. Where alerts are refused it is halved, so that one does not keep others from being told.
-    fn tell(&mut self, batch: &Batch, range: Range<usize>) -> Result<(), Refusal> {
+    fn tell(&mut self, batch: &AlertBatch, range: Range<usize>) -> Result<(), NotifyError> {
         match self.client.post(&batch.body(range.clone())) {
             Ok(()) => self.taken(batch, range, false),
-            Err(Refusal::Alerts(_)) if range.len() > 1 => {
+            Err(NotifyError::Alerts(_)) if range.len() > 1 => {
                 let middle = range.start + range.len() / 2;
                 self.tell(batch, range.start..middle)?;
                 self.tell(batch, middle..range.end)?;
             }
-            Err(Refusal::Alerts(reason)) => {
+            Err(NotifyError::Alerts(reason)) => {
                 let line = format!(
                     "Alertmanager at {} {reason}; an alert of {} is given up",
                     self.address,
@@ -91,7 +91,7 @@ impl Sender {
         Ok(())
     }
 
-    fn taken(&mut self, batch: &Batch, range: Range<usize>, is_lost: bool) {
+    fn taken(&mut self, batch: &AlertBatch, range: Range<usize>, is_lost: bool) {
         let now = Instant::now();
         let mut shared = self.desk.lock();
         range.for_each(|at| shared.book.taken(&self.address, batch, at, is_lost, now));

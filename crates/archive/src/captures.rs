@@ -1,8 +1,10 @@
 //! Captures and their files.
 
 use crate::read::Conditions;
-use crate::retention::Held;
-use crate::{Archive, ArchiveError, CaptureFilter, Content, Ended, MOST_CONTENT, StoredCapture};
+use crate::retention::ArchiveCounts;
+use crate::{
+    Archive, ArchiveError, CaptureFileState, CaptureFilter, EndedCapture, MOST_CONTENT, StoredCapture,
+};
 use model::{Capture, parse_time};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -13,7 +15,12 @@ const COLUMNS: &str =
 const TABLES: &str = "captures LEFT JOIN events ON events.event = captures.event";
 
 /// Stores a capture; one of the same event and node keeps its place.
-pub(crate) fn put(connection: &Connection, ended: &Ended, body: &str, held: &mut Held) -> Result<()> {
+pub(crate) fn put(
+    connection: &Connection,
+    ended: &EndedCapture,
+    body: &str,
+    held: &mut ArchiveCounts,
+) -> Result<()> {
     let Capture { event, node, .. } = &ended.capture;
     let content = ended.content.as_ref().filter(|content| content.len() <= MOST_CONTENT);
     let before: Option<i64> = connection
@@ -75,10 +82,10 @@ impl Archive {
         let Some(capture) = self.body::<Capture>(row.get_ref(0)?) else { return Ok(None) };
         let (is_kept, is_dropped): (bool, bool) = (row.get(1)?, row.get(2)?);
         let content = match (is_kept, is_dropped, &capture) {
-            (true, ..) => Content::Kept,
-            (_, true, _) => Content::Dropped,
-            (_, _, Capture { file: Some(_), refused: None, .. }) => Content::TooLarge,
-            _ => Content::None,
+            (true, ..) => CaptureFileState::Kept,
+            (_, true, _) => CaptureFileState::Dropped,
+            (_, _, Capture { file: Some(_), refused: None, .. }) => CaptureFileState::TooLarge,
+            _ => CaptureFileState::None,
         };
         let at_ns = row.get::<_, Option<String>>(3)?.and_then(|at| parse_time(&at));
         Ok(Some(StoredCapture { capture, at_ns, story: row.get(4)?, content }))

@@ -4,7 +4,7 @@ use model::{Answer, Capture, Event, Story};
 
 /// The greatest number of each kind that is kept; what was stored first goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
+pub struct ArchiveRetention {
     /// The number of answers.
     pub answers: u64,
     /// The number of events, and likewise of stories.
@@ -15,7 +15,7 @@ pub struct Keep {
     pub capture_bytes: u64,
 }
 
-impl Default for Keep {
+impl Default for ArchiveRetention {
     fn default() -> Self {
         Self { answers: 1_000_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 }
     }
@@ -23,7 +23,7 @@ impl Default for Keep {
 
 /// The changes that are stored in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct ArchiveChanges {
     /// The answers. One of the same query, node, pinned values, window and revision is replaced.
     pub answers: Vec<Answer>,
     /// The events. One of the same identifier is replaced.
@@ -31,18 +31,18 @@ pub struct Changes {
     /// The stories. One of the same identifier is replaced. The events of a story are stored with it or before it.
     pub stories: Vec<Story>,
     /// The captures that have ended. One of the same event and node is replaced.
-    pub captures: Vec<Ended>,
+    pub captures: Vec<EndedCapture>,
     /// The names and texts of state. One of the same name is replaced.
     pub states: Vec<(String, String)>,
     /// The names of state that is not needed any more.
     pub dropped_states: Vec<String>,
     /// The marks of the messages of probes from which all this follows. A mark never goes back.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ProbeOffset>,
 }
 
 /// A capture that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedCapture {
     /// The capture, as it has ended.
     pub capture: Capture,
     /// The file, where the node sent it along. One of more than [`MOST_CONTENT`] bytes is not stored.
@@ -54,7 +54,7 @@ pub const MOST_CONTENT: usize = 1 << 20;
 
 /// The last message of a boot of a probe that is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mark {
+pub struct ProbeOffset {
     /// The probe.
     pub node: String,
     /// The boot of the probe.

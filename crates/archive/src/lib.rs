@@ -1,7 +1,7 @@
 //! The archive of a controller: answers, events, stories, captures, its state, and which messages it has taken, in one SQLite file.
 //!
 //! All that follows from a message changes in one transaction ([`Archive::commit`]): after a crash the archive has all of it or
-//! nothing. What was committed is on the disk. The archive keeps as much as [`Keep`] says, and drops what was stored first.
+//! nothing. What was committed is on the disk. The archive keeps as much as [`ArchiveRetention`] says, and drops what was stored first.
 //!
 //! One process has the file open at a time. The crate knows neither HTTP nor who asks.
 //!
@@ -36,13 +36,13 @@ mod stories;
 mod write;
 
 pub use acknowledgement::{Acknowledgement, events_of};
-pub use changes::{Changes, Ended, Keep, MOST_CONTENT, Mark};
+pub use changes::{ArchiveChanges, ArchiveRetention, EndedCapture, MOST_CONTENT, ProbeOffset};
 pub use error::ArchiveError;
 pub use filter::{AnswerFilter, CaptureFilter, EventFilter};
-pub use listing::{Content, Listing, StoredCapture, StoredEvent, StoryEntry};
+pub use listing::{CaptureFileState, Listing, StoredCapture, StoredEvent, StoryEntry};
 pub use numbered::Numbered;
 
-use retention::Held;
+use retention::ArchiveCounts;
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -53,8 +53,8 @@ pub struct Archive {
     connection: Connection,
     /// The file, for messages.
     path: PathBuf,
-    keep: Keep,
-    held: Held,
+    keep: ArchiveRetention,
+    held: ArchiveCounts,
     /// The number of rows that could not be read.
     damaged: Cell<u64>,
 }

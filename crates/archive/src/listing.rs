@@ -38,7 +38,7 @@ pub struct StoryEntry {
 
 /// The state of the file of a capture in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum CaptureFileState {
     /// A file that is in the archive.
     Kept,
     /// A capture that never had a file.
@@ -59,5 +59,5 @@ pub struct StoredCapture {
     /// The identifier of the story that the capture's event is part of.
     pub story: Option<String>,
     /// The state of the capture's file.
-    pub content: Content,
+    pub content: CaptureFileState,
 }

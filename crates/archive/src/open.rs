@@ -1,8 +1,8 @@
 //! Opening of an archive, and the check of whose file it is.
 
-use crate::retention::{self, Held};
+use crate::retention::{self, ArchiveCounts};
 use crate::schema::{APPLICATION, STEPS, VERSION};
-use crate::{Archive, ArchiveError, Keep};
+use crate::{Archive, ArchiveError, ArchiveRetention};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ impl Archive {
     ///
     /// # Errors
     /// If the file is something else, of a later version, damaged, open elsewhere, or cannot be written.
-    pub fn open(path: impl AsRef<Path>, keep: Keep) -> Result<Self, ArchiveError> {
+    pub fn open(path: impl AsRef<Path>, keep: ArchiveRetention) -> Result<Self, ArchiveError> {
         let path = path.as_ref();
         let not_opened = |why: &str| ArchiveError::NotOpened { path: path.to_owned(), why: why.to_owned() };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -41,20 +41,28 @@ impl Archive {
     ///
     /// # Errors
     /// If there is no memory.
-    pub fn in_memory(keep: Keep) -> Result<Self, ArchiveError> {
+    pub fn in_memory(keep: ArchiveRetention) -> Result<Self, ArchiveError> {
         let path = PathBuf::from("in memory");
         let connection = Connection::open_in_memory().map_err(|error| ArchiveError::of(&path, error))?;
         Self::begin(connection, path, keep)
     }
 
-    fn begin(mut connection: Connection, path: PathBuf, keep: Keep) -> Result<Self, ArchiveError> {
+    fn begin(
+        mut connection: Connection,
+        path: PathBuf,
+        keep: ArchiveRetention,
+    ) -> Result<Self, ArchiveError> {
         let held = prepare(&mut connection, &path, keep)?;
         Ok(Self { connection, path, keep, held, damaged: Cell::new(0) })
     }
 }
 
 /// Checks whose file it is before anything in it changes.
-fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held, ArchiveError> {
+fn prepare(
+    connection: &mut Connection,
+    path: &Path,
+    keep: ArchiveRetention,
+) -> Result<ArchiveCounts, ArchiveError> {
     let failed = |error| ArchiveError::of(path, error);
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_timeout(WAIT).map_err(failed)?;
@@ -79,7 +87,7 @@ fn prepare(connection: &mut Connection, path: &Path, keep: Keep) -> Result<Held,
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
     }
-    let mut held = Held::count(&transaction).map_err(failed)?;
+    let mut held = ArchiveCounts::count(&transaction).map_err(failed)?;
     retention::trim(&transaction, keep, &mut held).map_err(failed)?;
     transaction.commit().map_err(failed)?;
     Ok(held)

@@ -1,7 +1,7 @@
 //! Reading back.
 
 use crate::schema::WHOLE_RUN;
-use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, Mark, StoredEvent};
+use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, ProbeOffset, StoredEvent};
 use model::{Answer, EventKind, format_time};
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{OptionalExtension, Result, Row};
@@ -137,13 +137,13 @@ impl Archive {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn marks(&self) -> std::result::Result<Vec<Mark>, ArchiveError> {
-        let read = || -> Result<Vec<Mark>> {
+    pub fn marks(&self) -> std::result::Result<Vec<ProbeOffset>, ArchiveError> {
+        let read = || -> Result<Vec<ProbeOffset>> {
             let mut statement =
                 self.connection.prepare_cached("SELECT node, boot, sequence FROM marks ORDER BY id")?;
             let mark = |row: &Row<'_>| {
                 let sequence = row.get::<_, i64>(2)?.cast_unsigned();
-                Ok(Mark { node: row.get(0)?, boot: row.get(1)?, sequence })
+                Ok(ProbeOffset { node: row.get(0)?, boot: row.get(1)?, sequence })
             };
             statement.query_map([], mark)?.collect()
         };

@@ -1,11 +1,11 @@
 //! Limits of what is kept.
 
-use crate::Keep;
+use crate::ArchiveRetention;
 use rusqlite::{Connection, Result};
 
 /// The numbers of rows that there are. No other process changes the file while it is open, so they are counted once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct ArchiveCounts {
     pub(crate) answers: u64,
     pub(crate) events: u64,
     pub(crate) stories: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Held {
     pub(crate) capture_bytes: u64,
 }
 
-impl Held {
+impl ArchiveCounts {
     pub(crate) fn count(connection: &Connection) -> Result<Self> {
         let count = |table| {
             connection
@@ -33,7 +33,7 @@ impl Held {
 }
 
 /// Drops what is more than is to be kept.
-pub(crate) fn trim(connection: &Connection, keep: Keep, held: &mut Held) -> Result<()> {
+pub(crate) fn trim(connection: &Connection, keep: ArchiveRetention, held: &mut ArchiveCounts) -> Result<()> {
     let surplus = held.stories.saturating_sub(keep.events);
     if surplus != 0 {
         let statement =
@@ -56,7 +56,7 @@ pub(crate) fn trim(connection: &Connection, keep: Keep, held: &mut Held) -> Resu
 }
 
 /// Drops the first captures, and the files of the first of those that stay.
-fn trim_captures(connection: &Connection, keep: Keep, held: &mut Held) -> Result<()> {
+fn trim_captures(connection: &Connection, keep: ArchiveRetention, held: &mut ArchiveCounts) -> Result<()> {
     let first = "SELECT id, coalesce(length(content), 0) FROM captures ORDER BY id LIMIT 1";
     while held.captures > keep.captures {
         let (id, bytes): (i64, i64) =

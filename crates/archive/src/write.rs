@@ -1,7 +1,7 @@
 //! Storing: one transaction for all that belongs together.
 
 use crate::schema::WHOLE_RUN;
-use crate::{Archive, ArchiveError, Changes, Mark};
+use crate::{Archive, ArchiveChanges, ArchiveError, ProbeOffset};
 use crate::{captures, retention};
 use model::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -15,7 +15,7 @@ impl Archive {
     ///
     /// # Errors
     /// If the file cannot be written, or a row of an answer does not fit its columns.
-    pub fn commit(&mut self, changes: &Changes) -> std::result::Result<(), ArchiveError> {
+    pub fn commit(&mut self, changes: &ArchiveChanges) -> std::result::Result<(), ArchiveError> {
         let answers = bodies(&changes.answers, |answer| answer, |answer| &answer.query)?;
         let events = bodies(&changes.events, |event| event, |event| &event.event)?;
         let stories = bodies(&changes.stories, |story| story, |story| &story.id)?;
@@ -164,7 +164,7 @@ fn follow_parent(connection: &Connection, event: &Event) -> Result<()> {
     Ok(())
 }
 
-fn put_mark(connection: &Connection, mark: &Mark) -> Result<()> {
+fn put_mark(connection: &Connection, mark: &ProbeOffset) -> Result<()> {
     let sequence = connection
         .prepare_cached("SELECT sequence FROM marks WHERE node = ? AND boot = ?")?
         .query_row([&mark.node, &mark.boot], |row| row.get(0))

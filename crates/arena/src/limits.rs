@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 #[derive(Debug)]
-struct Account {
+struct UsageQuota {
     limit: usize,
     used: AtomicUsize,
 }
 
-impl Account {
+impl UsageQuota {
     fn new(limit: usize) -> Self {
         Self { limit, used: AtomicUsize::new(0) }
     }
@@ -27,19 +27,19 @@ impl Account {
 /// Bytes and flows that may be in use at a time, shared by every table of a run. Cloning shares.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    bytes: Arc<Account>,
-    flows: Arc<Account>,
+    bytes: Arc<UsageQuota>,
+    flows: Arc<UsageQuota>,
 }
 
 impl Limits {
     /// Creates limits of at most `bytes` of memory and `flows` flow records.
     pub fn new(bytes: usize, flows: usize) -> Self {
-        Self { bytes: Arc::new(Account::new(bytes)), flows: Arc::new(Account::new(flows)) }
+        Self { bytes: Arc::new(UsageQuota::new(bytes)), flows: Arc::new(UsageQuota::new(flows)) }
     }
 
     /// Returns limits of the same memory, and of as many flows as fit into it.
     pub fn without_flow_limit(&self) -> Self {
-        Self { bytes: Arc::clone(&self.bytes), flows: Arc::new(Account::new(usize::MAX)) }
+        Self { bytes: Arc::clone(&self.bytes), flows: Arc::new(UsageQuota::new(usize::MAX)) }
     }
 
     /// Bytes allowed in total.
@@ -108,7 +108,7 @@ impl Limits {
 #[derive(Debug)]
 #[must_use = "what is leased goes back when the lease is dropped"]
 pub struct Lease {
-    account: Arc<Account>,
+    account: Arc<UsageQuota>,
     bytes: usize,
 }
 

@@ -1,5 +1,5 @@
 //! State that several cores update together, by the three methods of Wu et al. 2016, section 3.2: a counter
-//! ([`Counter`], Algorithm 4), a set ([`Slots`], Algorithm 5), and a critical section ([`Section`], Algorithm
+//! ([`AtomicCounter`], Algorithm 4), a set ([`Slots`], Algorithm 5), and a critical section ([`Section`], Algorithm
 //! 6).
 //!
 //! `make loom` runs small programs on them through every order of events that the memory model allows.
@@ -10,6 +10,6 @@ mod loom_tests;
 mod section;
 mod slots;
 
-pub use counter::Counter;
+pub use counter::AtomicCounter;
 pub use section::Section;
 pub use slots::Slots;

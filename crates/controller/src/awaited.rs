@@ -1,6 +1,6 @@
 //! A window that waits.
 
-use events::Key;
+use events::EventKey;
 use protocol::LookBackTask;
 use std::collections::BTreeSet;
 
@@ -13,5 +13,5 @@ pub(crate) struct Awaited {
     /// The tasks that nodes were asked and have not answered.
     pub(crate) asked: Vec<(usize, LookBackTask)>,
     /// Queries, nodes and instances that will not be answered.
-    pub(crate) given_up: BTreeSet<(usize, usize, Key)>,
+    pub(crate) given_up: BTreeSet<(usize, usize, EventKey)>,
 }

@@ -1,9 +1,9 @@
 //! Packets that firings ask for.
 
 use crate::capturing::Capturing;
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use crate::health::UNASKED;
-use events::{Run, Step};
+use events::{MachineStep, QueryRun};
 use model::Span;
 use protocol::{CaptureTask, Captured};
 
@@ -15,7 +15,7 @@ const PATIENCE_NS: u64 = 60_000_000_000;
 
 impl Controller {
     /// Starts the captures of the runs that begin.
-    pub(crate) fn start_captures(&mut self, step: &Step) {
+    pub(crate) fn start_captures(&mut self, step: &MachineStep) {
         for started in &step.started {
             let run = &started.run;
             let is_new = started.events.first() == Some(&run.cause);
@@ -26,7 +26,7 @@ impl Controller {
         }
     }
 
-    fn capture_task(&self, run: &Run, packets: u64) -> CaptureTask {
+    fn capture_task(&self, run: &QueryRun, packets: u64) -> CaptureTask {
         let graph = &self.chain.graph;
         let of = &graph.queries[run.query];
         let start_ns =
@@ -65,8 +65,8 @@ impl Controller {
         let name = self.chain.graph.nodes[node].clone();
         let sentence = in_words(&name, &captured);
         self.stories.tell_more(&captured.id, &sentence);
-        actions.show.push(Output::Sentence(sentence));
-        actions.show.push(Output::Captured(Box::new((name, captured))));
+        actions.show.push(ControllerOutput::Sentence(sentence));
+        actions.show.push(ControllerOutput::Captured(Box::new((name, captured))));
     }
 
     /// Captures whose time is long over are not asked for any more, which is told of each node that has not said how its ended.

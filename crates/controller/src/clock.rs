@@ -19,7 +19,7 @@ pub(crate) const MOST_AHEAD_NS: u64 = 60_000_000_000;
 
 /// The controller's clock, as its caller tells it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct ControllerClock {
     pub(crate) now_ns: u64,
     /// The time since which messages can come; `None` while they cannot.
     pub(crate) listens_since_ns: Option<u64>,
@@ -29,14 +29,14 @@ pub(crate) struct Clock {
 
 /// The times at which a node last sent what could be taken.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct NodeActivity {
     /// The time at which a window of the node was taken last.
     taken_ns: Option<u64>,
     /// The time since which the node's windows are old ones.
     behind_since_ns: Option<u64>,
 }
 
-impl Progress {
+impl NodeActivity {
     /// A window that ends then is taken.
     pub(crate) fn take(&mut self, end_ns: u64, now_ns: u64) {
         self.taken_ns = Some(now_ns);
@@ -45,10 +45,10 @@ impl Progress {
     }
 }
 
-impl Clock {
+impl ControllerClock {
     /// Returns the time up to which answers of a node are not awaited any more, if it was silent for the grace. A node that sends what it has
     /// kept is given time, and so is one that may not know yet that messages can come. While none can, all wait.
-    pub(crate) fn waits_until(&self, node: &Progress, grace_ns: u64) -> Option<u64> {
+    pub(crate) fn waits_until(&self, node: &NodeActivity, grace_ns: u64) -> Option<u64> {
         let since = self.listens_since_ns?;
         let (silent_since, allowed_ns) = match node.taken_ns {
             Some(taken) if taken >= since => (taken, grace_ns),
@@ -67,13 +67,13 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const NOW: u64 = 10_000 * SECOND;
 
-    fn waits(listens_since_ns: Option<u64>, node: &Progress) -> Option<u64> {
-        Clock { now_ns: NOW, listens_since_ns, nodes: 2 }.waits_until(node, SECOND)
+    fn waits(listens_since_ns: Option<u64>, node: &NodeActivity) -> Option<u64> {
+        ControllerClock { now_ns: NOW, listens_since_ns, nodes: 2 }.waits_until(node, SECOND)
     }
 
     #[test]
     fn a_silent_node_is_not_awaited() {
-        let taken = |taken_ns| Progress { taken_ns, behind_since_ns: None };
+        let taken = |taken_ns| NodeActivity { taken_ns, behind_since_ns: None };
         assert_eq!(waits(None, &taken(Some(NOW))), None);
         assert_eq!(waits(Some(0), &taken(None)), Some(NOW - SECOND));
         assert_eq!(waits(Some(0), &taken(Some(NOW - SECOND))), Some(NOW - SECOND));
@@ -85,7 +85,8 @@ mod tests {
         }
         // A thousand take longer to come back.
         let waits = |since: u64| {
-            let clock = Clock { now_ns: NOW, listens_since_ns: Some(NOW - since * SECOND), nodes: 1_000 };
+            let clock =
+                ControllerClock { now_ns: NOW, listens_since_ns: Some(NOW - since * SECOND), nodes: 1_000 };
             clock.waits_until(&taken(None), SECOND)
         };
         assert_eq!((waits(34), waits(35)), (None, Some(NOW - SECOND)));
@@ -93,14 +94,14 @@ mod tests {
 
     #[test]
     fn a_node_that_catches_up_is_awaited_for_ten_minutes() {
-        let mut node = Progress::default();
+        let mut node = NodeActivity::default();
         // An hour old, and sent fast.
         for at in 0..1_000 {
             node.take(NOW - 3_600 * SECOND + at * SECOND, NOW - 599 * SECOND + at);
         }
         node.take(NOW - 2_000 * SECOND, NOW);
         assert_eq!(waits(Some(0), &node), None);
-        let mut slow = Progress::default();
+        let mut slow = NodeActivity::default();
         slow.take(NOW - 3_600 * SECOND, NOW - 600 * SECOND);
         slow.take(NOW - 3_599 * SECOND, NOW);
         assert_eq!(waits(Some(0), &slow), Some(NOW - SECOND));

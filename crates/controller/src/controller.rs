@@ -2,16 +2,16 @@
 
 use crate::awaited::Awaited;
 use crate::capturing::Capturing;
-use crate::clock::{Clock, MOST_AHEAD_NS};
+use crate::clock::{ControllerClock, MOST_AHEAD_NS};
 use crate::empty_run::{DerivedRun, EmptyRun};
-use crate::ended::Inputs;
+use crate::ended::EndedAnswers;
 use crate::health::{Health, Lacks, UNASKED, WRONG_WINDOW, short};
-use crate::inquiry::{History, Inquiry};
-use crate::listed::Listed;
-use crate::node::Node;
-use crate::saved::Saved;
+use crate::inquiry::{HistoryResult, Inquiry};
+use crate::listed::TaskListInputs;
+use crate::node::ControlledNode;
+use crate::saved::SavedController;
 use equery::Chain;
-use events::{Machine, Past, State, Stories, Timeline};
+use events::{AnswerHistory, Machine, MachineState, StoryLog, Timeline};
 use model::view::WindowTotals;
 use model::{Answer, Event, Story, UndecidedReport};
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The settings that do not depend on queries.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ControllerContext {
     /// The length of windows of all nodes, nanoseconds.
     pub window_ns: u64,
     /// True if nodes replay captures, and wait for one another.
@@ -30,7 +30,7 @@ pub struct Setting {
 
 /// An output that is to be shown.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Output {
+pub enum ControllerOutput {
     /// The answer of a query.
     Answer(Box<Answer>),
     /// An event.
@@ -40,7 +40,7 @@ pub enum Output {
     /// A capture that has ended, and its node.
     Captured(Box<(String, Captured)>),
     /// A question about history has been answered.
-    History(Box<History>),
+    History(Box<HistoryResult>),
     /// A line for the user.
     Warning(String),
 }
@@ -51,16 +51,16 @@ pub struct Actions {
     /// Messages to nodes, by their numbers.
     pub send: Vec<(usize, ToProbe)>,
     /// The outputs that are to be shown, in order.
-    pub show: Vec<Output>,
+    pub show: Vec<ControllerOutput>,
 }
 
 /// A controller.
 #[derive(Debug)]
 pub struct Controller {
     pub(crate) chain: Chain,
-    pub(crate) setting: Setting,
+    pub(crate) setting: ControllerContext,
     /// The event machine, and the last windows, some of which may still come.
-    pub(crate) timeline: Timeline<Machine, Inputs>,
+    pub(crate) timeline: Timeline<Machine, EndedAnswers>,
     /// True if some query answers in the window that fired.
     pub(crate) looks_back: bool,
     /// The window that waits for what nodes have kept of it.
@@ -73,22 +73,22 @@ pub struct Controller {
     pub(crate) inquiries: Vec<Inquiry>,
     /// The number of the last question about history.
     pub(crate) last_inquiry: u64,
-    pub(crate) stories: Stories,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) stories: StoryLog,
+    pub(crate) nodes: Vec<ControlledNode>,
     /// End of the last settled window, nanoseconds: every earlier window is settled. `None` before the first one.
     pub(crate) settled_ns: Option<u64>,
     /// The list that was made last.
     pub(crate) list: ListId,
     /// The inputs of all lists.
-    pub(crate) listed: Listed,
+    pub(crate) listed: TaskListInputs,
     /// The clock; `None` where nodes are awaited however long they take.
-    pub(crate) clock: Option<Clock>,
+    pub(crate) clock: Option<ControllerClock>,
     /// Answers of the windows that are being settled.
-    pub(crate) settling: Inputs,
+    pub(crate) settling: EndedAnswers,
     /// The windows without packets that are not shown, by query across nodes.
     pub(crate) empty_runs: BTreeMap<usize, EmptyRun>,
     /// The values of earlier windows that derived queries read.
-    pub(crate) past: Past,
+    pub(crate) past: AnswerHistory,
     /// The windows without packets that are not shown, by derived query and node.
     pub(crate) derived_runs: BTreeMap<(usize, usize), DerivedRun>,
 }
@@ -96,7 +96,7 @@ pub struct Controller {
 impl Controller {
     /// A controller of nodes that have said nothing. One whose nodes outlive it starts with [`Controller::tick`], so that its lists are newer
     /// than those of the one before.
-    pub fn new(chain: Chain, setting: Setting) -> Self {
+    pub fn new(chain: Chain, setting: ControllerContext) -> Self {
         Self {
             timeline: Timeline::new(Machine::new(chain.graph.clone())),
             looks_back: looks_back(&chain),
@@ -105,17 +105,17 @@ impl Controller {
             capturing: Vec::new(),
             inquiries: Vec::new(),
             last_inquiry: 0,
-            nodes: chain.graph.nodes.iter().map(|_| Node::default()).collect(),
-            stories: Stories::default(),
-            past: Past::new(&chain.graph, &chain.derivations),
+            nodes: chain.graph.nodes.iter().map(|_| ControlledNode::default()).collect(),
+            stories: StoryLog::default(),
+            past: AnswerHistory::new(&chain.graph, &chain.derivations),
             derived_runs: BTreeMap::new(),
             chain,
             setting,
             settled_ns: None,
             list: ListId::default(),
-            listed: Listed::default(),
+            listed: TaskListInputs::default(),
             clock: None,
-            settling: Inputs::default(),
+            settling: EndedAnswers::default(),
             empty_runs: BTreeMap::new(),
         }
     }
@@ -123,9 +123,9 @@ impl Controller {
     /// Continues what another controller saved, with its stories and the results of nodes that it had not settled.
     pub fn restore(
         &mut self,
-        saved: Saved,
+        saved: SavedController,
         results: impl IntoIterator<Item = (String, WindowResult)>,
-        stories: Stories,
+        stories: StoryLog,
     ) {
         self.timeline = Timeline::new(Machine::restore(self.chain.graph.clone(), saved.machine));
         self.settled_ns = saved.settled_ns;
@@ -151,10 +151,10 @@ impl Controller {
     }
 
     /// Returns what else another controller needs to continue, besides the stories.
-    pub fn save(&self) -> Saved {
+    pub fn save(&self) -> SavedController {
         let unsettled = self.chain.graph.nodes.iter().zip(&self.nodes);
         let unsettled = unsettled.map(|(name, node)| (name.clone(), node.unsettled()));
-        Saved {
+        SavedController {
             machine: self.timeline.now().save(),
             settled_ns: self.settled_ns,
             unsettled: unsettled.filter(|(_, unsettled)| !unsettled.is_empty()).collect(),
@@ -166,7 +166,7 @@ impl Controller {
     }
 
     /// The nodes with their names.
-    fn named_nodes(&self) -> impl Iterator<Item = (&str, &Node)> {
+    fn named_nodes(&self) -> impl Iterator<Item = (&str, &ControlledNode)> {
         self.chain.graph.nodes.iter().map(String::as_str).zip(&self.nodes)
     }
 
@@ -200,7 +200,7 @@ impl Controller {
         self.show_empty_runs(self.settled_ns.unwrap_or(0), &mut actions);
         self.timeline = Timeline::new(Machine::restore(chain.graph.clone(), self.timeline.now().save()));
         self.looks_back = looks_back(&chain);
-        let mut past = Past::new(&chain.graph, &chain.derivations);
+        let mut past = AnswerHistory::new(&chain.graph, &chain.derivations);
         past.restore(&chain.graph, &chain.derivations, self.past().map(|part| part.windows()));
         (self.past, self.chain) = (past, chain);
         self.listed.forget();
@@ -248,7 +248,7 @@ impl Controller {
         if self.list.epoch == 0 {
             self.list.epoch = now_ns;
         }
-        self.clock = Some(Clock { now_ns, listens_since_ns, nodes: self.nodes.len() });
+        self.clock = Some(ControllerClock { now_ns, listens_since_ns, nodes: self.nodes.len() });
         let mut actions = Actions::default();
         self.go_on(&mut actions);
         actions
@@ -303,7 +303,9 @@ impl Controller {
         let known = &mut self.nodes[node];
         if known.wrong.as_deref() != Some(wrong) && now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
             known.wrong = Some(wrong.to_owned());
-            actions.show.push(Output::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
+            actions
+                .show
+                .push(ControllerOutput::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
         }
     }
 
@@ -319,7 +321,7 @@ impl Controller {
     /// The answers of a node that were asked of it, as its own, of windows that end up to the end of its result. Others are of a faulty
     /// probe, or of a query that has just been removed: they are counted. Nodes in this process are not checked.
     fn held(&mut self, node: usize, answers: Vec<Answer>, end_ns: u64) -> Vec<Answer> {
-        let Some(Clock { now_ns, .. }) = self.clock else { return answers };
+        let Some(ControllerClock { now_ns, .. }) = self.clock else { return answers };
         let name = self.chain.graph.nodes[node].clone();
         let last_ns = end_ns.min(now_ns.saturating_add(MOST_AHEAD_NS)).saturating_add(self.longest_ns());
         let came = answers.len();
@@ -396,7 +398,7 @@ impl Controller {
         if is_new {
             if now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
                 let line = format!("{name} cannot answer what is asked next: {reason}");
-                actions.show.push(Output::Warning(line));
+                actions.show.push(ControllerOutput::Warning(line));
             }
             known.health.refused = Some(reason);
         }
@@ -438,7 +440,7 @@ impl Controller {
 
     /// Returns true if all nodes have ended, and nothing is asked of what they have kept.
     pub fn has_ended(&self) -> bool {
-        self.awaited.is_none() && self.nodes.iter().all(Node::has_ended)
+        self.awaited.is_none() && self.nodes.iter().all(ControlledNode::has_ended)
     }
 
     /// Returns what the end leaves open: to be called once, when all nodes have ended.
@@ -455,13 +457,13 @@ impl Controller {
         for (query, node, keys) in self.forgotten() {
             let line =
                 format!("{query}: {keys} times a key on {node} was not judged, as too many were known");
-            actions.show.push(Output::Warning(line));
+            actions.show.push(ControllerOutput::Warning(line));
         }
         for (query, chains) in self.unfollowed() {
             let line = format!("{query}: {chains} chains had no deadline, as too many were followed");
-            actions.show.push(Output::Warning(line));
+            actions.show.push(ControllerOutput::Warning(line));
         }
-        actions.show.extend(self.not_kept().map(Output::Warning));
+        actions.show.extend(self.not_kept().map(ControllerOutput::Warning));
         actions
     }
 
@@ -471,7 +473,7 @@ impl Controller {
     }
 
     /// The state of events: the phases of keys, and the runs of triggered queries that have not ended.
-    pub fn events(&self) -> &State {
+    pub fn events(&self) -> &MachineState {
         self.timeline.now().state()
     }
 
@@ -520,5 +522,5 @@ impl Controller {
 /// Returns true if any query answers in the window that fired.
 fn looks_back(chain: &Chain) -> bool {
     let triggers = chain.graph.queries.iter().filter_map(|query| query.trigger.as_ref());
-    triggers.into_iter().any(events::Trigger::looks_back)
+    triggers.into_iter().any(events::QueryTrigger::looks_back)
 }

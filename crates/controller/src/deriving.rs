@@ -1,20 +1,20 @@
 //! Answers of derived queries: of each window, once those that they read are there.
 
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use crate::empty_run::DerivedRun;
-use crate::ended::{Ended, asked};
-use events::{Find, Outcome, Past, PastPart, Run, SavedWindows};
+use crate::ended::{EndedWindows, asked};
+use events::{AnswerHistory, DerivedResult, Find, PastPart, QueryRun, SavedWindows};
 use model::{Answer, Span};
 
-impl Ended<'_> {
+impl EndedWindows<'_> {
     /// Returns what a derived query gives of the windows that end then, by node.
     pub(crate) fn derived(
         &self,
         query: usize,
-        runs: &[Run],
-        past: &Past,
+        runs: &[QueryRun],
+        past: &AnswerHistory,
         end_ns: u64,
-    ) -> Vec<(usize, Outcome)> {
+    ) -> Vec<(usize, DerivedResult)> {
         let Some(derivation) = &self.chain.derivations[query] else { return Vec::new() };
         if asked(self.chain, runs, query, end_ns).is_empty() {
             return Vec::new();
@@ -64,18 +64,18 @@ impl Controller {
     fn take_outcome(
         &mut self,
         (query, node): (usize, usize),
-        outcome: Outcome,
+        outcome: DerivedResult,
         end_ns: u64,
         actions: &mut Actions,
     ) {
         let of = &self.chain.graph.queries[query];
         let (every_ns, is_standing) = (of.every_ns, of.trigger.is_none());
-        if outcome != Outcome::Empty {
+        if outcome != DerivedResult::Empty {
             self.show_derived_run((query, node), end_ns.saturating_sub(every_ns), actions);
         }
         match outcome {
-            Outcome::Missing => {}
-            Outcome::Empty => {
+            DerivedResult::Missing => {}
+            DerivedResult::Empty => {
                 self.settling.derived_empty.insert((query, node));
                 let new = DerivedRun { first_end_ns: end_ns, last_end_ns: end_ns };
                 let run = self.derived_runs.entry((query, node)).or_insert(new);
@@ -85,8 +85,8 @@ impl Controller {
                     self.show_derived_run((query, node), end_ns, actions);
                 }
             }
-            Outcome::Answer(answer) => {
-                actions.show.push(Output::Answer(Box::new(self.as_shown((*answer).clone()))));
+            DerivedResult::Answer(answer) => {
+                actions.show.push(ControllerOutput::Answer(Box::new(self.as_shown((*answer).clone()))));
                 self.settling.answers.entry((query, node)).or_default().push(*answer);
             }
         }
@@ -111,6 +111,6 @@ impl Controller {
             empty: Some(1 + (last_end_ns - run.first_end_ns) / of.every_ns),
             ..Answer::new(of.name.clone(), Some(window), columns, Vec::new())
         };
-        actions.show.push(Output::Answer(Box::new(self.as_shown(answer))));
+        actions.show.push(ControllerOutput::Answer(Box::new(self.as_shown(answer))));
     }
 }

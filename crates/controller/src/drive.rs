@@ -1,6 +1,6 @@
 //! A controller and its connections.
 
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use protocol::ControllerLink;
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use std::time::Duration;
 const WAIT: Duration = Duration::from_millis(200);
 
 /// The destination of what a controller shows.
-pub trait Outlet {
+pub trait OutputSink {
     /// Shows something. Calls come in order.
-    fn show(&mut self, output: Output);
+    fn show(&mut self, output: ControllerOutput);
 
     /// All that follows from a message is shown; the controller is as it is after it.
     fn is_shown(&mut self, _: &mut Controller) {}
 }
 
 /// Drives a controller until all nodes have ended, or all have left.
-pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, outlet: &mut dyn Outlet) {
+pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, outlet: &mut dyn OutputSink) {
     let mut carry_out = |controller: &mut Controller, actions: Actions| {
         for (node, message) in actions.send {
             // A node that has left says so, or its end of the connection does.

@@ -1,18 +1,18 @@
 //! Queries over what the stores of nodes remember, as if they had run then.
 //!
-//! A [`DryRun`] is a [`Controller`] of replays whose nodes are played: what it asks of a node in a window is asked of the node's store, for
+//! A [`DryRunController`] is a [`Controller`] of replays whose nodes are played: what it asks of a node in a window is asked of the node's store, for
 //! many windows at once. The windows, the event machine and the stories are those of a run. It has no thread and no clock: it says what is
-//! to be asked ([`Step::Ask`]) and is told what was answered.
+//! to be asked ([`DryRunStep::Ask`]) and is told what was answered.
 
 mod outcome;
 mod played;
 mod stock;
 
-use crate::controller::{Actions, Controller, Setting};
-use crate::inquiry::{History, HistoryQuery};
+use crate::controller::{Actions, Controller, ControllerContext};
+use crate::inquiry::{HistoryQuery, HistoryResult};
 use equery::Chain;
 use model::{DryRunOutcome, Span};
-use outcome::Collected;
+use outcome::DryRunOutputs;
 use played::Played;
 use protocol::FromProbe;
 use std::collections::BTreeMap;
@@ -33,25 +33,25 @@ pub struct DryRunSetting {
 
 /// The next step of a dry run.
 #[derive(Debug)]
-pub enum Step {
-    /// The questions to ask, whose answers are given to [`DryRun::take`].
+pub enum DryRunStep {
+    /// The questions to ask, whose answers are given to [`DryRunController::take`].
     Ask(Vec<HistoryQuery>),
-    /// The end: [`DryRun::end`] says what came of it.
+    /// The end: [`DryRunController::end`] says what came of it.
     End,
 }
 
 /// Queries that are played over recorded windows.
 #[derive(Debug)]
-pub struct DryRun {
+pub struct DryRunController {
     controller: Controller,
     /// The actions that the controller wants done.
     actions: Actions,
     nodes: Vec<Played>,
     stock: Stock,
-    collected: Collected,
+    collected: DryRunOutputs,
 }
 
-impl DryRun {
+impl DryRunController {
     /// A dry run of these queries over all nodes of the chain.
     ///
     /// # Errors
@@ -66,13 +66,13 @@ impl DryRun {
             return Err("the period has no whole window".to_owned());
         }
         let names = chain.graph.nodes.clone();
-        let of_run = Setting { window_ns, is_replay: true, key: None };
+        let of_run = ControllerContext { window_ns, is_replay: true, key: None };
         let mut controller = Controller::new(chain, of_run);
         let actions = controller.begin();
         Ok(Self {
             nodes: names.iter().map(|_| Played::new(replayed.start_ns, window_ns)).collect(),
             stock: Stock::new(setting.key.clone(), names, replayed, window_ns),
-            collected: Collected::new(start_ns),
+            collected: DryRunOutputs::new(start_ns),
             controller,
             actions,
         })
@@ -82,7 +82,7 @@ impl DryRun {
     ///
     /// # Errors
     /// A line, if a query cannot be asked.
-    pub fn go_on(&mut self) -> Result<Step, String> {
+    pub fn go_on(&mut self) -> Result<DryRunStep, String> {
         loop {
             self.carry_out()?;
             let mut messages: Vec<(usize, FromProbe)> = Vec::new();
@@ -102,7 +102,7 @@ impl DryRun {
         }
         let asked = self.stock.next_questions()?;
         if !asked.is_empty() {
-            return Ok(Step::Ask(asked));
+            return Ok(DryRunStep::Ask(asked));
         }
         if !self.controller.has_ended() {
             return Err(
@@ -111,11 +111,11 @@ impl DryRun {
         }
         self.actions = self.controller.finish();
         self.carry_out()?;
-        Ok(Step::End)
+        Ok(DryRunStep::End)
     }
 
     /// Takes what was answered to the last questions.
-    pub fn take(&mut self, history: History) {
+    pub fn take(&mut self, history: HistoryResult) {
         self.stock.take(history);
     }
 

@@ -1,14 +1,14 @@
 //! The known answers of the windows that end at one time.
 
-use crate::node::Node;
+use crate::node::ControlledNode;
 use equery::Chain;
-use events::{ALL_NODES, Asked, Member, Run, Seen};
+use events::{ALL_NODES, Member, ObservedWindow, QueryRun, QueryWindow};
 use model::{Answer, Span};
 use std::collections::{BTreeSet, HashMap};
 
 /// The answers of the windows that end at one time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inputs {
+pub(crate) struct EndedAnswers {
     /// The answers by query and node: of nodes, of all nodes together ([`ALL_NODES`]), and of derived queries.
     pub(crate) answers: HashMap<(usize, usize), Vec<Answer>>,
     /// Derived queries and nodes whose sources had no packets.
@@ -17,21 +17,21 @@ pub(crate) struct Inputs {
 
 /// The windows that end at one time, and where they come from.
 #[derive(Clone, Copy)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedWindows<'a> {
     pub(crate) chain: &'a Chain,
-    pub(crate) nodes: &'a [Node],
-    pub(crate) inputs: &'a Inputs,
+    pub(crate) nodes: &'a [ControlledNode],
+    pub(crate) inputs: &'a EndedAnswers,
     pub(crate) is_replay: bool,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> EndedWindows<'a> {
     /// Returns what is known of a window.
-    pub(crate) fn seen(&self, asked: Asked<'_>) -> Seen<'a> {
-        let Asked { query, node, instance, window } = asked;
+    pub(crate) fn seen(&self, asked: QueryWindow<'_>) -> ObservedWindow<'a> {
+        let QueryWindow { query, node, instance, window } = asked;
         match self.answer(query, node, instance, window) {
-            Some(answer) => Seen::Answer(answer),
-            None if self.is_empty(query, node, window) => Seen::Empty,
-            None => Seen::Missing,
+            Some(answer) => ObservedWindow::Answer(answer),
+            None if self.is_empty(query, node, window) => ObservedWindow::Empty,
+            None => ObservedWindow::Missing,
         }
     }
 
@@ -71,13 +71,19 @@ pub(crate) fn is_of(answer: &Answer, instance: &[Member]) -> bool {
 
 /// Returns what of a query is asked in the window that ends then: `None` of one that starts by itself, or the runs of one that is started. A
 /// node answers windows too that began before the run, and those up to its next packet, whenever the run ends.
-pub(crate) fn asked<'r>(chain: &Chain, runs: &'r [Run], query: usize, end_ns: u64) -> Vec<Option<&'r Run>> {
+pub(crate) fn asked<'r>(
+    chain: &Chain,
+    runs: &'r [QueryRun],
+    query: usize,
+    end_ns: u64,
+) -> Vec<Option<&'r QueryRun>> {
     let of = &chain.graph.queries[query];
     if !end_ns.is_multiple_of(of.every_ns) {
         return Vec::new();
     }
-    let begins = |run: &Run| run.start_ns.saturating_add(of.over_ns) <= end_ns;
-    let is_in = |run: &&Run| run.query == query && !run.looks_back && begins(run) && end_ns <= run.end_ns;
+    let begins = |run: &QueryRun| run.start_ns.saturating_add(of.over_ns) <= end_ns;
+    let is_in =
+        |run: &&QueryRun| run.query == query && !run.looks_back && begins(run) && end_ns <= run.end_ns;
     match of.trigger {
         None => vec![None],
         Some(_) => runs.iter().filter(is_in).map(Some).collect(),

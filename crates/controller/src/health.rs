@@ -2,7 +2,7 @@
 
 use crate::clock_offset::ClockOffset;
 use model::view::WindowTotals;
-use model::{Account, Counters, MissingReason, PacketCounts, Span, Status};
+use model::{Account, AnswerStatus, Counters, MissingReason, PacketCounts, Span};
 use protocol::{Heartbeat, ListId, WindowResult};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -37,14 +37,14 @@ const MOST_GAPS: usize = 100;
 
 /// A time in which no condition judges a node's windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
+pub struct HealthGap {
     /// The time.
     pub window: Span,
     /// The reason for the gap.
     pub reason: Cow<'static, str>,
 }
 
-impl Gap {
+impl HealthGap {
     /// The part of a window that lies in it, with the reason as answers have it.
     pub(crate) fn missing_in(&self, window: Span) -> Option<model::Missing> {
         let span = Span {
@@ -58,7 +58,7 @@ impl Gap {
 
 /// Windows of a node that never came, for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingTally {
     /// The number of windows.
     pub windows: u64,
     /// The time that they cover, nanoseconds.
@@ -69,9 +69,9 @@ pub struct Missing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacks {
     /// The newest times in which none of its windows is judged, the oldest first.
-    pub gaps: VecDeque<Gap>,
+    pub gaps: VecDeque<HealthGap>,
     /// Windows that never came, by reason.
-    pub missing: BTreeMap<String, Missing>,
+    pub missing: BTreeMap<String, MissingTally>,
 }
 
 /// The time that the windows of a node cover. The archive keeps it when the controller ends.
@@ -167,7 +167,7 @@ impl Health {
             missing.ns = missing.ns.saturating_add(ns);
             missing.windows = missing.windows.saturating_add(ns.div_ceil(window_ns.max(1)));
             let window = Span { start_ns: came.until_ns, end_ns: start_ns };
-            self.add_gap(Gap { window, reason: reason.into() });
+            self.add_gap(HealthGap { window, reason: reason.into() });
         }
         came.since_ns = came.since_ns.min(start_ns);
         came.until_ns = came.until_ns.max(end_ns);
@@ -200,8 +200,10 @@ impl Health {
         let Some(totals) = result.answers.iter().find(|answer| answer.query == "totals") else { return };
         let number = result.empty.unwrap_or(1);
         self.windows.add(&match totals.status {
-            Status::Complete => WindowTotals { complete: number, ..WindowTotals::default() },
-            Status::Partial | Status::Cut => WindowTotals { partial: number, ..WindowTotals::default() },
+            AnswerStatus::Complete => WindowTotals { complete: number, ..WindowTotals::default() },
+            AnswerStatus::Partial | AnswerStatus::Cut => {
+                WindowTotals { partial: number, ..WindowTotals::default() }
+            }
         });
         self.coverage = totals.coverage;
         let Some(account) = &totals.account else { return };
@@ -216,7 +218,7 @@ impl Health {
     }
 
     /// Adds a gap, to the last one if it goes on.
-    pub(crate) fn add_gap(&mut self, gap: Gap) {
+    pub(crate) fn add_gap(&mut self, gap: HealthGap) {
         self.lacks_version += 1;
         let gaps = &mut self.lacks.gaps;
         match gaps.back_mut() {
@@ -262,7 +264,7 @@ mod tests {
             (SPOOL_FULL, MissingReason::SpoolFull),
             (TOO_LATE, MissingReason::TooLate),
         ] {
-            let gap = Gap { window: span(10, 20), reason: name.into() };
+            let gap = HealthGap { window: span(10, 20), reason: name.into() };
             let missing = |start_ns, end_ns| gap.missing_in(span(start_ns, end_ns));
             let part = |start_ns, end_ns| Some(model::Missing { span: span(start_ns, end_ns), reason });
             assert_eq!([missing(0, 10), missing(20, 30)], [None, None], "{name}");

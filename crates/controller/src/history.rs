@@ -1,8 +1,8 @@
 //! Questions about history: they go to the nodes in their lists, and end when all have answered or the time is over.
 
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use crate::health::{Health, UNASKED, short};
-use crate::inquiry::{Asked, History, HistoryQuery, Inquiry, NotAsked, Said};
+use crate::inquiry::{HistoryQuery, HistoryRequest, HistoryResult, Inquiry, NodeReply, NotAsked};
 use model::Answer;
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -53,13 +53,13 @@ impl HistoryQuery {
     }
 }
 
-impl Asked {
+impl HistoryRequest {
     /// Returns what stores in this process answer. `names`: those of all nodes. `answer` is given what each node is asked, with its number.
     pub fn of_stores(
         self,
         names: &[String],
         answer: &mut dyn FnMut(usize, HistoryTask) -> HistoryAnswer,
-    ) -> History {
+    ) -> HistoryResult {
         let mut inquiry = self.inquiry((0, 0), |_| None);
         let nodes: Vec<usize> = inquiry.said.keys().copied().collect();
         for node in nodes {
@@ -76,7 +76,7 @@ impl Asked {
     }
 
     /// Creates the inquiry that asks the nodes. `said`: what is known of a node before it is asked.
-    fn inquiry(self, key: (u64, u64), said: impl Fn(usize) -> Option<Said>) -> Inquiry {
+    fn inquiry(self, key: (u64, u64), said: impl Fn(usize) -> Option<NodeReply>) -> Inquiry {
         let nodes = self.nodes();
         let share = MOST_BYTES / nodes.len().max(1) as u64;
         Inquiry {
@@ -93,11 +93,11 @@ impl Asked {
 }
 
 impl Controller {
-    /// Asks the stores of nodes. What they answer is an [`Output::History`] with this number, in these actions if no node can answer.
+    /// Asks the stores of nodes. What they answer is an [`ControllerOutput::History`] with this number, in these actions if no node can answer.
     ///
     /// # Errors
     /// If nothing is asked: too many questions are being answered, or no node is asked.
-    pub fn ask_history(&mut self, asked: Asked) -> Result<(u64, Actions), NotAsked> {
+    pub fn ask_history(&mut self, asked: HistoryRequest) -> Result<(u64, Actions), NotAsked> {
         if self.inquiries.len() >= MOST_INQUIRIES {
             let line =
                 format!("{MOST_INQUIRIES} questions about history are being answered: ask again later");
@@ -122,9 +122,9 @@ impl Controller {
         let mut actions = Actions::default();
         for inquiry in self.inquiries.iter_mut().filter(|inquiry| inquiry.key.1 == id) {
             let seconds = inquiry.limits.time_ms.div_ceil(1_000);
-            let late = || Said {
+            let late = || NodeReply {
                 missing: Some(format!("late: it did not answer within {seconds} s")),
-                ..Said::default()
+                ..NodeReply::default()
             };
             inquiry.said.values_mut().for_each(|said| *said = said.take().or_else(|| Some(late())));
         }
@@ -134,7 +134,7 @@ impl Controller {
     }
 
     /// Returns the reason why a node is not asked, if it is not.
-    fn absence(&self, node: usize) -> Option<Said> {
+    fn absence(&self, node: usize) -> Option<NodeReply> {
         let Health { has_ended, heard_ns, .. } = self.nodes[node].health;
         let missing = match (self.clock, heard_ns) {
             _ if has_ended => "ended: the probe has ended".to_owned(),
@@ -148,7 +148,7 @@ impl Controller {
             (Some(_), None) => "never_seen: nothing was ever heard of it".to_owned(),
             (None, _) => return None,
         };
-        Some(Said { missing: Some(missing), ..Said::default() })
+        Some(NodeReply { missing: Some(missing), ..NodeReply::default() })
     }
 
     /// The lists of the nodes of a question are made again.
@@ -183,7 +183,7 @@ impl Controller {
     pub(crate) fn leave_history(&mut self, node: usize, actions: &mut Actions) {
         for inquiry in self.inquiries.iter_mut().filter(|inquiry| inquiry.awaits(node)) {
             let missing = Some("ended: the probe has ended".to_owned());
-            inquiry.said.insert(node, Some(Said { missing, ..Said::default() }));
+            inquiry.said.insert(node, Some(NodeReply { missing, ..NodeReply::default() }));
         }
         self.end_inquiries(actions);
     }
@@ -193,7 +193,7 @@ impl Controller {
         let done: Vec<Inquiry> = self.inquiries.extract_if(.., |inquiry| inquiry.is_done()).collect();
         for inquiry in done {
             self.forget_lists(&inquiry);
-            actions.show.push(Output::History(Box::new(inquiry.history(&self.chain.graph.nodes))));
+            actions.show.push(ControllerOutput::History(Box::new(inquiry.history(&self.chain.graph.nodes))));
         }
     }
 }
@@ -205,7 +205,7 @@ fn checked(
     name: &str,
     answers: Vec<Answer>,
     missing: Option<String>,
-) -> (Said, usize) {
+) -> (NodeReply, usize) {
     let came = answers.len();
     let own: BTreeMap<&str, &HistoryQuery> = inquiry
         .queries
@@ -226,7 +226,7 @@ fn checked(
     let bytes = taken.iter().map(HistoryLimits::size_of).fold(0, u64::saturating_add);
     if bytes > inquiry.limits.answer_bytes {
         let missing = Some("too_large: its answer is larger than was allowed".to_owned());
-        return (Said { missing, ..Said::default() }, came);
+        return (NodeReply { missing, ..NodeReply::default() }, came);
     }
     let taken = taken.into_iter().map(|answer| Answer {
         node: Some(name.to_owned()),
@@ -240,7 +240,7 @@ fn checked(
         (Some(missing), Some(wrong)) => Some(format!("{missing}; {wrong}")),
         (missing, wrong) => missing.or(wrong),
     };
-    (Said { answers: taken.collect(), missing }, refused)
+    (NodeReply { answers: taken.collect(), missing }, refused)
 }
 
 /// Returns what a probe says, as one line of a length that is shown.

@@ -1,7 +1,7 @@
 //! The answers to a question, from what the stores of nodes have answered.
 
 use crate::history::is_missing;
-use crate::inquiry::{History, HistoryQuery, Inquiry};
+use crate::inquiry::{HistoryQuery, HistoryResult, Inquiry};
 use model::{Answer, HistoryNode, Missing, Span};
 use std::collections::BTreeMap;
 use task::query::Over;
@@ -25,14 +25,14 @@ fn both(one: Span, other: Span) -> Option<Span> {
 }
 
 /// Windows in a row of which nodes have nothing.
-struct Runs<'a> {
+struct EmptyWindowRuns<'a> {
     every_ns: u64,
     over_ns: u64,
     /// The node, the ends of the first window and of the last, and its answer about all of them.
     runs: Vec<(usize, [u64; 2], &'a Answer)>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> EmptyWindowRuns<'a> {
     fn add(&mut self, node: usize, answer: &'a Answer, window: Span) {
         let first_ns = window.start_ns.saturating_add(self.over_ns).min(window.end_ns);
         self.runs.push((node, [first_ns, window.end_ns], answer));
@@ -70,7 +70,7 @@ impl<'a> Runs<'a> {
 }
 
 /// The answers of nodes to a query across nodes.
-struct Parts<'a> {
+struct NodeAnswers<'a> {
     merging: &'a Merging,
     /// The answers, each with its node.
     answers: Vec<OfNode<'a>>,
@@ -80,7 +80,7 @@ struct Parts<'a> {
 
 impl Inquiry {
     /// The answers. `names`: those of all nodes.
-    pub(crate) fn history(self, names: &[String]) -> History {
+    pub(crate) fn history(self, names: &[String]) -> HistoryResult {
         let answers = self.queries.iter().flat_map(|query| match &query.merging {
             Some(merging) => {
                 let parts = self.parts(query, merging, names);
@@ -97,7 +97,7 @@ impl Inquiry {
             name: names[node].clone(),
             missing: said.and_then(|said| said.missing),
         });
-        History { id: self.key.1, answers, nodes: nodes.collect() }
+        HistoryResult { id: self.key.1, answers, nodes: nodes.collect() }
     }
 
     /// Returns what nodes said of a query, and why it is not all.
@@ -131,8 +131,13 @@ impl Inquiry {
         answers
     }
 
-    fn parts<'a>(&'a self, query: &'a HistoryQuery, merging: &'a Merging, names: &'a [String]) -> Parts<'a> {
-        let mut parts = Parts { merging, answers: Vec::new(), missing: BTreeMap::new() };
+    fn parts<'a>(
+        &'a self,
+        query: &'a HistoryQuery,
+        merging: &'a Merging,
+        names: &'a [String],
+    ) -> NodeAnswers<'a> {
+        let mut parts = NodeAnswers { merging, answers: Vec::new(), missing: BTreeMap::new() };
         for &node in &query.nodes {
             let (own, missing) = self.said_of(query, node);
             parts.answers.extend(own.map(|answer| (node, answer)));
@@ -142,7 +147,7 @@ impl Inquiry {
     }
 }
 
-impl Parts<'_> {
+impl NodeAnswers<'_> {
     /// The answer over all rows, whose time is that of all nodes together.
     fn whole(&self) -> Answer {
         let spans = self.answers.iter().filter_map(|(_, answer)| answer.window);
@@ -158,7 +163,7 @@ impl Parts<'_> {
     /// same nodes have nothing.
     fn windows(&self, every_ns: u64, over_ns: u64) -> Vec<Answer> {
         let mut by_end: BTreeMap<u64, (Span, Vec<OfNode<'_>>)> = BTreeMap::new();
-        let mut runs = Runs { every_ns, over_ns, runs: Vec::new() };
+        let mut runs = EmptyWindowRuns { every_ns, over_ns, runs: Vec::new() };
         for (node, answer) in self.answers.iter().filter(|(_, answer)| answer.empty.is_none()) {
             let Some(window) = answer.window else { continue };
             if is_missing(answer) {
@@ -187,7 +192,7 @@ impl Parts<'_> {
     /// The answers of windows without rows that end from `from_ns` on, before `until_ns`. `has_empty`: those of which nothing is missing are among them.
     fn between(
         &self,
-        runs: &Runs<'_>,
+        runs: &EmptyWindowRuns<'_>,
         from_ns: Option<u64>,
         until_ns: u64,
         has_empty: bool,

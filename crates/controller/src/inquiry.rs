@@ -8,7 +8,7 @@ use task::rows::Merging;
 
 /// A question to the stores of nodes.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct HistoryRequest {
     /// The queries, whose names differ.
     pub queries: Vec<HistoryQuery>,
     /// The memory that each node may take, bytes.
@@ -52,7 +52,7 @@ impl HistoryQuery {
 
 /// The answers of all nodes to a question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct History {
+pub struct HistoryResult {
     /// The number of the question.
     pub id: u64,
     /// The answers, query by query and by time.
@@ -78,12 +78,12 @@ pub(crate) struct Inquiry {
     pub(crate) queries: Vec<HistoryQuery>,
     pub(crate) limits: HistoryLimits,
     /// The answers of each node, by its number; `None` while it is awaited.
-    pub(crate) said: BTreeMap<usize, Option<Said>>,
+    pub(crate) said: BTreeMap<usize, Option<NodeReply>>,
 }
 
 /// The answers of a node, and why some are missing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct NodeReply {
     pub(crate) answers: Vec<Answer>,
     pub(crate) missing: Option<String>,
 }

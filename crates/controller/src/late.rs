@@ -1,9 +1,9 @@
 //! Windows that come after they were settled without them.
 
-use crate::controller::{Actions, Controller, Output};
-use crate::ended::{Ended, Inputs, asked, is_of};
-use crate::health::{Gap, TOO_LATE};
-use events::{ALL_NODES, Find, Machine, Outcome, Step};
+use crate::controller::{Actions, Controller, ControllerOutput};
+use crate::ended::{EndedAnswers, EndedWindows, asked, is_of};
+use crate::health::{HealthGap, TOO_LATE};
+use events::{ALL_NODES, DerivedResult, Find, Machine, MachineStep};
 use model::{Answer, Span};
 use protocol::WindowResult;
 
@@ -33,12 +33,12 @@ impl Controller {
     /// Takes what comes beyond the time for late windows as a gap: shown, and judged by no condition.
     fn take_too_late(&mut self, node: usize, window: Span, answers: Vec<Answer>, actions: &mut Actions) {
         self.nodes[node].health.not_take(TOO_LATE, 1);
-        self.nodes[node].health.add_gap(Gap { window, reason: TOO_LATE.into() });
+        self.nodes[node].health.add_gap(HealthGap { window, reason: TOO_LATE.into() });
         self.say_wrong(node, "its windows come too late: a gap that no condition judges", actions);
         for answer in answers.into_iter().filter(|answer| self.is_shown(answer)) {
             // Another revision, so that it does not replace the answer that came in time.
             let answer = Answer { late: true, revision: 1, ..self.as_shown(answer) };
-            actions.show.push(Output::Answer(Box::new(answer)));
+            actions.show.push(ControllerOutput::Answer(Box::new(answer)));
         }
     }
 
@@ -52,13 +52,14 @@ impl Controller {
         let is_replay = setting.is_replay;
         let mut shown: Vec<Answer> = Vec::new();
         let mut own = Some(numbered);
-        let step = |machine: &mut Machine, at_ns: u64, inputs: &mut Inputs| -> Step {
+        let step = |machine: &mut Machine, at_ns: u64, inputs: &mut EndedAnswers| -> MachineStep {
             let runs = machine.runs().to_vec();
             if at_ns == end_ns {
                 for (query, answer) in own.take().into_iter().flatten() {
                     let instances = asked(chain, &runs, query, at_ns);
-                    let fits =
-                        |run: &Option<&events::Run>| is_of(&answer, run.map_or(&[], |run| &run.instance));
+                    let fits = |run: &Option<&events::QueryRun>| {
+                        is_of(&answer, run.map_or(&[], |run| &run.instance))
+                    };
                     let known = inputs.answers.entry((query, node)).or_default();
                     let is_new =
                         !known.iter().any(|own| own.window == answer.window && own.bound == answer.bound);
@@ -74,11 +75,11 @@ impl Controller {
                 let mut again = Again { chain, nodes, is_replay, shown: &mut shown };
                 again.merge(&runs, at_ns, late, inputs);
                 again.derive(&runs, past, at_ns, inputs);
-                let ended = Ended { chain, nodes, inputs, is_replay };
+                let ended = EndedWindows { chain, nodes, inputs, is_replay };
                 let find: &Find<'_> = &|asked| ended.seen(asked);
                 past.record(&chain.graph, at_ns, find);
             }
-            let ended = Ended { chain, nodes, inputs, is_replay };
+            let ended = EndedWindows { chain, nodes, inputs, is_replay };
             machine.step(at_ns, &|asked| ended.seen(asked))
         };
         let steps = timeline.change(end_ns, |_| {}, step).unwrap_or_default();
@@ -87,10 +88,11 @@ impl Controller {
         }
         for answer in shown {
             let answer = self.as_shown(answer);
-            actions.show.push(Output::Answer(Box::new(answer)));
+            actions.show.push(ControllerOutput::Answer(Box::new(answer)));
         }
         for step in &steps {
-            let empty = Ended { inputs: &Inputs::default(), ..self.ended() }.without_packets(step);
+            let empty =
+                EndedWindows { inputs: &EndedAnswers::default(), ..self.ended() }.without_packets(step);
             actions.show.extend(empty);
             self.show_step(step, actions);
         }
@@ -99,7 +101,7 @@ impl Controller {
     /// Returns true if a window that ends then may still come of a node.
     pub(crate) fn is_open(&self, end_ns: u64) -> bool {
         let window = Span { start_ns: end_ns.saturating_sub(self.setting.window_ns), end_ns };
-        let is_there = |node: &crate::node::Node| {
+        let is_there = |node: &crate::node::ControlledNode| {
             node.settled_ns == Some(end_ns) || node.late.contains(&end_ns) || node.was_empty(window)
         };
         self.clock.is_some() && !self.setting.is_replay && !self.nodes.iter().all(is_there)
@@ -120,7 +122,7 @@ impl Controller {
         let Self { chain, nodes, setting, timeline, .. } = self;
         let is_replay = setting.is_replay;
         timeline.settle(until_ns, |machine, end_ns, inputs| {
-            let ended = Ended { chain, nodes, inputs, is_replay };
+            let ended = EndedWindows { chain, nodes, inputs, is_replay };
             machine.step(end_ns, &|asked| ended.seen(asked))
         });
         nodes.iter_mut().for_each(|node| node.late = node.late.split_off(&until_ns));
@@ -130,7 +132,7 @@ impl Controller {
 /// Computes again what follows from the answers of nodes.
 struct Again<'a> {
     chain: &'a equery::Chain,
-    nodes: &'a [crate::node::Node],
+    nodes: &'a [crate::node::ControlledNode],
     is_replay: bool,
     /// Answers that have changed.
     shown: &'a mut Vec<Answer>,
@@ -139,14 +141,14 @@ struct Again<'a> {
 impl Again<'_> {
     /// Merges the answers of the windows that end at `end_ns`. `late`: the window whose result came late. The answer of a standing query does not
     /// change if its window begins after that.
-    fn merge(&mut self, runs: &[events::Run], end_ns: u64, late: Span, inputs: &mut Inputs) {
+    fn merge(&mut self, runs: &[events::QueryRun], end_ns: u64, late: Span, inputs: &mut EndedAnswers) {
         for query in 0..self.chain.mergings.len() {
             let of = &self.chain.graph.queries[query];
             if of.trigger.is_none() && end_ns.saturating_sub(of.over_ns) >= late.end_ns {
                 continue;
             }
             let Self { chain, nodes, is_replay, .. } = *self;
-            let merged = Ended { chain, nodes, inputs, is_replay }.merged(query, runs, end_ns);
+            let merged = EndedWindows { chain, nodes, inputs, is_replay }.merged(query, runs, end_ns);
             for merged in merged {
                 if merged.is_kept(chain.nodes[query].len()) {
                     self.replace(query, ALL_NODES, merged.answer, inputs);
@@ -158,26 +160,33 @@ impl Again<'_> {
         }
     }
 
-    fn derive(&mut self, runs: &[events::Run], past: &events::Past, end_ns: u64, inputs: &mut Inputs) {
+    fn derive(
+        &mut self,
+        runs: &[events::QueryRun],
+        past: &events::AnswerHistory,
+        end_ns: u64,
+        inputs: &mut EndedAnswers,
+    ) {
         for query in 0..self.chain.derivations.len() {
             let Self { chain, nodes, is_replay, .. } = *self;
-            let outcomes = Ended { chain, nodes, inputs, is_replay }.derived(query, runs, past, end_ns);
+            let outcomes =
+                EndedWindows { chain, nodes, inputs, is_replay }.derived(query, runs, past, end_ns);
             for (node, outcome) in outcomes {
                 inputs.derived_empty.remove(&(query, node));
                 match outcome {
-                    Outcome::Missing => {}
-                    Outcome::Empty => {
+                    DerivedResult::Missing => {}
+                    DerivedResult::Empty => {
                         inputs.derived_empty.insert((query, node));
                         inputs.answers.remove(&(query, node));
                     }
-                    Outcome::Answer(answer) => self.replace(query, node, *answer, inputs),
+                    DerivedResult::Answer(answer) => self.replace(query, node, *answer, inputs),
                 }
             }
         }
     }
 
     /// Puts an answer into the place of that before, and shows it if it is another one.
-    fn replace(&mut self, query: usize, node: usize, answer: Answer, inputs: &mut Inputs) {
+    fn replace(&mut self, query: usize, node: usize, answer: Answer, inputs: &mut EndedAnswers) {
         let known = inputs.answers.entry((query, node)).or_default();
         let at = known.iter().position(|known| known.window == answer.window && known.bound == answer.bound);
         let before = at.map(|at| known.swap_remove(at));

@@ -5,7 +5,7 @@
 //! that the same controller serves any transport. [`drive()`] connects it with one. It knows neither packets nor engines.
 //!
 //! Questions about history ([`Controller::ask_history`]) go to the stores of nodes, in their lists; what these answer is merged as that of windows is.
-//! A [`DryRun`] plays queries over such answers.
+//! A [`DryRunController`] plays queries over such answers.
 //!
 //! A window is **settled** when all nodes have passed it. Settling goes window by window, over all nodes, so that answers, events and
 //! stories have the same order in every run; a run of windows without a packet is passed in a few steps, however long it is.
@@ -40,12 +40,13 @@ mod tasks;
 pub mod views;
 
 pub use clock::return_ns;
-pub use controller::{Actions, Controller, Output, Setting};
-pub use drive::{Outlet, drive};
-pub use dry_run::{DryRun, DryRunSetting, Step};
-pub use health::{Gap, Health, Lacks, Missing};
-pub use inquiry::{Asked, History, HistoryQuery, NotAsked};
-pub use saved::Saved;
+pub use controller::{Actions, Controller, ControllerContext, ControllerOutput};
+pub use drive::{OutputSink, drive};
+pub use dry_run::{DryRunController, DryRunSetting, DryRunStep};
+pub use health::{Health, HealthGap, Lacks, MissingTally};
+pub use inquiry::{HistoryQuery, HistoryRequest, HistoryResult, NotAsked};
+pub use saved::SavedController;
 pub use standing::{
-    Installed, InstalledText, NotInstalled, NotRemoved, Rehearsal, Site, StandingQueries, StandingQuery,
+    CheckContext, InstallationResult, InstalledText, NotRemoved, QueryInstallError, Rehearsal,
+    StandingQueries, StandingQuery,
 };

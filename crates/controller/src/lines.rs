@@ -7,12 +7,12 @@ const AFTER_NS: u64 = 10_000_000_000;
 
 /// The lines that were said of a node: one that sends what is wrong in turns fills no log.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct NodeLogBudget {
     used: u64,
     since_ns: u64,
 }
 
-impl Lines {
+impl NodeLogBudget {
     /// Returns true if one more line may be said now.
     pub(crate) fn may(&mut self, now_ns: u64) -> bool {
         let more = now_ns.saturating_sub(self.since_ns) / AFTER_NS;
@@ -32,9 +32,9 @@ mod tests {
 
     #[test]
     fn a_flood_of_lines_becomes_one_every_ten_seconds() {
-        let mut lines = Lines::default();
+        let mut lines = NodeLogBudget::default();
         let second = |number: u64| 1_700_000_000_000_000_000 + number * 1_000_000_000;
-        let said = |lines: &mut Lines, from: u64, to: u64| {
+        let said = |lines: &mut NodeLogBudget, from: u64, to: u64| {
             (from * 100..to * 100).filter(|at| lines.may(second(0) + at * 10_000_000)).count()
         };
         assert_eq!(said(&mut lines, 0, 1), 20);

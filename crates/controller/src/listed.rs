@@ -1,21 +1,21 @@
 //! The inputs of task lists.
 
 use crate::capturing::Capturing;
-use events::Run;
+use events::QueryRun;
 use protocol::LookBackTask;
 
 /// The inputs of task lists, besides the queries. Lists are built again only when these change: a thousand nodes with ten queries have 10,000
 /// tasks, too many to build for each message.
 #[derive(Debug, Default)]
-pub(crate) struct Listed {
-    runs: Vec<Run>,
+pub(crate) struct TaskListInputs {
+    runs: Vec<QueryRun>,
     asked: Vec<(usize, LookBackTask)>,
     capturing: Vec<Capturing>,
     /// Counts the changes.
     version: u64,
 }
 
-impl Listed {
+impl TaskListInputs {
     /// Forces all lists to be built again.
     pub(crate) fn forget(&mut self) {
         self.version += 1;
@@ -24,7 +24,7 @@ impl Listed {
     /// Records the current inputs. Returns their version, which grows with each change.
     pub(crate) fn version_of(
         &mut self,
-        runs: &[Run],
+        runs: &[QueryRun],
         asked: &[(usize, LookBackTask)],
         capturing: &[Capturing],
     ) -> u64 {

@@ -1,11 +1,11 @@
 //! Queries that answer in the window that fired: nodes are asked for what they have kept of it.
 
 use crate::awaited::Awaited;
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use crate::health::UNASKED;
-use events::{Asked, Find, Key, Run, Seen};
+use events::{EventKey, Find, ObservedWindow, QueryRun, QueryWindow};
 use model::{Answer, Span};
-use protocol::{LookBack, LookBackTask, LookedBack};
+use protocol::{LookBackTask, LookedBack, RetentionLimits};
 use std::collections::BTreeSet;
 use task::query::Query;
 
@@ -41,20 +41,24 @@ impl Controller {
     }
 
     /// Returns what runs that begin in these windows lack: the run, a node and a window.
-    fn wanted(&self, end_ns: u64, given_up: &BTreeSet<(usize, usize, Key)>) -> Vec<(Run, usize, Span)> {
+    fn wanted(
+        &self,
+        end_ns: u64,
+        given_up: &BTreeSet<(usize, usize, EventKey)>,
+    ) -> Vec<(QueryRun, usize, Span)> {
         let ended = self.ended();
-        let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
+        let find: &Find<'_> = &|asked: QueryWindow<'_>| ended.seen(asked);
         let step = self.timeline.now().clone().step(end_ns, find);
         let mut wanted = Vec::new();
         for run in step.started.into_iter().map(|started| started.run).filter(|run| run.looks_back) {
             let of = &self.chain.graph.queries[run.query];
             let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
             for &node in of.nodes.iter().filter(|node| run.is_on(**node)) {
-                let asked = Asked { query: run.query, node, instance: &run.instance, window };
-                let is_missing = matches!(ended.seen(asked), Seen::Missing);
+                let asked = QueryWindow { query: run.query, node, instance: &run.instance, window };
+                let is_missing = matches!(ended.seen(asked), ObservedWindow::Missing);
                 let is_wanted = !given_up.contains(&(run.query, node, run.instance.clone()));
                 // Another firing may have asked for the same.
-                let is_new = !wanted.iter().any(|(other, at, _): &(Run, usize, Span)| {
+                let is_new = !wanted.iter().any(|(other, at, _): &(QueryRun, usize, Span)| {
                     (other.query, *at, &other.instance) == (run.query, node, &run.instance)
                 });
                 if is_missing && is_wanted && is_new && self.nodes[node].may_have(window) {
@@ -101,7 +105,7 @@ impl Controller {
         let queries: Vec<&str> = task.queries.iter().map(|query| query.name.as_str()).collect();
         let line =
             format!("{name}: {} is not answered in the window that fired: {reason}", queries.join(", "));
-        actions.show.push(Output::Warning(line));
+        actions.show.push(ControllerOutput::Warning(line));
     }
 
     /// Takes what a node has kept.
@@ -121,7 +125,7 @@ impl Controller {
             let Some(number) = number else { continue };
             let name = self.chain.graph.nodes[node].clone();
             let answer = Answer { node: Some(name), late: false, revision: 0, ..answer };
-            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+            actions.show.push(ControllerOutput::Answer(Box::new(self.as_shown(answer.clone()))));
             self.settling.answers.entry((number, node)).or_default().push(answer);
             taken += 1;
         }
@@ -148,7 +152,7 @@ impl Controller {
     }
 
     /// Returns the query that nodes compute for a run.
-    pub(crate) fn query_of(&self, run: &Run) -> Query {
+    pub(crate) fn query_of(&self, run: &QueryRun) -> Query {
         let bound = self.chain.graph.queries[run.query].pinned_by(&run.instance);
         self.chain.tasks[run.query].with_bound(bound)
     }
@@ -160,11 +164,11 @@ impl Controller {
     }
 
     /// Returns what nodes are to keep: the windows of the longest query that looks back, and those that pass until it is asked.
-    pub(crate) fn to_keep(&self, node: usize) -> Option<LookBack> {
+    pub(crate) fn to_keep(&self, node: usize) -> Option<RetentionLimits> {
         let settings = &self.chain.graph.settings;
         let looks_back = |query: &usize| {
             let trigger = self.chain.graph.queries[*query].trigger.as_ref();
-            self.chain.nodes[*query].contains(&node) && trigger.is_some_and(events::Trigger::looks_back)
+            self.chain.nodes[*query].contains(&node) && trigger.is_some_and(events::QueryTrigger::looks_back)
         };
         let queries = (0..self.chain.graph.queries.len()).filter(looks_back);
         let longest = queries.map(|query| self.chain.graph.queries[query].over_ns).max()?;
@@ -172,6 +176,6 @@ impl Controller {
         // A second for the way to the nodes.
         let passing = settings.grace_ns.saturating_mul(2).saturating_add(1_000_000_000).div_ceil(window_ns);
         let windows = longest.div_ceil(window_ns).saturating_add(passing).saturating_add(1);
-        Some(LookBack { windows, flows: settings.look_back_flows })
+        Some(RetentionLimits { windows, flows: settings.look_back_flows })
     }
 }

@@ -1,9 +1,9 @@
 //! Answers across nodes: those of all nodes of a query, merged window by window.
 
-use crate::controller::{Actions, Controller, Output};
+use crate::controller::{Actions, Controller, ControllerOutput};
 use crate::empty_run::EmptyRun;
-use crate::ended::{Ended, asked, is_of};
-use events::{ALL_NODES, Member, Run};
+use crate::ended::{EndedWindows, asked, is_of};
+use events::{ALL_NODES, Member, QueryRun};
 use model::{Answer, Missing, Span};
 use task::rows::Merging;
 
@@ -18,7 +18,7 @@ pub(crate) struct Merged {
 }
 
 /// The parts of a window that the nodes of a query have.
-struct Parts<'a> {
+struct WindowAnswers<'a> {
     /// The answers of nodes that had packets.
     answers: Vec<&'a Answer>,
     /// The nodes that were watched.
@@ -33,13 +33,13 @@ impl Merged {
     }
 }
 
-impl Ended<'_> {
+impl EndedWindows<'_> {
     /// The merged answers of a query's windows that end then: one, or one of each instance.
-    pub(crate) fn merged(&self, query: usize, runs: &[Run], end_ns: u64) -> Vec<Merged> {
+    pub(crate) fn merged(&self, query: usize, runs: &[QueryRun], end_ns: u64) -> Vec<Merged> {
         let Some(merging) = &self.chain.mergings[query] else { return Vec::new() };
         let of = &self.chain.graph.queries[query];
         let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
-        let merge = |run: Option<&Run>| {
+        let merge = |run: Option<&QueryRun>| {
             let instance = run.map(|run| run.instance.clone()).unwrap_or_default();
             let parts = self.parts(query, merging, &instance, window);
             let mut answer = self.merge_parts(merging, window, &parts);
@@ -50,8 +50,8 @@ impl Ended<'_> {
     }
 
     /// Returns what the nodes have of a window.
-    fn parts(&self, query: usize, merging: &Merging, instance: &[Member], window: Span) -> Parts<'_> {
-        let mut parts = Parts { answers: Vec::new(), present: Vec::new(), missing: Vec::new() };
+    fn parts(&self, query: usize, merging: &Merging, instance: &[Member], window: Span) -> WindowAnswers<'_> {
+        let mut parts = WindowAnswers { answers: Vec::new(), present: Vec::new(), missing: Vec::new() };
         for &node in &self.chain.nodes[query] {
             let mut answers = self.inputs.answers.get(&(query, node)).into_iter().flatten();
             let fits = |answer: &&Answer| {
@@ -70,7 +70,7 @@ impl Ended<'_> {
     }
 
     /// The answer of the nodes together.
-    fn merge_parts(&self, merging: &Merging, window: Span, parts: &Parts<'_>) -> Answer {
+    fn merge_parts(&self, merging: &Merging, window: Span, parts: &WindowAnswers<'_>) -> Answer {
         let mut answer = merging.merge(window, &parts.answers);
         answer.coverage = self.coverage(&parts.present, window);
         if !parts.missing.is_empty() {
@@ -134,7 +134,7 @@ impl Controller {
         }
         let is_hidden = self.chain.hidden[query];
         if had_packets && !is_hidden {
-            actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+            actions.show.push(ControllerOutput::Answer(Box::new(self.as_shown(answer.clone()))));
         } else if had_packets || is_hidden {
             // Another query reads it.
         } else if is_standing {
@@ -143,7 +143,7 @@ impl Controller {
             self.empty_runs.entry(query).or_insert(run);
         } else {
             let empty = self.as_shown(Answer { empty: Some(1), rows: Vec::new(), ..answer.clone() });
-            actions.show.push(Output::Answer(Box::new(empty)));
+            actions.show.push(ControllerOutput::Answer(Box::new(empty)));
         }
         // A window that is complete and empty needs no answer to be judged.
         if had_packets || !missing.is_empty() {
@@ -169,9 +169,9 @@ impl Controller {
         let number = 1 + (last_end_ns - run.first_end_ns) / of.every_ns;
         let nodes = self.chain.nodes[query].iter().copied();
         let present = nodes.filter(|node| !run.missing.contains(node)).collect();
-        let parts = Parts { answers: Vec::new(), present, missing: run.missing };
+        let parts = WindowAnswers { answers: Vec::new(), present, missing: run.missing };
         let answer = self.ended().merge_parts(merging, window, &parts);
         let answer = self.as_shown(Answer { empty: Some(number), rows: Vec::new(), ..answer });
-        actions.show.push(Output::Answer(Box::new(answer)));
+        actions.show.push(ControllerOutput::Answer(Box::new(answer)));
     }
 }

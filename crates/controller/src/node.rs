@@ -1,9 +1,9 @@
 //! The known state of a node.
 
-use crate::clock::Progress;
+use crate::clock::NodeActivity;
 use crate::health::{Health, REPEATED, UNASKED};
-use crate::lines::Lines;
-use crate::received::Received;
+use crate::lines::NodeLogBudget;
+use crate::received::ReceivedPackets;
 use crate::saved::Unsettled;
 use model::{Answer, Span};
 use protocol::{TaskList, WindowResult};
@@ -21,7 +21,7 @@ const MOST_FURTHER: usize = 16;
 
 /// A node's tasks, and the answers it has sent.
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct ControlledNode {
     /// The begins of windows that a replay entered or is about to enter and has not answered.
     open: BTreeSet<u64>,
     /// Results that are not settled, by the begin of their windows.
@@ -42,24 +42,24 @@ pub(crate) struct Node {
     /// without packets, and of windows that the end cut.
     later: Vec<Answer>,
     /// The times at which the node last sent what could be taken.
-    pub(crate) progress: Progress,
+    pub(crate) progress: NodeActivity,
     /// The last complaint about the node's windows.
     pub(crate) wrong: Option<String>,
     /// The limit of lines that are said of the node.
-    pub(crate) lines: Lines,
+    pub(crate) lines: NodeLogBudget,
     /// The last list that was sent.
     pub(crate) tasks: Option<TaskList>,
     /// The version of the inputs (`Listed`) for which that list was built.
     pub(crate) listed: Option<u64>,
     /// The packets of the node's last windows that are settled.
-    pub(crate) received: Received,
+    pub(crate) received: ReceivedPackets,
     /// The ends of the node's windows that came late and are judged.
     pub(crate) late: BTreeSet<u64>,
     /// The health of the node, as it says it and as its windows add up to it.
     pub(crate) health: Health,
 }
 
-impl Node {
+impl ControlledNode {
     /// Notes that the node is about to enter the window that begins then.
     pub(crate) fn reach(&mut self, at_ns: u64) {
         self.open.insert(at_ns);
@@ -197,7 +197,7 @@ impl Node {
         self.results.remove(&start_ns)
     }
 
-    /// The ends of the windows of [`Node::take_later`].
+    /// The ends of the windows of [`ControlledNode::take_later`].
     pub(crate) fn later_ends(&self) -> impl Iterator<Item = u64> {
         self.later.iter().filter_map(|answer| answer.window).map(|window| window.end_ns)
     }

@@ -6,32 +6,37 @@ use std::collections::VecDeque;
 
 /// The packets of a node's last windows.
 #[derive(Debug, Default)]
-pub(crate) struct Received {
-    windows: VecDeque<Window>,
+pub(crate) struct ReceivedPackets {
+    windows: VecDeque<ReceivedWindow>,
     /// The node's source counts its loss.
     counts_loss: bool,
 }
 
 #[derive(Debug)]
-struct Window {
+struct ReceivedWindow {
     span: Span,
     received: u64,
     lost: Option<u64>,
 }
 
-impl Received {
+impl ReceivedPackets {
     /// Takes a window.
     pub(crate) fn take(&mut self, result: &WindowResult) {
         let totals = result.answers.iter().find(|answer| answer.query == "totals");
         let Some(account) = totals.and_then(|totals| totals.account.as_ref()) else { return };
         let lost = account.loss.as_ref().map(Counters::total);
         self.counts_loss = lost.is_some();
-        self.windows.push_back(Window { span: result.window, received: account.packets.received, lost });
+        self.windows.push_back(ReceivedWindow {
+            span: result.window,
+            received: account.packets.received,
+            lost,
+        });
     }
 
     /// Packets received and lost in a longer window; `None` if the loss is not known.
     pub(crate) fn of(&self, window: Span) -> Option<(u64, u64)> {
-        let is_in = |own: &&Window| window.start_ns <= own.span.start_ns && own.span.end_ns <= window.end_ns;
+        let is_in =
+            |own: &&ReceivedWindow| window.start_ns <= own.span.start_ns && own.span.end_ns <= window.end_ns;
         let none = self.counts_loss.then_some((0_u64, 0_u64))?;
         self.windows.iter().filter(is_in).try_fold(none, |(received, lost), own| {
             Some((received.saturating_add(own.received), lost.saturating_add(own.lost?)))
@@ -62,7 +67,7 @@ mod tests {
             let totals = Answer { account, ..Answer::new("totals", Some(window), Vec::new(), Vec::new()) };
             WindowResult::new(window, vec![totals])
         };
-        let mut received = Received::default();
+        let mut received = ReceivedPackets::default();
         assert_eq!(received.of(span(0, 9)), None);
         received.take(&result(1, 10, Some(1)));
         received.take(&result(2, 20, Some(0)));

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// The state that a controller needs to continue after a restart, besides its queries, stories, and the results that are not settled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Saved {
-    pub(crate) machine: events::Saved,
+pub struct SavedController {
+    pub(crate) machine: events::SavedMachine,
     pub(crate) settled_ns: Option<u64>,
     /// The answers of each node, by its name, that are not settled. Its probe will not send them again.
     #[serde(default)]

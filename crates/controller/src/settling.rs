@@ -1,9 +1,9 @@
 //! Windows are settled one after the other, over all nodes.
 
-use crate::controller::{Actions, Controller, Output};
-use crate::ended::{Ended, asked, is_of};
-use crate::node::Node;
-use events::{ALL_NODES, Asked, Find, Report, Step};
+use crate::controller::{Actions, Controller, ControllerOutput};
+use crate::ended::{EndedWindows, asked, is_of};
+use crate::node::ControlledNode;
+use events::{ALL_NODES, Find, MachineStep, QueryWindow, Report};
 use model::{Answer, Span};
 
 impl Controller {
@@ -15,10 +15,11 @@ impl Controller {
         };
         // Where all have ended, up to the last window of which anything is known; where they may come back, up to the last one that
         // was answered.
-        let last = if self.clock.is_some() { Node::last_answered_ns } else { Node::last_end_ns };
+        let last =
+            if self.clock.is_some() { ControlledNode::last_answered_ns } else { ControlledNode::last_end_ns };
         let last_ns = self.nodes.iter().map(last).max().unwrap_or(0);
         let until_ns = if known_ns == u64::MAX { last_ns } else { known_ns };
-        let Some(first_ns) = self.nodes.iter().filter_map(Node::begun_ns).min() else { return };
+        let Some(first_ns) = self.nodes.iter().filter_map(ControlledNode::begun_ns).min() else { return };
         let before_ns = self.settled_ns;
         let mut settled_ns = self.settled_ns.unwrap_or(first_ns);
         if let Some(end_ns) = self.awaited.as_ref().map(|awaited| awaited.end_ns) {
@@ -31,7 +32,7 @@ impl Controller {
         // Time that is not a whole window is awaited no less than one that is.
         let until_ns = until_ns - until_ns % self.setting.window_ns.max(1);
         while settled_ns < until_ns {
-            let next = self.nodes.iter().filter_map(Node::next_result_ns).min().unwrap_or(u64::MAX);
+            let next = self.nodes.iter().filter_map(ControlledNode::next_result_ns).min().unwrap_or(u64::MAX);
             settled_ns = if next <= settled_ns {
                 let end_ns = settled_ns.saturating_add(self.setting.window_ns);
                 if end_ns > until_ns {
@@ -66,7 +67,7 @@ impl Controller {
     }
 
     /// Returns the time up to which all is known of a node, or is not awaited; `None` if nothing is.
-    fn known_until(&self, node: &Node) -> Option<u64> {
+    fn known_until(&self, node: &ControlledNode) -> Option<u64> {
         if self.setting.is_replay {
             return node.replayed_until();
         }
@@ -113,8 +114,9 @@ impl Controller {
 
     /// Returns the time of the next change if all goes on like this.
     fn next_change(&self, since_ns: u64, now_ns: u64) -> Option<u64> {
-        let ends = self.nodes.iter().filter(|node| node.has_ended()).map(Node::last_end_ns);
-        let ends = ends.chain(self.nodes.iter().flat_map(Node::later_ends)).filter(|end| *end > now_ns);
+        let ends = self.nodes.iter().filter(|node| node.has_ended()).map(ControlledNode::last_end_ns);
+        let ends =
+            ends.chain(self.nodes.iter().flat_map(ControlledNode::later_ends)).filter(|end| *end > now_ns);
         ends.chain(self.timeline.now().next_change(since_ns)).chain(self.past.next_change(now_ns)).min()
     }
 
@@ -141,8 +143,8 @@ impl Controller {
         let is_replay = setting.is_replay;
         let mut empty = Vec::new();
         let step = timeline.take(end_ns, inputs, is_open, |machine, inputs| {
-            let ended = Ended { chain, nodes, inputs, is_replay };
-            let find: &Find<'_> = &|asked: Asked<'_>| ended.seen(asked);
+            let ended = EndedWindows { chain, nodes, inputs, is_replay };
+            let find: &Find<'_> = &|asked: QueryWindow<'_>| ended.seen(asked);
             past.record(&chain.graph, end_ns, find);
             let step = machine.step(end_ns, find);
             empty = ended.without_packets(&step);
@@ -154,8 +156,8 @@ impl Controller {
     }
 
     /// The windows that are being settled.
-    pub(crate) fn ended(&self) -> Ended<'_> {
-        Ended {
+    pub(crate) fn ended(&self) -> EndedWindows<'_> {
+        EndedWindows {
             chain: &self.chain,
             nodes: &self.nodes,
             inputs: &self.settling,
@@ -182,7 +184,7 @@ impl Controller {
             }
             // Parts are shown once they are merged.
             if self.is_shown(&answer) {
-                actions.show.push(Output::Answer(Box::new(self.as_shown(answer.clone()))));
+                actions.show.push(ControllerOutput::Answer(Box::new(self.as_shown(answer.clone()))));
             }
             if let Some(query) = query.filter(|_| answer.empty.is_none()) {
                 self.settling.answers.entry((query, node)).or_default().push(answer);
@@ -200,18 +202,18 @@ impl Controller {
     }
 
     /// Shows what happened.
-    pub(crate) fn show_step(&mut self, step: &Step, actions: &mut Actions) {
+    pub(crate) fn show_step(&mut self, step: &MachineStep, actions: &mut Actions) {
         self.start_captures(step);
         let sentences = self.stories.take(&self.chain.graph, step);
-        let events = step.events.iter().map(|event| Output::Event(Box::new(event.clone())));
+        let events = step.events.iter().map(|event| ControllerOutput::Event(Box::new(event.clone())));
         actions.show.extend(events);
-        actions.show.extend(sentences.into_iter().map(Output::Sentence));
+        actions.show.extend(sentences.into_iter().map(ControllerOutput::Sentence));
     }
 }
 
-impl Ended<'_> {
+impl EndedWindows<'_> {
     /// The answers of runs in windows without packets, which nodes do not send. Those across nodes are shown as they are merged.
-    pub(crate) fn without_packets(&self, step: &Step) -> Vec<Output> {
+    pub(crate) fn without_packets(&self, step: &MachineStep) -> Vec<ControllerOutput> {
         let is_of_node =
             |report: &&Report| report.node != ALL_NODES && self.chain.derivations[report.query].is_none();
         let is_empty = |report: &&Report| {
@@ -227,7 +229,7 @@ impl Ended<'_> {
     }
 
     /// The answer of a window without packets.
-    fn empty_answer(&self, report: &Report) -> Output {
+    fn empty_answer(&self, report: &Report) -> ControllerOutput {
         let graph = &self.chain.graph;
         let of = &graph.queries[report.query];
         let columns = of.columns[..self.chain.shown[report.query]].iter().map(|column| column.column.clone());
@@ -237,6 +239,6 @@ impl Ended<'_> {
             empty: Some(1),
             ..Answer::new(of.name.clone(), Some(report.window), columns.collect(), Vec::new())
         };
-        Output::Answer(Box::new(answer))
+        ControllerOutput::Answer(Box::new(answer))
     }
 }

@@ -1,7 +1,7 @@
 //! The queries that a controller answers: installed text by text, removed one by one, while others run.
 
-use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, Severity, Source};
-use events::Settings;
+use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, Severity, SourceText};
+use events::EventSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The nodes and settings that queries are checked for.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct CheckContext {
     /// The names of all nodes.
     pub nodes: Vec<String>,
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
@@ -21,7 +21,7 @@ pub struct Site {
     /// Variables: name and value. They replace those of `let`.
     pub set: Vec<(String, String)>,
     /// The settings of events.
-    pub settings: Settings,
+    pub settings: EventSettings,
 }
 
 /// A text that was installed.
@@ -53,7 +53,7 @@ pub struct StandingQuery {
 
 /// The result of an installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Installed {
+pub struct InstallationResult {
     /// The names of the queries.
     pub queries: Vec<String>,
     /// The warnings of what their author may not expect, a line each.
@@ -62,7 +62,7 @@ pub struct Installed {
 
 /// The reasons why a text is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotInstalled {
+pub struct QueryInstallError {
     /// The reasons in one line.
     pub reason: String,
     /// The reasons, a line each.
@@ -71,15 +71,15 @@ pub struct NotInstalled {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl fmt::Display for NotInstalled {
+impl fmt::Display for QueryInstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
     }
 }
 
-impl std::error::Error for NotInstalled {}
+impl std::error::Error for QueryInstallError {}
 
-impl NotInstalled {
+impl QueryInstallError {
     fn because(reasons: Vec<String>) -> Self {
         Self { reason: reasons.join("; "), reasons, diagnostics: Vec::new() }
     }
@@ -97,7 +97,7 @@ pub struct Rehearsal {
 }
 
 /// Queries of a text without errors.
-struct Checked {
+struct AcceptedText {
     queries: Vec<CheckedQuery>,
     warnings: Vec<String>,
 }
@@ -114,7 +114,7 @@ pub enum NotRemoved {
 /// The standing queries of a controller.
 #[derive(Clone, Debug)]
 pub struct StandingQueries {
-    site: Site,
+    site: CheckContext,
     /// The texts by number, which no later one has again.
     texts: BTreeMap<u64, InstalledText>,
     next_text: u64,
@@ -124,7 +124,7 @@ pub struct StandingQueries {
 
 impl StandingQueries {
     /// Creates a set without queries.
-    pub fn new(site: Site) -> Self {
+    pub fn new(site: CheckContext) -> Self {
         let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
         let chain = Chain::of_no_query(graph);
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
@@ -134,7 +134,7 @@ impl StandingQueries {
     ///
     /// # Errors
     /// A line for each that cannot stand with the others.
-    pub fn of_run(site: Site, queries: Vec<CheckedQuery>) -> Result<Self, Vec<String>> {
+    pub fn of_run(site: CheckContext, queries: Vec<CheckedQuery>) -> Result<Self, Vec<String>> {
         let mut own = Self::new(site);
         let standing = queries.into_iter();
         let file = String::new();
@@ -146,7 +146,7 @@ impl StandingQueries {
     }
 
     /// Returns the site that the queries are checked for.
-    pub fn site(&self) -> &Site {
+    pub fn site(&self) -> &CheckContext {
         &self.site
     }
 
@@ -169,15 +169,15 @@ impl StandingQueries {
     ///
     /// # Errors
     /// If the text has errors, something in it is not run here, or a name is taken.
-    pub fn install(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
-        let Checked { queries, warnings } = self.checked(&text)?;
+    pub fn install(&mut self, text: InstalledText) -> Result<InstallationResult, QueryInstallError> {
+        let AcceptedText { queries, warnings } = self.checked(&text)?;
         let names = queries.iter().map(|query| query.label.clone()).collect();
-        let (queries, chain) = self.with(queries, &text).map_err(NotInstalled::because)?;
+        let (queries, chain) = self.with(queries, &text).map_err(QueryInstallError::because)?;
         self.chain = chain;
         self.queries = queries;
         self.texts.insert(self.next_text, text);
         self.next_text += 1;
-        Ok(Installed { queries: names, warnings })
+        Ok(InstallationResult { queries: names, warnings })
     }
 
     /// Installs all queries of a text, or none: each in the place of the standing one of its name, if there is one. All others must stand with
@@ -185,8 +185,8 @@ impl StandingQueries {
     ///
     /// # Errors
     /// Returns the errors of [`StandingQueries::install`], and one if another text has queries that could not stand any more.
-    pub fn replace(&mut self, text: InstalledText) -> Result<Installed, NotInstalled> {
-        let Checked { queries, .. } = self.checked(&text)?;
+    pub fn replace(&mut self, text: InstalledText) -> Result<InstallationResult, QueryInstallError> {
+        let AcceptedText { queries, .. } = self.checked(&text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
         if !self.queries.iter().any(|known| names.contains(known.query.label.as_str())) {
             // The others need not be planned anew.
@@ -205,11 +205,11 @@ impl StandingQueries {
         }
         texts.push(text.clone());
         let mut fresh = Self::new(self.site.clone());
-        let mut installed = Installed::default();
+        let mut installed = InstallationResult::default();
         for (own, result) in fresh.install_all(texts) {
             let done = result.map_err(|refused| match own == text {
                 true => refused,
-                false => NotInstalled::because(vec![format!(
+                false => QueryInstallError::because(vec![format!(
                     "{} would not stand any more: {}",
                     own.file, refused.reason
                 )]),
@@ -226,7 +226,7 @@ impl StandingQueries {
     pub fn install_all(
         &mut self,
         texts: Vec<InstalledText>,
-    ) -> Vec<(InstalledText, Result<Installed, NotInstalled>)> {
+    ) -> Vec<(InstalledText, Result<InstallationResult, QueryInstallError>)> {
         let mut results = Vec::new();
         let mut waiting = texts;
         loop {
@@ -254,10 +254,10 @@ impl StandingQueries {
     }
 
     /// The queries of a text that were not removed, without errors.
-    fn checked(&self, text: &InstalledText) -> Result<Checked, NotInstalled> {
-        let whole = equery::check(&Source { name: &text.file, text: &text.text }, &self.options());
+    fn checked(&self, text: &InstalledText) -> Result<AcceptedText, QueryInstallError> {
+        let whole = equery::check(&SourceText { name: &text.file, text: &text.text }, &self.options());
         let left = without(&text.text, &whole.places, &text.removed);
-        let source = Source { name: &text.file, text: &left };
+        let source = SourceText { name: &text.file, text: &left };
         // What is left may refer to a query of another text that has taken the place of a removed one.
         let checked = if left == text.text { whole } else { equery::check(&source, &self.options()) };
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
@@ -266,11 +266,14 @@ impl StandingQueries {
         };
         let errors = lines(&mut checked.diagnostics.iter().filter(is_error));
         if !errors.is_empty() {
-            return Err(NotInstalled { diagnostics: checked.diagnostics, ..NotInstalled::because(errors) });
+            return Err(QueryInstallError {
+                diagnostics: checked.diagnostics,
+                ..QueryInstallError::because(errors)
+            });
         }
         let warnings = lines(&mut checked.diagnostics.iter().filter(|found| !is_error(found)));
         let queries = checked.queries.into_iter().filter(|query| !text.removed.contains(&query.label));
-        Ok(Checked { queries: queries.collect(), warnings })
+        Ok(AcceptedText { queries: queries.collect(), warnings })
     }
 
     /// Removes a query and returns it.
@@ -311,7 +314,7 @@ impl StandingQueries {
         new: Vec<CheckedQuery>,
         text: &InstalledText,
     ) -> Result<(Vec<StandingQuery>, Chain), Vec<String>> {
-        let source = Source { name: &text.file, text: &text.text };
+        let source = SourceText { name: &text.file, text: &text.text };
         let refused: Vec<String> = new.iter().flat_map(|query| self.refused(&source, query)).collect();
         if !refused.is_empty() {
             return Err(refused);
@@ -335,8 +338,8 @@ impl StandingQueries {
     ///
     /// # Errors
     /// If the text has errors, or something in it is not run here.
-    pub fn rehearsal(&self, text: &InstalledText) -> Result<Rehearsal, NotInstalled> {
-        let Checked { queries, warnings } = self.checked(text)?;
+    pub fn rehearsal(&self, text: &InstalledText) -> Result<Rehearsal, QueryInstallError> {
+        let AcceptedText { queries, warnings } = self.checked(text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
         let others: Vec<&CheckedQuery> = self
             .queries
@@ -363,24 +366,24 @@ impl StandingQueries {
         let reach_ns =
             all.iter().map(|query| query.reach_ns(self.site.window_ns)).fold(0, u64::saturating_add);
         let chain = if refused.is_empty() { self.planned(all) } else { Err(refused) };
-        let chain = chain.map_err(NotInstalled::because)?;
+        let chain = chain.map_err(QueryInstallError::because)?;
         Ok(Rehearsal { chain, reach_ns, warnings })
     }
 
     /// Returns the options that a text is checked with.
-    pub fn options(&self) -> equery::Options {
-        equery::Options {
+    pub fn options(&self) -> equery::CheckOptions {
+        equery::CheckOptions {
             set: self.site.set.clone(),
             known_nodes: Some(self.site.nodes.clone()),
-            standing: self.queries.iter().map(|known| equery::Standing::of(&known.query)).collect(),
+            standing: self.queries.iter().map(|known| equery::QueryItems::of(&known.query)).collect(),
             base_window_ns: Some(self.site.base_ns),
             key: Some(self.site.key.clone()),
-            ..equery::Options::default()
+            ..equery::CheckOptions::default()
         }
     }
 
     /// Returns the reasons why a query cannot stand.
-    fn refused(&self, source: &Source<'_>, query: &CheckedQuery) -> Vec<String> {
+    fn refused(&self, source: &SourceText<'_>, query: &CheckedQuery) -> Vec<String> {
         let label = &query.label;
         let mut reasons = not_possible(query);
         if let Some(known) = self.queries.iter().find(|known| known.query.label == *label) {
@@ -393,7 +396,7 @@ impl StandingQueries {
     /// Returns the place where a standing query was written, as `file:line:column`.
     fn place(&self, known: &StandingQuery) -> String {
         let text = self.texts.get(&known.text).map_or("", |text| text.text.as_str());
-        Source { name: &known.file, text }.place(known.query.text_span.start)
+        SourceText { name: &known.file, text }.place(known.query.text_span.start)
     }
 
     fn planned(&self, queries: Vec<CheckedQuery>) -> Result<Chain, Vec<String>> {
@@ -453,14 +456,14 @@ fn not_possible(query: &CheckedQuery) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn site() -> Site {
-        Site {
+    fn site() -> CheckContext {
+        CheckContext {
             nodes: vec!["Node1".to_owned(), "Node2".to_owned()],
             key: ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"].map(str::to_owned).into(),
             base_ns: 1_000_000_000,
             window_ns: 1_000_000_000,
             set: Vec::new(),
-            settings: Settings::default(),
+            settings: EventSettings::default(),
         }
     }
 

@@ -58,14 +58,14 @@ impl Controller {
             };
             let runs = self.timeline.now().runs().iter();
             let runs = runs.filter(|run| run.query == query && !run.looks_back && run.is_on(node));
-            let time = |run: &events::Run| Span { start_ns: run.start_ns, end_ns: run.end_ns };
+            let time = |run: &events::QueryRun| Span { start_ns: run.start_ns, end_ns: run.end_ns };
             if !trigger.has_fields() {
                 let task = |run| Task { query: task.clone(), time: Some(time(run)), instances: Vec::new() };
                 tasks.extend(runs.map(task));
                 continue;
             }
             let instance =
-                |run: &events::Run| Instance { bound: trigger.pinned(&run.instance), time: time(run) };
+                |run: &events::QueryRun| Instance { bound: trigger.pinned(&run.instance), time: time(run) };
             let instances: Vec<Instance> = runs.map(instance).collect();
             if !instances.is_empty() {
                 tasks.push(Task { query: task, time: None, instances });

@@ -1,8 +1,8 @@
 //! The state of a controller, as people and programs are told it.
 
-use crate::{Gap, Health, Missing, return_ns};
+use crate::{Health, HealthGap, MissingTally, return_ns};
 use equery::{Chain, CheckedQuery};
-use events::{Edge, Graph, Phase, Progress, Query, Role, State, Trigger};
+use events::{ColumnRole, EdgeState, Graph, GraphQuery, KeyPhase, KeyProgress, MachineState, QueryTrigger};
 use model::view::{self, KernelClock, NodeState, NodeView, QueryState, QueryView, TaskState};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ const LATE_NS: u64 = 2_000_000_000;
 /// The queries of a chain. `texts`: as they were checked, each with its file, in any order.
 pub fn queries<'a>(
     chain: &Chain,
-    state: &State,
+    state: &MachineState,
     texts: impl Iterator<Item = (&'a CheckedQuery, Option<&'a str>)>,
 ) -> Vec<QueryView> {
     let texts: Vec<_> = texts.collect();
     let graph = &chain.graph;
-    let view = |(number, query): (usize, &Query)| {
+    let view = |(number, query): (usize, &GraphQuery)| {
         let known = texts.iter().find(|(checked, _)| checked.label == query.name);
         let shown = chain.shown[number];
         let runs: Vec<_> = state.runs.iter().filter(|run| run.query == number).collect();
@@ -34,7 +34,7 @@ pub fn queries<'a>(
             columns: query.columns[..shown].iter().map(|column| column.column.clone()).collect(),
             key: query.columns[..shown]
                 .iter()
-                .filter(|column| column.role == Role::Key)
+                .filter(|column| column.role == ColumnRole::Key)
                 .map(|column| column.column.name.clone())
                 .collect(),
             state: match (&query.trigger, runs.is_empty()) {
@@ -55,14 +55,14 @@ pub fn queries<'a>(
             latest: Vec::new(),
         }
     };
-    let is_shown = |(number, _): &(usize, &Query)| !chain.hidden[*number];
+    let is_shown = |(number, _): &(usize, &GraphQuery)| !chain.hidden[*number];
     graph.queries.iter().enumerate().filter(is_shown).map(view).collect()
 }
 
 fn trigger(
-    (graph, state): (&Graph, &State),
+    (graph, state): (&Graph, &MachineState),
     query: usize,
-    trigger: &Trigger,
+    trigger: &QueryTrigger,
     known: Option<&(&CheckedQuery, Option<&str>)>,
 ) -> view::Trigger {
     let parents = trigger.sources.iter().map(|source| &graph.queries[source.query]);
@@ -73,7 +73,7 @@ fn trigger(
         let column = (*items.get(item)?).to_owned();
         Some(view::Threshold { column, comparison: comparison.text().to_owned(), value })
     });
-    let edges: Vec<&Edge> = state.edges.iter().filter(|edge| edge.query == query).collect();
+    let edges: Vec<&EdgeState> = state.edges.iter().filter(|edge| edge.query == query).collect();
     let columns: Vec<_> = graph.key_columns(trigger).collect();
     view::Trigger {
         parent: names.join(", "),
@@ -92,23 +92,23 @@ fn trigger(
 const MISSING: u64 = 3;
 
 /// A phase, since and until when, and the event that brought it there.
-type Told<'a> = (view::Phase, Option<u64>, Option<u64>, Option<&'a str>);
+type PhaseSpan<'a> = (view::Phase, Option<u64>, Option<u64>, Option<&'a str>);
 
 /// The phase of a key that is not idle.
-fn phase<'a>(edge: &Edge, progress: &'a Progress) -> Option<Told<'a>> {
+fn phase<'a>(edge: &EdgeState, progress: &'a KeyProgress) -> Option<PhaseSpan<'a>> {
     let event = progress.fired.as_deref();
     Some(match progress.phase {
-        Phase::Idle => return None,
-        Phase::Pending { held_ns, .. } => {
+        KeyPhase::Idle => return None,
+        KeyPhase::Pending { held_ns, .. } => {
             (view::Phase::Pending, edge.last_end_ns.map(|last| last.saturating_sub(held_ns)), None, None)
         }
-        Phase::Active { fired_ns } => (view::Phase::Active, Some(fired_ns), None, event),
-        Phase::Recovering { until_ns, .. } => (view::Phase::Recovering, None, Some(until_ns), event),
+        KeyPhase::Active { fired_ns } => (view::Phase::Active, Some(fired_ns), None, event),
+        KeyPhase::Recovering { until_ns, .. } => (view::Phase::Recovering, None, Some(until_ns), event),
     })
 }
 
 /// Returns how many keys of an edge are in which phase: all that are not idle, or that it is idle or without data.
-fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
+fn phases(edge: &EdgeState, node: Option<&str>) -> Vec<view::Edge> {
     let mut found: Vec<view::Edge> = Vec::new();
     for progress in edge.keys.values() {
         let Some((phase, since_ns, until_ns, event)) = phase(edge, progress) else { continue };
@@ -142,7 +142,7 @@ fn phases(edge: &Edge, node: Option<&str>) -> Vec<view::Edge> {
 }
 
 /// The keys of a trigger that are told one by one.
-fn keys(graph: &Graph, edges: &[&Edge], columns: &[&model::Column]) -> Vec<view::KeyState> {
+fn keys(graph: &Graph, edges: &[&EdgeState], columns: &[&model::Column]) -> Vec<view::KeyState> {
     // What fired, then what may, then what is quiet; the newest first, and else by node and key.
     let rank = |phase| match phase {
         view::Phase::Active => 0,
@@ -207,7 +207,7 @@ impl Deaf {
 
 /// The time and the settings that the state of a node is judged by.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Moment {
+pub struct HealthCriteria {
     /// The time, nanoseconds since the epoch.
     pub now_ns: u64,
     /// The length of windows, nanoseconds.
@@ -219,8 +219,8 @@ pub struct Moment {
 }
 
 /// A node of a controller.
-pub fn node(name: &str, health: &Health, moment: &Moment) -> NodeView {
-    let Moment { now_ns, window_ns, grace_ns, deaf } = *moment;
+pub fn node(name: &str, health: &Health, moment: &HealthCriteria) -> NodeView {
+    let HealthCriteria { now_ns, window_ns, grace_ns, deaf } = *moment;
     let heartbeat = health.heartbeat.as_ref();
     let silent = |since: u64| now_ns.saturating_sub(since);
     let in_time_ns = window_ns.saturating_add(grace_ns).saturating_add(LATE_NS);
@@ -267,7 +267,7 @@ fn applied(health: &Health) -> Option<u64> {
     (Some(list.epoch) == health.wanted.map(|wanted| wanted.epoch)).then_some(list.generation)
 }
 
-fn gap(gap: &Gap) -> view::Gap {
+fn gap(gap: &HealthGap) -> view::Gap {
     view::Gap {
         start_ns: gap.window.start_ns,
         end_ns: gap.window.end_ns,
@@ -275,7 +275,7 @@ fn gap(gap: &Gap) -> view::Gap {
     }
 }
 
-fn missing((reason, missing): (&String, &Missing)) -> view::MissingWindows {
+fn missing((reason, missing): (&String, &MissingTally)) -> view::MissingWindows {
     let seconds = missing.ns as f64 / 1e9;
     view::MissingWindows { reason: reason.clone(), windows: missing.windows, seconds }
 }
@@ -290,7 +290,7 @@ fn clock(kernel: Option<KernelClock>, ahead_ns: Option<i64>) -> Option<view::Clo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::{Column, Condition, Member, Place, Settings};
+    use events::{AnswerColumn, EvaluationPoint, EventSettings, Member, TriggerCondition};
     use model::{ColumnKind, Value};
 
     /// A node that was well is not down because the controller could not hear it, nor before it has had time to come back; one that was down
@@ -305,7 +305,7 @@ mod tests {
         let mut deaf = None;
         let mut state = |now: u64, hears: bool, heard: u64| {
             deaf = Deaf::hears(deaf, hears, now * SECOND, 2);
-            let moment = Moment { now_ns: now * SECOND, window_ns: SECOND, grace_ns: SECOND, deaf };
+            let moment = HealthCriteria { now_ns: now * SECOND, window_ns: SECOND, grace_ns: SECOND, deaf };
             node("Node1", &health(heard), &moment).state
         };
         assert_eq!(state(100, true, 100), NodeState::Up);
@@ -328,10 +328,10 @@ mod tests {
     fn keys_are_counted_and_the_newest_that_fired_are_listed() {
         const SECOND: u64 = 1_000_000_000;
         let column = model::Column::new("src_port", ColumnKind::Unsigned, "");
-        let parent = Query {
+        let parent = GraphQuery {
             name: "parent".to_owned(),
             text: String::new(),
-            columns: vec![Column { column: column.clone(), role: Role::Key }],
+            columns: vec![AnswerColumn { column: column.clone(), role: ColumnRole::Key }],
             key: vec![0],
             every_ns: SECOND,
             over_ns: SECOND,
@@ -342,20 +342,20 @@ mod tests {
             left_out: None,
             trigger: None,
         };
-        let trigger = Trigger::new(0, &parent, Condition::IsMissing(0));
+        let trigger = QueryTrigger::new(0, &parent, TriggerCondition::IsMissing(0));
         let nodes = vec!["Node1".to_owned()];
-        let graph = Graph { nodes, queries: vec![parent], settings: Settings::default() };
+        let graph = Graph { nodes, queries: vec![parent], settings: EventSettings::default() };
         // Keys with even numbers fired, the larger the later; the others are about to.
         let progress = |number: u64| {
             let phase = match number % 2 {
-                0 => Phase::Active { fired_ns: number * SECOND },
-                _ => Phase::Pending { held_ns: SECOND, is_true: true },
+                0 => KeyPhase::Active { fired_ns: number * SECOND },
+                _ => KeyPhase::Pending { held_ns: SECOND, is_true: true },
             };
-            (vec![Member::Unsigned(number)], Progress { phase, seen_ns: 0, fired: None })
+            (vec![Member::Unsigned(number)], KeyProgress { phase, seen_ns: 0, fired: None })
         };
-        let edge = Edge {
+        let edge = EdgeState {
             query: 1,
-            place: Place { node: 0, of: vec![0] },
+            place: EvaluationPoint { node: 0, of: vec![0] },
             runs: Vec::new(),
             last_end_ns: Some(SECOND),
             missing: vec![0],

@@ -4,7 +4,7 @@ mod certificates;
 
 use super::file_name;
 use crate::options::AuthorityOptions;
-use certificates::{Authority, Made};
+use certificates::{Authority, IssuedCertificate};
 use runtime::exit::{self, Failure};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const LONGEST_COMMON_NAME: usize = 64;
 /// Makes what is not there yet.
 pub(crate) fn run(options: &AuthorityOptions) -> Result<ExitCode, Failure> {
     options.nodes.iter().try_for_each(|name| check(name))?;
-    let folder = Folder(&options.dir);
+    let folder = CertificateFolder(&options.dir);
     std::fs::create_dir_all(folder.0).map_err(|error| folder.wrong("", &error))?;
     let mut told = String::new();
     let authority = authority(&folder, &mut told)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &AuthorityOptions) -> Result<ExitCode, Failure> {
 }
 
 /// The authority of a folder, which is made if there is none.
-fn authority(folder: &Folder, told: &mut String) -> Result<Authority, Failure> {
+fn authority(folder: &CertificateFolder, told: &mut String) -> Result<Authority, Failure> {
     folder.make("ca", told, certificates::authority)?;
     let (certificate, key) = (folder.path("ca.pem"), folder.path("ca.key"));
     let certificate = std::fs::read(&certificate).map_err(|error| folder.wrong("ca.pem", &error))?;
@@ -65,9 +65,9 @@ fn check(name: &str) -> Result<(), Failure> {
 }
 
 /// A folder of certificates, NAME.pem, and their keys, NAME.key.
-struct Folder<'a>(&'a Path);
+struct CertificateFolder<'a>(&'a Path);
 
-impl Folder<'_> {
+impl CertificateFolder<'_> {
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -100,7 +100,7 @@ impl Folder<'_> {
         &self,
         name: &str,
         told: &mut String,
-        make: impl FnOnce() -> Result<Made, String>,
+        make: impl FnOnce() -> Result<IssuedCertificate, String>,
     ) -> Result<(), Failure> {
         let (certificate, key) = (format!("{name}.pem"), format!("{name}.key"));
         let is_there = self.has(name)?;

@@ -18,13 +18,13 @@ mod unsettled;
 
 use crate::options::ControllerSettings;
 use archive::{Archive, ArchiveError};
-use config::Config;
+use config::ControllerConfig;
 use protocol::MessageId;
 use protocol::amqp;
-use queries::Queries;
+use queries::ControllerQueries;
 use runtime::exit::{Failure, say};
 use runtime::signals::{self, HungUp};
-use service::Service;
+use service::ControllerService;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -45,26 +45,26 @@ fn return_large_blocks() {
 /// Joins the probes until a signal.
 pub(crate) fn run(settings: &ControllerSettings) -> Result<ExitCode, Failure> {
     return_large_blocks();
-    let (config, web) = Config::of(settings)?;
+    let (config, web) = ControllerConfig::of(settings)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let hung_up = HungUp::watch()?;
     let Some(archive) = open_archive(&config, &stop)? else { return Ok(ExitCode::SUCCESS) };
     let hub = web::Hub::new(archive);
     hub.log_to(say);
-    let queries = Queries::restore(&config, &hub)?;
+    let queries = ControllerQueries::restore(&config, &hub)?;
     let asked = counted(queries.standing().queries().len(), "query", "queries");
     let marks = hub.archive().marks().map_err(Failure::fault)?;
     let boots = marks.into_iter().filter_map(|mark| {
         let boot = mark.boot.parse().ok()?;
         Some(MessageId { node: mark.node, boot, sequence: mark.sequence })
     });
-    let settings = amqp::ControllerSettings {
+    let settings = amqp::ControllerLinkSettings {
         marks: boots.collect(),
-        ..amqp::ControllerSettings::new(config.broker.clone(), config.nodes.clone())
+        ..amqp::ControllerLinkSettings::new(config.broker.clone(), config.nodes.clone())
     };
     let link = amqp::controller_link(settings).map_err(Failure::usage)?;
-    let mut service = Service::new(&config, queries, hub.clone(), Box::new(link), hung_up)?;
+    let mut service = ControllerService::new(&config, queries, hub.clone(), Box::new(link), hung_up)?;
     // Who asks first is told of all nodes, too.
     service.show();
     let (requests, from_clients) = channel();
@@ -81,7 +81,7 @@ pub(crate) fn run(settings: &ControllerSettings) -> Result<ExitCode, Failure> {
 /// Opens the archive; as a standby, once the controller that has it open has ended. `None` if `stop` is set before.
 ///
 /// Two controllers never work at the same time: SQLite's lock on the archive is held to the end of the process, by whatever it ends.
-fn open_archive(config: &Config, stop: &AtomicBool) -> Result<Option<Archive>, Failure> {
+fn open_archive(config: &ControllerConfig, stop: &AtomicBool) -> Result<Option<Archive>, Failure> {
     let mut waits = false;
     while !stop.load(Relaxed) {
         match Archive::open(&config.state, config.keep) {

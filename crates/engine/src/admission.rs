@@ -1,16 +1,16 @@
 //! The check whether a run is possible as requested. It is made in one place, before anything is measured, so that all programs refuse
 //! alike. All reasons are reported at once.
 
-use crate::config::{Config, Every};
+use crate::config::{Every, MeasurementConfig};
 use crate::design::Design;
 use crate::memory::{merging_bytes, ring_bytes};
-use crate::plan::Plan;
-pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, Refusal};
+use crate::plan::ResolvedDesign;
+pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, RunRefusal};
 pub use crate::zoom::{NoZoom, no_gaps, no_zoom};
 use arena::Lease;
 use flow::Metric;
 use packet::Tunnel;
-use task::{Setting, TaskSpec, Tasks};
+use task::{RunProperties, TaskSpec, Tasks};
 
 /// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs have
 /// queues of 21 MiB, an exporter one of 8 MiB.
@@ -18,7 +18,7 @@ pub const LEAST_MEMORY: usize = 48 << 20;
 
 /// The properties of the sources of a run. The default is one source without special properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct SourceProperties {
     /// Queues that each replay independently, without a common clock; 0 if there is a clock, or no queue.
     pub replaying_queues: usize,
     /// True if packets of one flow may reach several receivers.
@@ -46,11 +46,11 @@ pub struct Admission {
 /// Returns all reasons, those of one kind together. Where one part alone takes too much memory, the sum is no
 /// separate reason.
 pub fn admit(
-    config: &Config,
-    plan: &Plan,
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
     specs: &[TaskSpec],
-    site: &Site,
-) -> Result<Admission, Vec<Refusal>> {
+    site: &SourceProperties,
+) -> Result<Admission, Vec<RunRefusal>> {
     let mut refusals = of_config(config);
     refusals.extend(of_sampling(config, plan));
     refusals.extend(of_order(config, plan));
@@ -59,7 +59,7 @@ pub fn admit(
         refusals.extend(of_tasks);
         None
     });
-    let parts = Parts::of(config, plan, tasks.as_ref(), site);
+    let parts = MemoryDemand::of(config, plan, tasks.as_ref(), site);
     refusals.extend(parts.too_large(config, plan));
     let sum = if refusals.iter().any(|refusal| refusal.enough_memory().is_some()) {
         None
@@ -76,25 +76,25 @@ pub fn admit(
 }
 
 /// Reasons that no plan changes.
-pub fn of_config(config: &Config) -> Vec<Refusal> {
+pub fn of_config(config: &MeasurementConfig) -> Vec<RunRefusal> {
     let mut refusals = Vec::new();
     let allowed = config.limits.bytes_allowed();
     if allowed < LEAST_MEMORY {
-        refusals.push(Refusal::TooLittleMemory { allowed, least: LEAST_MEMORY });
+        refusals.push(RunRefusal::TooLittleMemory { allowed, least: LEAST_MEMORY });
     }
     if config.parts.loss && !config.key.is_five_tuple() {
-        refusals.push(Refusal::LossNeedsConnections);
+        refusals.push(RunRefusal::LossNeedsConnections);
     }
     if config.parts.biflow
         && let Some(reason) = config.key.why_not_symmetric()
     {
-        refusals.push(Refusal::KeyNotSymmetric { reason });
+        refusals.push(RunRefusal::KeyNotSymmetric { reason });
     }
     refusals
 }
 
 /// Returns the reasons why the packets cannot be sampled.
-pub fn of_sampling(config: &Config, plan: &Plan) -> Vec<Refusal> {
+pub fn of_sampling(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
     if config.sampling.is_none() {
         return Vec::new();
     }
@@ -107,12 +107,12 @@ pub fn of_sampling(config: &Config, plan: &Plan) -> Vec<Refusal> {
     statistics.retain(|metric| matches!(metric, Metric::Gap | Metric::InterArrival));
     statistics.dedup();
     let asked = asked.chain(statistics.into_iter().map(EveryPacket::Statistic));
-    let alone = is_alone.then_some(Refusal::SamplingNeedsWorkers { design });
-    alone.into_iter().chain(asked.map(|what| Refusal::NeedsEveryPacket { what })).collect()
+    let alone = is_alone.then_some(RunRefusal::SamplingNeedsWorkers { design });
+    alone.into_iter().chain(asked.map(|what| RunRefusal::NeedsEveryPacket { what })).collect()
 }
 
 /// Returns a refusal for each request that needs a flow's packets on one core and in their order, if the plan makes several cores count them.
-pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
+pub fn of_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
     if !plan.merges() {
         return Vec::new();
     }
@@ -122,12 +122,12 @@ pub fn of_order(config: &Config, plan: &Plan) -> Vec<Refusal> {
         [(parts.loss, Ordered::Loss), (parts.biflow, Ordered::Biflow), (has_timeouts, Ordered::Timeouts)];
     let statistics = parts.statistics.iter().flatten().map(|(metric, _)| Ordered::Statistic(*metric));
     let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
-    let refusal = |what| Refusal::NeedsOrder { what, split: plan.split, state: plan.state };
+    let refusal = |what| RunRefusal::NeedsOrder { what, split: plan.split, state: plan.state };
     asked.chain(statistics).map(refusal).collect()
 }
 
 /// Returns the requests that need all frames at one receiver.
-pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
+pub fn one_receiver(config: &MeasurementConfig, site: &SourceProperties) -> Vec<OneReceiver> {
     let has_gaps = config.parts.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap);
     let asked = [
         (matches!(config.every, Every::Packets(_)), OneReceiver::WindowsOfPackets),
@@ -141,22 +141,26 @@ pub fn one_receiver(config: &Config, site: &Site) -> Vec<OneReceiver> {
 }
 
 /// Returns the requests that are impossible with several receivers.
-fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
-    let Plan { design, receivers, .. } = *plan;
+fn of_receivers(
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
+    site: &SourceProperties,
+) -> Vec<RunRefusal> {
+    let ResolvedDesign { design, receivers, .. } = *plan;
     let mut refusals = Vec::new();
     if site.replaying_queues > receivers {
-        refusals.push(Refusal::ReplaysApart { queues: site.replaying_queues, receivers });
+        refusals.push(RunRefusal::ReplaysApart { queues: site.replaying_queues, receivers });
     }
     if receivers == 1 {
         return refusals;
     }
     let needed = one_receiver(config, site).into_iter();
-    refusals.extend(needed.map(|what| Refusal::NeedsOneReceiver { what, design, receivers }));
+    refusals.extend(needed.map(|what| RunRefusal::NeedsOneReceiver { what, design, receivers }));
     if config.parts.are_paired() && site.directions != Directions::Together {
-        refusals.push(Refusal::DirectionsApart { directions: site.directions });
+        refusals.push(RunRefusal::DirectionsApart { directions: site.directions });
     }
     if plan.merges() && site.falls_silent {
-        refusals.push(Refusal::FallsSilent { merging: Some((plan.split, plan.state)) });
+        refusals.push(RunRefusal::FallsSilent { merging: Some((plan.split, plan.state)) });
     }
     refusals
 }
@@ -167,19 +171,19 @@ fn of_receivers(config: &Config, plan: &Plan, site: &Site) -> Vec<Refusal> {
 /// # Errors
 /// Returns all reasons.
 pub fn tasks(
-    config: &Config,
-    plan: &Plan,
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
     specs: &[TaskSpec],
-    site: &Site,
-) -> Result<Option<Tasks>, Vec<Refusal>> {
+    site: &SourceProperties,
+) -> Result<Option<Tasks>, Vec<RunRefusal>> {
     if specs.is_empty() {
         return Ok(None);
     }
     // If flows are merged, that is a reason against the run itself.
     if plan.receivers > 1 && site.falls_silent && !plan.merges() {
-        return Err(vec![Refusal::FallsSilent { merging: None }]);
+        return Err(vec![RunRefusal::FallsSilent { merging: None }]);
     }
-    let setting = Setting {
+    let setting = RunProperties {
         key: config.key,
         is_paired: config.parts.are_paired(),
         packets: match config.every {
@@ -195,9 +199,9 @@ pub fn tasks(
         let sampled = config.sampling.as_ref().and_then(|_| spec.why_not_sampled());
         let planned = || Tasks::plan_with_rows(std::slice::from_ref(spec), &setting).err();
         let reason = sampled.or_else(planned)?;
-        Some(if spec.is_of_query() { Refusal::Query { reason } } else { Refusal::Task { reason } })
+        Some(if spec.is_of_query() { RunRefusal::Query { reason } } else { RunRefusal::Task { reason } })
     };
-    let refused: Vec<Refusal> = match config.sampling {
+    let refused: Vec<RunRefusal> = match config.sampling {
         Some(_) => specs.iter().filter_map(refusal).collect(),
         None => Vec::new(),
     };
@@ -208,15 +212,20 @@ pub fn tasks(
 }
 
 /// The parts that take memory in addition to the tables of single cores. Each part may have half of the total.
-struct Parts {
+struct MemoryDemand {
     tasks: usize,
     frames: usize,
     rings: usize,
     merging: usize,
 }
 
-impl Parts {
-    fn of(config: &Config, plan: &Plan, tasks: Option<&Tasks>, site: &Site) -> Self {
+impl MemoryDemand {
+    fn of(
+        config: &MeasurementConfig,
+        plan: &ResolvedDesign,
+        tasks: Option<&Tasks>,
+        site: &SourceProperties,
+    ) -> Self {
         Self {
             tasks: tasks.map_or(0, |tasks| tasks.bytes(plan.counting())),
             frames: site.frame_bytes,
@@ -226,21 +235,21 @@ impl Parts {
     }
 
     /// The parts that take more than their half. Frames are held to theirs where they are read.
-    fn too_large(&self, config: &Config, plan: &Plan) -> Vec<Refusal> {
+    fn too_large(&self, config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
         let half = config.limits.bytes_allowed() / 2;
         let (split, state, workers) = (plan.split, plan.state, plan.counting());
         let Self { tasks, rings, merging, .. } = *self;
         let parts = [
-            (rings, Refusal::RingsTooLarge { bytes: rings }),
-            (merging, Refusal::MergingTooLarge { bytes: merging, split, state, workers }),
-            (tasks, Refusal::TasksTooLarge { bytes: tasks, workers }),
+            (rings, RunRefusal::RingsTooLarge { bytes: rings }),
+            (merging, RunRefusal::MergingTooLarge { bytes: merging, split, state, workers }),
+            (tasks, RunRefusal::TasksTooLarge { bytes: tasks, workers }),
         ];
         parts.into_iter().filter(|(bytes, _)| *bytes > half).map(|(_, refusal)| refusal).collect()
     }
 
     /// Takes the memory of tasks and frames, if all parts fit into what is not yet taken. The memory between
     /// a run's cores is taken when the run begins.
-    fn lease(&self, config: &Config) -> Result<Lease, Refusal> {
+    fn lease(&self, config: &MeasurementConfig) -> Result<Lease, RunRefusal> {
         let Self { tasks, frames, rings, merging } = *self;
         let (allowed, outputs) = (config.limits.bytes_allowed(), config.limits.bytes_used());
         let between_cores = rings.saturating_add(merging);
@@ -248,6 +257,6 @@ impl Parts {
         let lease = if all <= allowed { config.limits.lease(tasks + frames) } else { None };
         // The rest is for tables and queues, as in a run without these parts.
         let enough = all.saturating_add(LEAST_MEMORY);
-        lease.ok_or(Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough })
+        lease.ok_or(RunRefusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough })
     }
 }

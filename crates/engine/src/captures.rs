@@ -19,7 +19,7 @@ pub use refusal::NotCaptured;
 pub(crate) use tap::Tap;
 
 use arena::Limits;
-use order::Order;
+use order::OpenCapture;
 use packet::Tunnel;
 use port::PcapngWriter;
 use std::fs::File;
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use store::Store;
+use store::CaptureFileWriter;
 use tap_end::TapEnd;
 
 /// Orders that are open at once: each packet is compared with all of them.
@@ -79,31 +79,31 @@ impl CaptureSettings {
 
 /// The captures of a run. Cloning gives another handle to the same ones.
 #[derive(Clone, Debug, Default)]
-pub struct Captures {
-    shared: Arc<Shared>,
+pub struct FlowCaptures {
+    shared: Arc<SharedCaptures>,
     writer: Arc<Mutex<Writer>>,
 }
 
 /// The thread that writes files. It ends when the sender of orders is dropped.
 #[derive(Debug, Default)]
 struct Writer {
-    orders: Option<Sender<Arc<Order>>>,
+    orders: Option<Sender<Arc<OpenCapture>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedCaptures {
     /// Grows whenever the open orders change. Receivers read it once a burst.
     version: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<CaptureState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CaptureState {
     settings: Option<CaptureSettings>,
     /// Bytes that new files may take.
     left: u64,
-    open: Vec<Arc<Order>>,
+    open: Vec<Arc<OpenCapture>>,
     /// The other ends of the receivers' rings, until the thread takes them.
     taps: Vec<TapEnd>,
     /// Receivers of the run that have no ring yet.
@@ -113,8 +113,8 @@ struct State {
     finished: Vec<FinishedCapture>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedCaptures {
+    fn state(&self) -> MutexGuard<'_, CaptureState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,7 +123,7 @@ impl Shared {
     }
 }
 
-impl Captures {
+impl FlowCaptures {
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +135,7 @@ impl Captures {
     pub fn start(&self, settings: CaptureSettings) -> io::Result<()> {
         let (sender, orders) = channel();
         if settings.folder.is_some() && !settings.anonymizes {
-            let mut store = Store::new(Arc::clone(&self.shared), &settings);
+            let mut store = CaptureFileWriter::new(Arc::clone(&self.shared), &settings);
             let work = move || store.run(&orders);
             let thread = std::thread::Builder::new().name("captures".to_owned()).spawn(work)?;
             *self.writer() = Writer { orders: Some(sender), thread: Some(thread) };
@@ -154,7 +154,7 @@ impl Captures {
         naming::check(&order.id)?;
         let writer = self.writer();
         let mut state = self.shared.state();
-        let State { settings, left, open, is_blind, .. } = &mut *state;
+        let CaptureState { settings, left, open, is_blind, .. } = &mut *state;
         let Some(CaptureSettings { folder: Some(_), snap, rate, anonymizes, .. }) = settings else {
             return Err(NotCaptured::NoFolder);
         };
@@ -181,7 +181,7 @@ impl Captures {
             return Err(NotCaptured::NoRoom { bytes: least, left: *left });
         }
         let bytes = most.min(*left);
-        let order = Arc::new(Order::new(order, *snap, *rate, bytes));
+        let order = Arc::new(OpenCapture::new(order, *snap, *rate, bytes));
         if orders.send(Arc::clone(&order)).is_err() {
             return Err(NotCaptured::RunOver);
         }

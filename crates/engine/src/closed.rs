@@ -2,12 +2,12 @@
 
 use crate::ids::WindowId;
 use crate::refused::{RING_FULL, WORKER_FAILED};
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use flow::{LossCounts, Sampled, Untold};
 use model::{Answer, Counters, PacketCounts, Span, WindowEnd};
 use packet::{NotMeasured, Remark};
 use task::rows::{Overflow, Unplaced};
-use task::{Reported, SplitWindow};
+use task::{ReportedFacts, SplitWindow};
 
 /// The reason of [`unread`] where the user stopped the run.
 pub(crate) const STOPPED: &str = "the run was stopped";
@@ -19,7 +19,7 @@ pub(crate) fn unread(why: &str) -> String {
 
 /// Sums over measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct PacketTotals {
     /// Packets.
     pub packets: u64,
     /// Layer-3 bytes.
@@ -32,7 +32,7 @@ pub struct Totals {
     pub times: Option<[u64; 2]>,
 }
 
-impl Totals {
+impl PacketTotals {
     /// Extends the times of the totals by those of more packets.
     #[inline]
     pub fn reach(&mut self, first_ns: u64, last_ns: u64) {
@@ -82,7 +82,7 @@ pub struct ClosedWindow {
     /// The way in which the packets of the window were sampled; `None`: all are measured.
     pub sampled: Option<Sampled>,
     /// Sums of the tables, including packets without a place.
-    pub totals: Totals,
+    pub totals: PacketTotals,
     /// Packets without a place in the table: they are in no row.
     pub unplaced: Unplaced,
     /// The groups of the packets without a place, as far as they are known; `None` where nothing is.
@@ -101,7 +101,7 @@ pub struct ClosedWindow {
     /// TCP losses over all flows; `None` if they are not tracked.
     pub tcp_loss: Option<LossCounts>,
     /// The load of the threads of the run.
-    pub work: Work,
+    pub work: ThreadLoad,
     /// The answers of tasks that count packets.
     pub answers: Vec<Answer>,
     /// Rows for queries by packets; `None` where its set has none.
@@ -122,7 +122,7 @@ impl ClosedWindow {
             packets: PacketCounts::default(),
             loss: None,
             sampled: None,
-            totals: Totals::default(),
+            totals: PacketTotals::default(),
             unplaced: Unplaced::default(),
             overflow: None,
             refused_rows: 0,
@@ -131,7 +131,7 @@ impl ClosedWindow {
             estimates: None,
             unfollowed: 0,
             tcp_loss: None,
-            work: Work::default(),
+            work: ThreadLoad::default(),
             answers: Vec::new(),
             split: None,
         }
@@ -171,8 +171,8 @@ impl ClosedWindow {
     }
 
     /// Returns what answers of tasks are to know of the window.
-    pub(crate) fn reported(&self) -> Reported {
-        Reported {
+    pub(crate) fn reported(&self) -> ReportedFacts {
+        ReportedFacts {
             lost: self.lost(),
             is_cut: self.is_cut(),
             sampled: self.sampled,

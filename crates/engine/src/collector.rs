@@ -1,11 +1,11 @@
 //! Collection of what the tables return: rows and records passed on, and their sums, which account for every packet.
 
-use crate::closed::{ClosedWindow, Totals};
+use crate::closed::{ClosedWindow, PacketTotals};
 use crate::ids::WindowId;
 use flow::{FlowRecord, LossCounts, WindowRow};
-use flowtable::{Counts, FlowShare, FlowSink, FlowTable, Followed, Zoom};
+use flowtable::{Counts, FlowShare, FlowSink, FlowTable, RequestedMetrics, Zoom};
 use packet::{Bursts, Key, PacketFields, Pins};
-use record::Account;
+use record::MeasurementTotals;
 use std::sync::Arc;
 use task::rows::{Overflow, OverflowCounter};
 
@@ -52,7 +52,7 @@ pub trait RecordSink {
     fn may_wait(&mut self) {}
     /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
     /// use for it.
-    fn account(&mut self, _account: Account) {}
+    fn account(&mut self, _account: MeasurementTotals) {}
     /// Warnings for the user since the last call.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
@@ -67,9 +67,9 @@ pub trait RecordSink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WindowSums {
     /// Totals of all rows.
-    pub(crate) totals: Totals,
+    pub(crate) totals: PacketTotals,
     /// Sums of the packets for which the table had no place, without flows.
-    pub(crate) other: Totals,
+    pub(crate) other: PacketTotals,
     pub(crate) loss: LossCounts,
     /// Rows that were not taken.
     pub(crate) refused_rows: u64,
@@ -97,7 +97,7 @@ impl WindowSums {
     }
 
     /// Sums of all packets, including those without a place.
-    pub(crate) fn whole(&self) -> Totals {
+    pub(crate) fn whole(&self) -> PacketTotals {
         let mut totals = self.totals;
         totals.add(&self.other);
         totals
@@ -120,7 +120,7 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
 
 /// The engine's [`FlowSink`].
 #[derive(Debug)]
-pub(crate) struct Collector<R> {
+pub(crate) struct FlowAccumulator<R> {
     pub(crate) records: R,
     /// The sums of the open window: what has no place is known at once, rows are added when it is over.
     open: WindowSums,
@@ -137,7 +137,7 @@ pub(crate) struct Collector<R> {
     pub(crate) ended: u64,
 }
 
-impl<R: RecordSink> Collector<R> {
+impl<R: RecordSink> FlowAccumulator<R> {
     pub(crate) fn new(records: R) -> Self {
         Self {
             records,
@@ -170,14 +170,14 @@ impl<R: RecordSink> Collector<R> {
     pub(crate) fn set_pins(
         &mut self,
         pins: Option<&Arc<Pins>>,
-        followed: Followed<'_>,
+        followed: RequestedMetrics<'_>,
         new: impl FnOnce() -> Zoom,
         none: impl FnOnce() -> Pins,
     ) {
         match (&mut self.zoom, pins) {
             (None, None) => {}
             (zoom, Some(pins)) => zoom.get_or_insert_with(|| Box::new(new())).set_pins(pins, followed),
-            (Some(zoom), None) => zoom.set_pins(&Arc::new(none()), Followed::default()),
+            (Some(zoom), None) => zoom.set_pins(&Arc::new(none()), RequestedMetrics::default()),
         }
     }
 
@@ -236,7 +236,7 @@ impl<R: RecordSink> Collector<R> {
         if let Some(overflow) = &mut self.overflow {
             overflow.count(*key, packets, bytes, wire);
         }
-        self.open.other.add(&Totals {
+        self.open.other.add(&PacketTotals {
             packets,
             bytes,
             wire_bytes: wire,
@@ -259,7 +259,7 @@ impl<R: RecordSink> Collector<R> {
     }
 }
 
-impl<R: RecordSink> FlowSink for Collector<R> {
+impl<R: RecordSink> FlowSink for FlowAccumulator<R> {
     #[inline]
     fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, loss: Option<&LossCounts>) {
         // Rows are emitted when their window is over: it is the closing one.

@@ -2,11 +2,11 @@
 
 use crate::control::Control;
 use crate::idle_timeout::IdleTimeout;
-use crate::sampling::Sampling;
+use crate::sampling::SamplingControl;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
 use arena::Limits;
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub enum Every {
 
 /// The configuration of a measurement.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct MeasurementConfig {
     /// Length of a window.
     pub every: Every,
     /// The timeouts by which flow records end.
@@ -45,14 +45,14 @@ pub struct Config {
     /// The fields of flow keys.
     pub key: KeySpec,
     /// The parts of records beyond the plain ones.
-    pub parts: Parts,
+    pub parts: MeasuredParts,
     /// Seed of the tables' hash.
     pub seed: Seed,
     /// Determines which task set answers which window, and which tasks are counted in addition to flows.
     /// Tasks are planned for the same seed, key and design ([`crate::admission::admit`]).
     pub control: Option<Control>,
     /// Measure a sample of the packets; `None`: all of them.
-    pub sampling: Option<Sampling>,
+    pub sampling: Option<SamplingControl>,
     /// Give packets to some of the workers only; `None`: all are in use. Packets are split by hash then.
     pub worker_use: Option<WorkerUse>,
     /// Changes the idle timeout, which is finite, of workers that keep the flows they count; `None`: that of `timeouts` holds.
@@ -79,7 +79,7 @@ const BURST: usize = 256;
 
 /// Windows of ten seconds, 5-tuples and the plain record, within a gibibyte. Seed 0: set a random one for
 /// untrusted traffic, which could otherwise choose keys of one bucket.
-impl Default for Config {
+impl Default for MeasurementConfig {
     fn default() -> Self {
         Self {
             every: Every::Time(10_000_000_000),
@@ -87,7 +87,7 @@ impl Default for Config {
             limits: Limits::new(1 << 30, usize::MAX),
             tunnel: Tunnel::default(),
             key: KeySpec::default(),
-            parts: Parts::default(),
+            parts: MeasuredParts::default(),
             seed: Seed::new(0),
             control: None,
             sampling: None,

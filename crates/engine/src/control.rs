@@ -10,10 +10,10 @@
 //! A set that is installed in answer to a window then answers from the next window but one at the latest, in
 //! every run. Where several runs wait for one another, a [`Gate`] decides when a receiver may enter a window.
 
-use crate::captures::Captures;
-use crate::counting::{Counting, HubHalf, WorkerHalf};
+use crate::captures::FlowCaptures;
+use crate::counting::{HubHalf, TaskSetCounters, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
-use crate::look_back::{LookBack, NoRoom};
+use crate::look_back::{NoRoom, RecentWindows};
 use arena::Limits;
 use sketch::SketchError;
 use std::fmt;
@@ -36,15 +36,15 @@ pub trait Gate: fmt::Debug + Send + Sync {
 /// use it: each begins with the set that was installed last.
 #[derive(Clone, Debug)]
 pub struct Control {
-    schedule: Arc<(Mutex<Schedule>, Condvar)>,
+    schedule: Arc<(Mutex<TaskSetSchedule>, Condvar)>,
     is_paced: bool,
     gate: Option<Arc<dyn Gate>>,
-    look_back: LookBack,
-    captures: Captures,
+    look_back: RecentWindows,
+    captures: FlowCaptures,
 }
 
 #[derive(Debug)]
-struct Schedule {
+struct TaskSetSchedule {
     /// The latest window that a receiver has entered.
     entered: Option<WindowId>,
     /// Sets by the first window that each answers, in order. The first one answers all windows before the second.
@@ -61,14 +61,14 @@ struct Attached {
     workers: usize,
     limits: Limits,
     /// The structures in which workers count: by first window, in order.
-    countings: Vec<Counting>,
+    countings: Vec<TaskSetCounters>,
     /// The structures in which workers counted before, to be freed.
     retired: Vec<WorkerHalf>,
 }
 
 /// The reason why a set is not installed. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotInstalled {
+pub enum TaskInstallError {
     /// Sets have growing generations, so that their counts are distinguished.
     OldGeneration {
         /// The generation of the set.
@@ -87,7 +87,7 @@ pub enum NotInstalled {
     OutOfMemory(SketchError),
 }
 
-impl fmt::Display for NotInstalled {
+impl fmt::Display for TaskInstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OldGeneration { given, last } => {
@@ -103,9 +103,9 @@ impl fmt::Display for NotInstalled {
     }
 }
 
-impl std::error::Error for NotInstalled {}
+impl std::error::Error for TaskInstallError {}
 
-impl Schedule {
+impl TaskSetSchedule {
     /// The first window that no receiver has entered.
     fn next(&self) -> WindowId {
         self.entered.map_or(WindowId::default(), WindowId::next)
@@ -118,12 +118,12 @@ impl Schedule {
     }
 
     /// Refuses sets that are not later ones, each than the one before.
-    fn check(&self, sets: &[(WindowId, Arc<TaskSet>)]) -> Result<(), NotInstalled> {
+    fn check(&self, sets: &[(WindowId, Arc<TaskSet>)]) -> Result<(), TaskInstallError> {
         let mut last = self.last().generation();
         for (_, set) in sets {
             let given = set.generation();
             if given <= last {
-                return Err(NotInstalled::OldGeneration { given, last });
+                return Err(TaskInstallError::OldGeneration { given, last });
             }
             last = given;
         }
@@ -135,7 +135,8 @@ impl Schedule {
     fn needs(&self, sets: &[(WindowId, Arc<TaskSet>)]) -> Vec<bool> {
         let Some(run) = &self.run else { return vec![false; sets.len()] };
         let first = sets.first().map_or(WindowId::default(), |(window, _)| self.next().max(*window));
-        let mut before = Before::Counting(run.countings.iter().rfind(|counting| counting.first < first));
+        let mut before =
+            PrecedingSet::Counting(run.countings.iter().rfind(|counting| counting.first < first));
         let from = |at: usize| sets.get(at).map(|(window, _)| self.next().max(*window));
         let needs = sets.iter().enumerate().map(|(at, (_, set))| {
             // The one after it takes its place before it answers any window.
@@ -143,30 +144,30 @@ impl Schedule {
                 return false;
             }
             let Some(tasks) = set.packets() else {
-                before = Before::Counting(None);
+                before = PrecedingSet::Counting(None);
                 return false;
             };
             let goes_on = match before {
-                Before::Counting(counting) => counting.is_some_and(|counting| counting.has(tasks)),
-                Before::Set(other) => tasks.continues(other),
+                PrecedingSet::Counting(counting) => counting.is_some_and(|counting| counting.has(tasks)),
+                PrecedingSet::Set(other) => tasks.continues(other),
             };
-            before = Before::Set(tasks);
+            before = PrecedingSet::Set(tasks);
             !goes_on
         });
         needs.collect()
     }
 
     /// Installs a set that answers from this window on, which no receiver has entered.
-    fn install(&mut self, first: WindowId, set: Arc<TaskSet>, counting: Option<Counting>) {
+    fn install(&mut self, first: WindowId, set: Arc<TaskSet>, counting: Option<TaskSetCounters>) {
         if let Some(run) = &mut self.run {
             run.countings.retain(|counting| counting.first < first);
             let last = run.countings.last();
-            let counts = last.is_some_and(Counting::counts);
+            let counts = last.is_some_and(TaskSetCounters::counts);
             let goes_on = set.packets().is_some_and(|tasks| last.is_some_and(|last| last.has(tasks)));
             match counting {
-                Some(counting) => run.countings.push(Counting { first, ..counting }),
+                Some(counting) => run.countings.push(TaskSetCounters { first, ..counting }),
                 None if counts && !goes_on => {
-                    run.countings.push(Counting::of_nothing(first, set.generation()));
+                    run.countings.push(TaskSetCounters::of_nothing(first, set.generation()));
                 }
                 None => {}
             }
@@ -185,14 +186,14 @@ impl Control {
     /// A run begins with this set.
     pub fn new(first: Arc<TaskSet>) -> Self {
         let sets = vec![(WindowId::default(), first)];
-        let schedule = Schedule { entered: None, sets, answered: None, run: None };
+        let schedule = TaskSetSchedule { entered: None, sets, answered: None, run: None };
         let schedule = Arc::new((Mutex::new(schedule), Condvar::new()));
         Self {
             schedule,
             is_paced: false,
             gate: None,
-            look_back: LookBack::default(),
-            captures: Captures::default(),
+            look_back: RecentWindows::default(),
+            captures: FlowCaptures::default(),
         }
     }
 
@@ -208,12 +209,12 @@ impl Control {
     }
 
     /// The recent windows whose rows are kept, for queries that come later.
-    pub fn look_back(&self) -> &LookBack {
+    pub fn look_back(&self) -> &RecentWindows {
         &self.look_back
     }
 
     /// Packets that are written to files.
-    pub fn captures(&self) -> &Captures {
+    pub fn captures(&self) -> &FlowCaptures {
         &self.captures
     }
 
@@ -241,7 +242,7 @@ impl Control {
         self.gate.is_some()
     }
 
-    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+    fn schedule(&self) -> MutexGuard<'_, TaskSetSchedule> {
         self.schedule.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -251,7 +252,7 @@ impl Control {
     ///
     /// # Errors
     /// If the set is not a later one, or its memory cannot be allocated.
-    pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
+    pub fn install(&self, set: Arc<TaskSet>) -> Result<WindowId, TaskInstallError> {
         self.install_at(WindowId::default(), set)
     }
 
@@ -260,7 +261,7 @@ impl Control {
     ///
     /// # Errors
     /// Returns the errors of [`Control::install`].
-    pub fn install_at(&self, window: WindowId, set: Arc<TaskSet>) -> Result<WindowId, NotInstalled> {
+    pub fn install_at(&self, window: WindowId, set: Arc<TaskSet>) -> Result<WindowId, TaskInstallError> {
         self.install_all(vec![(window, set)])
     }
 
@@ -269,7 +270,7 @@ impl Control {
     ///
     /// # Errors
     /// Returns the errors of [`Control::install`]; then none is installed.
-    pub fn install_all(&self, sets: Vec<(WindowId, Arc<TaskSet>)>) -> Result<WindowId, NotInstalled> {
+    pub fn install_all(&self, sets: Vec<(WindowId, Arc<TaskSet>)>) -> Result<WindowId, TaskInstallError> {
         let (mut schedule, countings) = loop {
             let (attached, needs) = {
                 let schedule = self.schedule();
@@ -281,8 +282,11 @@ impl Control {
             let counting = |(set, needs): (&TaskSet, &bool)| match (&attached, set.packets()) {
                 (Some((workers, limits)), Some(tasks)) if *needs => {
                     let (workers, bytes) = (*workers, tasks.bytes(*workers));
-                    let lease = limits.lease(bytes).ok_or(NotInstalled::TasksTooLarge { bytes, workers })?;
-                    Counting::new(tasks, workers, Some(lease)).map(Some).map_err(NotInstalled::OutOfMemory)
+                    let lease =
+                        limits.lease(bytes).ok_or(TaskInstallError::TasksTooLarge { bytes, workers })?;
+                    TaskSetCounters::new(tasks, workers, Some(lease))
+                        .map(Some)
+                        .map_err(TaskInstallError::OutOfMemory)
                 }
                 _ => Ok(None),
             };
@@ -311,7 +315,7 @@ impl Control {
         let counting = |tasks: &task::Tasks| {
             let bytes = tasks.split_bytes();
             let lease = limits.lease(bytes).ok_or(SketchError::OutOfMemory { bytes })?;
-            Counting::new(tasks, workers, Some(lease))
+            TaskSetCounters::new(tasks, workers, Some(lease))
         };
         let counting = set.packets().map(counting).transpose()?;
         let countings = counting.into_iter().collect();
@@ -435,16 +439,16 @@ impl Control {
 }
 
 /// The counters or the tasks of the windows before a set.
-enum Before<'a> {
+enum PrecedingSet<'a> {
     /// The counters of the windows that have been entered, and of those of sets that stay.
-    Counting(Option<&'a Counting>),
+    Counting(Option<&'a TaskSetCounters>),
     /// The tasks of the windows of the set that is installed before it.
     Set(&'a Tasks),
 }
 
 impl Attached {
     /// Returns the counting of this window.
-    fn counting(&mut self, window: WindowId) -> Option<&mut Counting> {
+    fn counting(&mut self, window: WindowId) -> Option<&mut TaskSetCounters> {
         let after = self.countings.partition_point(|counting| counting.first <= window);
         self.countings.get_mut(after.checked_sub(1)?)
     }
@@ -454,10 +458,10 @@ impl Attached {
 mod tests {
     use super::*;
     use packet::{KeySpec, Seed};
-    use task::rows::Site;
+    use task::rows::PlanContext;
 
     fn set(number: u64) -> Arc<TaskSet> {
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
         Arc::new(TaskSet::plan(Generation::new(number), &[], None, &site).expect("no query is wrong"))
     }
 
@@ -481,15 +485,15 @@ mod tests {
         control.forget_before(WindowId::new(8));
         assert_eq!([of(8), of(9)], [3, 4].map(Generation::new));
         let [given, last] = [4, 4].map(Generation::new);
-        assert_eq!(install(4), Err(NotInstalled::OldGeneration { given, last }));
+        assert_eq!(install(4), Err(TaskInstallError::OldGeneration { given, last }));
     }
 
     /// The counters of lasting tasks go on in the sets that follow. Those of other tasks, and of a set after one without them, are new.
     #[test]
     fn lasting_tasks_are_counted_on() {
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1000));
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1000));
         let spec: task::TaskSpec = "entropy:structure=exact,memory=64KiB".parse().expect("a task");
-        let setting = task::Setting {
+        let setting = task::RunProperties {
             key: KeySpec::FIVE_TUPLE,
             is_paired: false,
             packets: None,
@@ -554,7 +558,7 @@ mod tests {
         assert_eq!([of(4), of(8), of(9)], [6, 6, 7].map(Generation::new));
         let [given, last] = [8, 9].map(Generation::new);
         let unordered = [(5, 9), (6, 8)].map(|(window, number)| (WindowId::new(window), set(number)));
-        assert_eq!(install_all(unordered.to_vec()), Err(NotInstalled::OldGeneration { given, last }));
+        assert_eq!(install_all(unordered.to_vec()), Err(TaskInstallError::OldGeneration { given, last }));
         // A window that was entered keeps its set.
         control.enter(WindowId::new(9));
         assert_eq!(install_at(2, 8), Ok(10));

@@ -3,7 +3,7 @@
 
 use crate::collector::RecordSink;
 use crate::ids::WindowId;
-use crate::keeping::Sealed;
+use crate::keeping::SealedWindow;
 use crate::receiver::Downstream;
 use crate::worker::Worker;
 use packet::{BurstParser, Bursts};
@@ -82,7 +82,7 @@ impl<R: RecordSink> Downstream for Cooperative<R> {
         self.worker.idle();
     }
 
-    fn take_sealed(&mut self) -> Option<Sealed> {
+    fn take_sealed(&mut self) -> Option<SealedWindow> {
         self.worker.take_sealed()
     }
 }

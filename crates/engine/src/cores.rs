@@ -37,9 +37,9 @@ pub(crate) fn pin(core: usize) -> Result<(), String> {
 /// The NUMA nodes of a machine, each with its cores. With one node, or none reported by the kernel, all cores
 /// are equally near.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Topology(Vec<(usize, Vec<usize>)>);
+pub struct NumaTopology(Vec<(usize, Vec<usize>)>);
 
-impl Topology {
+impl NumaTopology {
     /// Reads the topology that the kernel reports of this machine.
     pub fn of_this_machine() -> Self {
         Self::under(Path::new(NODES))
@@ -131,8 +131,8 @@ impl fmt::Display for Nearness {
 mod tests {
     use super::*;
 
-    fn two_nodes() -> Topology {
-        Topology(vec![(0, vec![0, 1, 4, 5]), (1, vec![2, 3, 6, 7])])
+    fn two_nodes() -> NumaTopology {
+        NumaTopology(vec![(0, vec![0, 1, 4, 5]), (1, vec![2, 3, 6, 7])])
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(two_nodes().nearest_first(&all, None), all);
         // A node that does not exist, and a machine that reports none.
         assert_eq!(two_nodes().nearest_first(&all, Some(7)), all);
-        assert_eq!(Topology::default().nearest_first(&all, Some(0)), all);
+        assert_eq!(NumaTopology::default().nearest_first(&all, Some(0)), all);
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(remark(&[2, 3, 0], Some(1)), "the port is on NUMA node 1, core(s) 0 are not");
         assert_eq!(remark(&[], Some(1)), "the port is on NUMA node 1");
         assert_eq!(remark(&[0], None), "the port's NUMA node is not known");
-        assert_eq!(Topology(vec![(0, vec![0, 1])]).nearness(&[0], Some(0)), None);
+        assert_eq!(NumaTopology(vec![(0, vec![0, 1])]).nearness(&[0], Some(0)), None);
     }
 
     #[test]
@@ -166,10 +166,10 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
             fs::write(root.join(name).join("cpulist"), cores).unwrap();
         }
-        let found = Topology::under(&root);
+        let found = NumaTopology::under(&root);
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(found.0[..2], two_nodes().0);
         assert_eq!(found.0[2], (2, vec![]));
-        assert_eq!(Topology::under(Path::new("/nonexistent")), Topology::default());
+        assert_eq!(NumaTopology::under(Path::new("/nonexistent")), NumaTopology::default());
     }
 }

@@ -9,7 +9,7 @@ use task::{Generation, TaskCounter, TaskStates, Tasks};
 
 /// Tasks that are counted from some window on, ready for all threads of a run.
 #[derive(Debug)]
-pub(crate) struct Counting {
+pub(crate) struct TaskSetCounters {
     pub(crate) first: WindowId,
     /// The half of each worker, until the worker takes it; empty if nothing is counted.
     pub(crate) workers: Vec<Option<WorkerHalf>>,
@@ -42,7 +42,7 @@ pub(crate) struct HubHalf {
     pub(crate) memory: Option<Lease>,
 }
 
-impl Counting {
+impl TaskSetCounters {
     /// Two states for each worker, so that none waits for an answer.
     pub(crate) fn new(tasks: &Tasks, workers: usize, memory: Option<Lease>) -> Result<Self, SketchError> {
         let (mut halves, mut spares) = (Vec::new(), Vec::new());

@@ -150,7 +150,7 @@ impl FromStr for Split {
 
 /// The place where flows are kept (Wu et al. 2016, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum StatePlacement {
     /// The state of each core separately.
     #[default]
     Separate,
@@ -158,7 +158,7 @@ pub enum State {
     Shared,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for StatePlacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Separate => "separate",
@@ -167,7 +167,7 @@ impl fmt::Display for State {
     }
 }
 
-impl FromStr for State {
+impl FromStr for StatePlacement {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -2,12 +2,12 @@
 //! while measuring, and a packet is copied at most once: not at all to the only worker.
 
 use crate::backoff::Backoff;
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::design::Split;
 use crate::ids::WindowId;
-use crate::lane::{Inbox, Lane, Order, Parcel};
+use crate::lane::{Parcel, ReceiverRings, WorkerCommand, WorkerRings};
 use crate::receiver::{Downstream, EXPECTED};
-use crate::refused::Refused;
+use crate::refused::UncountedPackets;
 use arena::prefetch_for_writing;
 use packet::{BurstParser, Key, KeyBurst};
 use port::TimeBase;
@@ -58,13 +58,13 @@ pub(crate) struct HandOver {
 /// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go
 /// to one; or divides each burst into portions.
 pub(crate) struct Fan {
-    lanes: Vec<Lane>,
+    lanes: Vec<ReceiverRings>,
     gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
     /// Packets that are gathered before they are sent; 1: none waits for others.
     gathered: usize,
-    refused: Refused,
+    refused: UncountedPackets,
     /// The time that the workers were given last.
     told: u64,
     /// The worker whose turn it is to get the next burst's first portion.
@@ -88,15 +88,15 @@ impl Fan {
         workers: usize,
         hand_over: HandOver,
         gave_up: GaveUp,
-        config: &Config,
+        config: &MeasurementConfig,
         time_base: TimeBase,
-    ) -> (Self, Vec<Inbox>) {
-        let rings = || Lane::new(hand_over.parcels, config.burst);
+    ) -> (Self, Vec<WorkerRings>) {
+        let rings = || ReceiverRings::new(hand_over.parcels, config.burst);
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
         // A replay's bursts are full, and in lock step there are no further packets to wait for.
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
         let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
-        let refused = Refused::default();
+        let refused = UncountedPackets::default();
         let fan = Self {
             lanes,
             gave_up,
@@ -116,15 +116,15 @@ impl Fan {
 
     /// Orders all workers to end their flows.
     pub(crate) fn end(&mut self, now: u64) {
-        self.order(Order::End, now);
+        self.order(WorkerCommand::End, now);
     }
 
     /// Sends an order to all workers, after all packets so far. It is never lost as long as they live.
-    fn order(&mut self, order: Order, now: u64) {
+    fn order(&mut self, order: WorkerCommand, now: u64) {
         (0..self.lanes.len()).for_each(|lane| self.order_one(lane, order, now));
     }
 
-    fn order_one(&mut self, lane: usize, order: Order, now: u64) {
+    fn order_one(&mut self, lane: usize, order: WorkerCommand, now: u64) {
         if let Some(mut parcel) = self.take(lane, true) {
             (parcel.order, parcel.now) = (order, now);
             self.lanes[lane].send(parcel);
@@ -307,7 +307,7 @@ impl Downstream for Fan {
             self.scatter(&parser.bursts.v4, now, |parcel| &mut parcel.bursts.v4);
             self.scatter(&parser.bursts.v6, now, |parcel| &mut parcel.bursts.v6);
         }
-        self.lanes.iter_mut().for_each(Lane::send_open);
+        self.lanes.iter_mut().for_each(ReceiverRings::send_open);
         parser.clear();
         if self.hand_over.in_lock_step {
             self.await_done();
@@ -321,17 +321,17 @@ impl Downstream for Fan {
     }
 
     fn enter(&mut self, window: WindowId) {
-        self.order(Order::Enter(window), 0);
+        self.order(WorkerCommand::Enter(window), 0);
     }
 
     fn turn(&mut self, window: WindowId, now: u64) {
-        self.order(Order::Turn(window), now);
+        self.order(WorkerCommand::Turn(window), now);
     }
 
     fn use_workers(&mut self, workers: usize, now: u64) {
         let in_use = workers.clamp(1, self.lanes.len());
         let before = std::mem::replace(&mut self.in_use, in_use);
-        (in_use..before).for_each(|lane| self.order_one(lane, Order::Park, now));
+        (in_use..before).for_each(|lane| self.order_one(lane, WorkerCommand::Park, now));
     }
 
     fn take_busy(&mut self) -> Option<f64> {
@@ -352,7 +352,7 @@ impl Downstream for Fan {
         for lane in &mut self.lanes {
             // A worker with waiting parcels gets the time from these.
             if let Some(mut parcel) = lane.take() {
-                (parcel.order, parcel.now) = (Order::GoOn, now);
+                (parcel.order, parcel.now) = (WorkerCommand::GoOn, now);
                 lane.send(parcel);
             }
         }
@@ -360,7 +360,7 @@ impl Downstream for Fan {
 
     fn idle(&mut self) {
         if self.time_base == TimeBase::Packets {
-            self.order(Order::Idle, 0);
+            self.order(WorkerCommand::Idle, 0);
         }
     }
 
@@ -369,8 +369,9 @@ impl Downstream for Fan {
     }
 
     fn take_failed(&mut self) -> Vec<usize> {
-        let new =
-            |lane: &mut Lane| lane.has_failed && !std::mem::replace(&mut lane.is_known, lane.has_failed);
+        let new = |lane: &mut ReceiverRings| {
+            lane.has_failed && !std::mem::replace(&mut lane.is_known, lane.has_failed)
+        };
         (0..).zip(&mut self.lanes).filter_map(|(number, lane)| new(lane).then_some(number)).collect()
     }
 
@@ -378,7 +379,7 @@ impl Downstream for Fan {
         self.lanes.iter_mut().map(|lane| std::mem::take(&mut lane.handed_over)).collect()
     }
 
-    fn refused(&self) -> Refused {
+    fn refused(&self) -> UncountedPackets {
         self.refused
     }
 }

@@ -16,12 +16,12 @@ pub struct HardwareCounts {
 }
 
 /// Three running counters.
-pub(crate) struct Counting {
+pub(crate) struct PerfCounters {
     group: Group,
     counters: [Counter; 3],
 }
 
-impl Counting {
+impl PerfCounters {
     /// Counts the calling thread from here on; `None` if this machine does not give access to them.
     pub(crate) fn start() -> Option<Self> {
         Self::of_hardware().ok()
@@ -60,7 +60,7 @@ impl Counting {
 /// # Errors
 /// The reason why it does not, in one line.
 pub fn hardware_counters() -> Result<(), String> {
-    match Counting::of_hardware() {
+    match PerfCounters::of_hardware() {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP) => {
@@ -86,8 +86,11 @@ mod tests {
     fn the_calling_thread_is_counted_between_start_and_read() {
         const PAGES: usize = 1000;
         let faults = |pages: usize| {
-            let counting =
-                Counting::of([Software::PAGE_FAULTS, Software::PAGE_FAULTS_MIN, Software::PAGE_FAULTS_MAJ])?;
+            let counting = PerfCounters::of([
+                Software::PAGE_FAULTS,
+                Software::PAGE_FAULTS_MIN,
+                Software::PAGE_FAULTS_MAJ,
+            ])?;
             let mut memory = vec![0_u8; pages << 12];
             (0..pages).for_each(|page| memory[page << 12] = 1);
             std::hint::black_box(&memory);
@@ -106,7 +109,7 @@ mod tests {
     fn a_machine_that_does_not_tell_says_why() {
         match hardware_counters() {
             Ok(()) => {
-                let counting = Counting::start().expect("it was possible");
+                let counting = PerfCounters::start().expect("it was possible");
                 std::hint::black_box((0..100_000_u64).fold(0, |sum, n| sum ^ n.wrapping_mul(n)));
                 if let Some(counts) = counting.read() {
                     assert!(counts.instructions > 100_000, "{counts:?}");
@@ -114,7 +117,7 @@ mod tests {
             }
             Err(reason) => {
                 assert!(!reason.is_empty() && !reason.contains('\n'));
-                assert!(Counting::start().is_none());
+                assert!(PerfCounters::start().is_none());
             }
         }
     }

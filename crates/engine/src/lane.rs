@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The order of a parcel: what a worker is to do after it has counted the parcel's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum WorkerCommand {
     /// Continue: sweep for this many frames (replay), or by the clock (live).
     GoOn,
     /// Count by another task set, that of this window.
@@ -31,20 +31,24 @@ pub(crate) struct Parcel {
     pub(crate) bursts: Bursts,
     /// Stream time before the first of the packets, or of the order; [`Parcel::NO_TIME`] in an empty one.
     pub(crate) now: u64,
-    pub(crate) order: Order,
+    pub(crate) order: WorkerCommand,
 }
 
 impl Parcel {
     const NO_TIME: u64 = u64::MAX;
 
     fn new(burst: usize) -> Box<Self> {
-        Box::new(Self { bursts: Bursts::with_capacity(burst), now: Self::NO_TIME, order: Order::GoOn })
+        Box::new(Self {
+            bursts: Bursts::with_capacity(burst),
+            now: Self::NO_TIME,
+            order: WorkerCommand::GoOn,
+        })
     }
 
     fn clear(&mut self) {
         self.bursts.clear();
         self.now = Self::NO_TIME;
-        self.order = Order::GoOn;
+        self.order = WorkerCommand::GoOn;
     }
 
     pub(crate) fn packets(&self) -> u64 {
@@ -54,14 +58,14 @@ impl Parcel {
 
 /// The worker's end of the rings.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct WorkerRings {
     full: Consumer<Box<Parcel>>,
     empty: Producer<Box<Parcel>>,
     done: Arc<AtomicU64>,
     awaits_others: Arc<AtomicBool>,
 }
 
-impl Inbox {
+impl WorkerRings {
     /// Returns the flag to be set while the worker waits for others: it does not count as hanging then.
     pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.awaits_others)
@@ -83,7 +87,7 @@ impl Inbox {
             };
             backoff.reset();
             work(&parcel);
-            let is_end = parcel.order == Order::End;
+            let is_end = parcel.order == WorkerCommand::End;
             parcel.clear();
             // There is room for all existing parcels.
             let _ = self.empty.push(parcel);
@@ -97,7 +101,7 @@ impl Inbox {
 
 /// The receiver's end of one worker's rings.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ReceiverRings {
     full: Producer<Box<Parcel>>,
     empty: Consumer<Box<Parcel>>,
     /// The parcel that is being filled.
@@ -110,13 +114,13 @@ pub(crate) struct Lane {
     pub(crate) has_failed: bool,
     /// True if the failure was reported.
     pub(crate) is_known: bool,
-    /// True while the worker waits for others, as in [`Inbox`].
+    /// True while the worker waits for others, as in [`WorkerRings`].
     awaits_others: Arc<AtomicBool>,
 }
 
-impl Lane {
+impl ReceiverRings {
     /// Returns both ends of a worker's rings, with this many parcels, each for this many packets.
-    pub(crate) fn new(parcels: usize, burst: usize) -> (Self, Inbox) {
+    pub(crate) fn new(parcels: usize, burst: usize) -> (Self, WorkerRings) {
         // Without parcels nothing could ever be handed over.
         let parcels = parcels.max(1);
         let (full, inbox_full) = RingBuffer::new(parcels);
@@ -125,7 +129,7 @@ impl Lane {
             let _ = inbox_empty.push(Parcel::new(burst));
         }
         let (done, awaits_others) = (Arc::new(AtomicU64::new(0)), Arc::<AtomicBool>::default());
-        let inbox = Inbox {
+        let inbox = WorkerRings {
             full: inbox_full,
             empty: inbox_empty,
             done: Arc::clone(&done),

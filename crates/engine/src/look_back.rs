@@ -14,7 +14,7 @@ use flow::{LossCounts, Rows, WindowRow};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
-use ring::Ring;
+use ring::WindowRing;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -98,28 +98,28 @@ pub struct LookBackCounts {
 
 /// The recent windows of a run. Cloning gives another handle to the same ones.
 #[derive(Clone, Debug)]
-pub struct LookBack {
-    shared: Arc<Shared>,
+pub struct RecentWindows {
+    shared: Arc<SharedWindowRing>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedWindowRing {
     /// The first window that is kept; [`OFF`] where none is. Measuring threads read it once a window.
     from: AtomicU64,
-    ring: Mutex<Ring>,
+    ring: Mutex<WindowRing>,
 }
 
 /// No window has this number.
 const OFF: u64 = u64::MAX;
 
-impl Default for LookBack {
+impl Default for RecentWindows {
     fn default() -> Self {
-        Self { shared: Arc::new(Shared { from: AtomicU64::new(OFF), ring: Mutex::default() }) }
+        Self { shared: Arc::new(SharedWindowRing { from: AtomicU64::new(OFF), ring: Mutex::default() }) }
     }
 }
 
-impl LookBack {
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+impl RecentWindows {
+    fn ring(&self) -> MutexGuard<'_, WindowRing> {
         self.shared.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

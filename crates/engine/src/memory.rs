@@ -1,23 +1,23 @@
 //! The memory that a run takes besides tables, before it begins.
 
-use crate::config::Config;
-use crate::design::State;
-use crate::lane::Lane;
-use crate::plan::Plan;
+use crate::config::MeasurementConfig;
+use crate::design::StatePlacement;
+use crate::lane::ReceiverRings;
+use crate::plan::ResolvedDesign;
 
-/// Initial bytes of tables if flows are merged ([`Plan::merges`]): four arenas of 2 MiB for each address
+/// Initial bytes of tables if flows are merged ([`ResolvedDesign::merges`]): four arenas of 2 MiB for each address
 /// family, twice per worker if state is separate, and once where they are merged.
-pub fn merging_bytes(plan: &Plan) -> usize {
+pub fn merging_bytes(plan: &ResolvedDesign) -> usize {
     const TABLES: usize = 2 * 4 * (2 << 20);
     match (plan.merges(), plan.state) {
         (false, _) => 0,
-        (true, State::Separate) => (2 * plan.counting() + 1) * TABLES,
-        (true, State::Shared) => TABLES,
+        (true, StatePlacement::Separate) => (2 * plan.counting() + 1) * TABLES,
+        (true, StatePlacement::Shared) => TABLES,
     }
 }
 
 /// Bytes of the rings between receivers and workers.
-pub fn ring_bytes(plan: &Plan, config: &Config) -> usize {
+pub fn ring_bytes(plan: &ResolvedDesign, config: &MeasurementConfig) -> usize {
     let workers = plan.receivers * plan.workers;
-    workers.saturating_mul(Lane::bytes(config.hand_over_parcels, config.burst))
+    workers.saturating_mul(ReceiverRings::bytes(config.hand_over_parcels, config.burst))
 }

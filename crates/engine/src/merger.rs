@@ -1,23 +1,23 @@
 //! Merges the reports of receivers and workers about each window, and about the run.
 
-use crate::closed::{ClosedWindow, Totals};
+use crate::closed::{ClosedWindow, PacketTotals};
 use crate::collector::{WindowSums, merge_other};
 use crate::config::Every;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
 use crate::receiver::ReceiverEnd;
 use crate::refused::{RING_FULL, WORKER_FAILED};
 use crate::window::WindowHeader;
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use flow::{FlowRecord, LossCounts, Sampled, Untold};
 use model::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
-use record::Account;
+use record::MeasurementTotals;
 use std::collections::BTreeMap;
 use task::Watermarks;
 use task::rows::{Overflow, Unplaced};
 
 /// A window that not all have reported yet.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingWindow {
     header: Option<WindowHeader>,
     sums: WindowSums,
     overflow: Option<Overflow>,
@@ -37,11 +37,11 @@ pub(crate) struct Merger {
     workers: Watermarks,
     /// True if flows are in shared tables, not in those of a worker.
     is_shared: bool,
-    pending: BTreeMap<WindowId, Pending>,
+    pending: BTreeMap<WindowId, PendingWindow>,
     windows: WindowCounts,
     /// The last window that was reported.
     last: Option<WindowId>,
-    totals: Totals,
+    totals: PacketTotals,
     table_full: u64,
     tcp_loss: LossCounts,
     /// Frames of the windows reported so far.
@@ -65,7 +65,7 @@ impl Merger {
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             windows: WindowCounts::default(),
-            totals: Totals::default(),
+            totals: PacketTotals::default(),
             table_full: 0,
             tcp_loss: LossCounts::default(),
             received: 0,
@@ -89,7 +89,7 @@ impl Merger {
         WorkerId::new(self.workers.len() - 1)
     }
 
-    fn pending(&mut self, window: WindowId) -> &mut Pending {
+    fn pending(&mut self, window: WindowId) -> &mut PendingWindow {
         self.pending.entry(window).or_default()
     }
 
@@ -156,13 +156,13 @@ impl Merger {
     }
 
     /// The next window that all receivers and workers have reported, and its account for exporters.
-    pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, Account)> {
+    pub(crate) fn take_window(&mut self) -> Option<(ClosedWindow, MeasurementTotals)> {
         let (window, header, sums, overflow, handed_over) = loop {
             let &window = self.pending.first_key_value()?.0;
             if !self.receivers.are_past(window) || !self.workers.are_past(window) {
                 return None;
             }
-            let (_, Pending { header, sums, overflow, handed_over }) = self.pending.pop_first()?;
+            let (_, PendingWindow { header, sums, overflow, handed_over }) = self.pending.pop_first()?;
             // Without a header its receiver failed before it could count it: it is in no count.
             if let Some(header) = header {
                 break (window, header, sums, overflow, handed_over);
@@ -194,7 +194,7 @@ impl Merger {
         packets.not_measured.add(&Counters(vec![(WORKER_FAILED.to_owned(), failed)]));
         self.received += packets.received;
         self.lost = header.loss.as_ref().and_then(|loss| Some(self.lost? + loss.total()));
-        let account = Account {
+        let account = MeasurementTotals {
             time_ns: header.span.end_ns,
             received: self.received,
             measured: self.totals.packets,
@@ -208,7 +208,7 @@ impl Merger {
         });
         Sampled::merge_into(&mut self.sampled, sampled.as_ref());
         let last = self.last.replace(window).filter(|_| self.is_by_time);
-        let Totals { packets: unplaced, bytes, wire_bytes, .. } = sums.other;
+        let PacketTotals { packets: unplaced, bytes, wire_bytes, .. } = sums.other;
         let closed = ClosedWindow {
             window,
             index,
@@ -230,7 +230,7 @@ impl Merger {
             estimates: None,
             unfollowed: sums.unfollowed,
             tcp_loss: self.tracks_loss.then_some(sums.loss),
-            work: Work { even_flows: sums.even_flows(), ..header.work },
+            work: ThreadLoad { even_flows: sums.even_flows(), ..header.work },
             answers: Vec::new(),
             split: None,
         };
@@ -256,7 +256,7 @@ impl Merger {
         RunTotals {
             windows: self.windows,
             packets,
-            totals: Totals { flows: run.records_ended, ..self.totals },
+            totals: PacketTotals { flows: run.records_ended, ..self.totals },
             flows: FlowCounts {
                 seen: run.records_ended,
                 active: run.active,
@@ -323,7 +323,7 @@ pub struct RunTotals {
     /// The frames; `measured` is what the tables counted, independently of the parser.
     pub packets: PacketCounts,
     /// Sums of the tables.
-    pub totals: Totals,
+    pub totals: PacketTotals,
     /// The records; outputs report what they did with them.
     pub flows: FlowCounts,
     /// Stream time.
@@ -411,7 +411,7 @@ mod tests {
             watched: Span { start_ns: number * MS, end_ns: (number + 1) * MS },
             loss: Some(Counters(vec![("imissed".to_owned(), 1)])),
             lacks: None,
-            work: Work::default(),
+            work: ThreadLoad::default(),
             share: None,
             longest_byte: 0,
             handed_over: handed_over.to_vec(),
@@ -506,7 +506,7 @@ mod tests {
 
     /// A part in which this many packets are measured.
     fn measured(packets: u64) -> WindowSums {
-        WindowSums { totals: Totals { packets, ..Totals::default() }, ..WindowSums::default() }
+        WindowSums { totals: PacketTotals { packets, ..PacketTotals::default() }, ..WindowSums::default() }
     }
 
     #[test]

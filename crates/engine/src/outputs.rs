@@ -17,16 +17,16 @@ pub use answers::totals;
 
 use crate::closed::ClosedWindow;
 use crate::collector::RecordSink;
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::control::Control;
 use crate::ids::WindowId;
 use consumer::Consumer;
 use flow::{FlowRecord, LossCounts, More, Rows, Untold, WindowRow};
-use flowtable::Parts;
+use flowtable::MeasuredParts;
 use model::{Answer, OutputCounts, Window};
 use packet::{FamilyKey, Key, KeyV4, KeyV6};
 use port::TimeBase;
-use record::{Account, Anonymizer, RecordWriter};
+use record::{Anonymizer, MeasurementTotals, RecordWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -81,14 +81,14 @@ impl std::fmt::Debug for Destinations {
 
 /// Rows of both address families.
 #[derive(Debug, Default)]
-struct RowBlock {
+struct FamilyRowBlock {
     v4: Rows<KeyV4>,
     v6: Rows<KeyV6>,
     /// The size of the statistics of the rows, as a number of rows.
     more: usize,
 }
 
-impl RowBlock {
+impl FamilyRowBlock {
     /// An empty block with as much room for each family as another one has, `most` rows of each at the most: a block that grew row by
     /// row would be copied several times. Blocks whose rows have losses are full with fewer rows, and others follow them.
     fn like(other: &Self, most: usize) -> Self {
@@ -135,7 +135,7 @@ impl RowBlock {
 
 /// The data that answers over the run lack.
 #[derive(Clone, Debug, Default)]
-struct Lacking {
+struct RunShortfall {
     refused_rows: u64,
     /// Packets without a place in the table.
     unplaced: Unplaced,
@@ -149,7 +149,7 @@ struct Lacking {
     split_windows: u64,
 }
 
-impl Lacking {
+impl RunShortfall {
     fn add(&mut self, more: &Self) {
         self.refused_rows += more.refused_rows;
         self.unplaced.add(&more.unplaced);
@@ -162,29 +162,29 @@ impl Lacking {
 
 impl RunRows {
     /// Returns what the run's answers lack of a window. Refused rows count only for answers that read them.
-    fn lacking(self, window: &ClosedWindow) -> Lacking {
+    fn lacking(self, window: &ClosedWindow) -> RunShortfall {
         let refused_rows = if self == Self::OfWindows { window.refused_rows } else { 0 };
         let ClosedWindow { unplaced, unfollowed, .. } = *window;
         let untold = window.all_untold();
-        Lacking { refused_rows, unplaced, unfollowed, untold, failed_workers: 0, split_windows: 0 }
+        RunShortfall { refused_rows, unplaced, unfollowed, untold, failed_workers: 0, split_windows: 0 }
     }
 }
 
 /// A message to the outputs' thread.
-enum Message {
+enum OutputMessage {
     /// Records, in a block that returns through the sender next to it.
     Records(Vec<FlowRecord>, Sender<Vec<FlowRecord>>),
-    Rows(WindowId, RowBlock, Sender<RowBlock>),
+    Rows(WindowId, FamilyRowBlock, Sender<FamilyRowBlock>),
     /// Rows of records, in a block that returns through the sender; `true`: as in [`RecordSink::begin_last_record_rows`].
-    RecordRows(RowBlock, bool, Sender<RowBlock>),
+    RecordRows(FamilyRowBlock, bool, Sender<FamilyRowBlock>),
     Window(Box<ClosedWindow>),
     /// The data that answers lack in addition to the windows' own reports.
-    Lacking(Lacking),
-    Account(Account),
+    Lacking(RunShortfall),
+    Account(MeasurementTotals),
 }
 
 /// Bytes of a record with its optional parts.
-fn record_bytes(parts: &Parts) -> usize {
+fn record_bytes(parts: &MeasuredParts) -> usize {
     let has_more = parts.loss || parts.statistics.iter().any(Option::is_some);
     let plain = size_of::<FlowRecord>();
     let more = if has_more { size_of::<More>() } else { 0 };
@@ -198,7 +198,7 @@ fn row_bytes(has_losses: bool) -> usize {
 
 /// The constant part of a sending half.
 #[derive(Clone, Debug)]
-struct Setting {
+struct OutputSetting {
     /// Records in a full block; 0 where nothing takes records.
     records: usize,
     /// Rows in a full block, and in one whose rows have losses.
@@ -225,24 +225,24 @@ enum RunRows {
 /// The sending half, held by a measuring thread. The first one created also owns the outputs' thread.
 #[derive(Debug)]
 pub struct Outputs {
-    setting: Setting,
-    full: SyncSender<Message>,
+    setting: OutputSetting,
+    full: SyncSender<OutputMessage>,
     block: Vec<FlowRecord>,
     empty: (Sender<Vec<FlowRecord>>, Receiver<Vec<FlowRecord>>),
-    rows: RowBlock,
+    rows: FamilyRowBlock,
     takes_rows: bool,
-    record_rows: RowBlock,
+    record_rows: FamilyRowBlock,
     /// True if the rows of records are the last of their keys.
     are_last: bool,
-    empty_rows: (Sender<RowBlock>, Receiver<RowBlock>),
+    empty_rows: (Sender<FamilyRowBlock>, Receiver<FamilyRowBlock>),
     /// The window of `rows`.
     window: WindowId,
     refused_rows: u64,
     thread: Option<(JoinHandle<OutputsResult>, Receiver<String>)>,
     /// The data that the run's answers lack of windows for which there was no room, and of records' rows.
-    lacking: Option<Lacking>,
+    lacking: Option<RunShortfall>,
     /// An account for which there was no room yet.
-    unsent: Option<Account>,
+    unsent: Option<MeasurementTotals>,
     counters: Arc<HandOverCounters>,
     rotation: Arc<AtomicBool>,
 }
@@ -284,7 +284,7 @@ impl Outputs {
     /// If the thread cannot be started.
     pub fn start(
         destinations: Destinations,
-        config: &Config,
+        config: &MeasurementConfig,
         control: &Control,
         time_base: TimeBase,
     ) -> std::io::Result<Self> {
@@ -299,7 +299,7 @@ impl Outputs {
             (true, false) => RunRows::OfRecords,
             (true, true) => RunRows::OfWindows,
         };
-        let setting = Setting {
+        let setting = OutputSetting {
             takes_all_rows: !destinations.rows.is_empty() || run == RunRows::OfWindows,
             run,
             control: control.clone(),
@@ -322,8 +322,8 @@ impl Outputs {
     }
 
     fn half(
-        setting: Setting,
-        full: SyncSender<Message>,
+        setting: OutputSetting,
+        full: SyncSender<OutputMessage>,
         counters: Arc<HandOverCounters>,
         rotation: Arc<AtomicBool>,
     ) -> Self {
@@ -332,9 +332,9 @@ impl Outputs {
             full,
             block: Vec::new(),
             empty: channel(),
-            rows: RowBlock::default(),
+            rows: FamilyRowBlock::default(),
             takes_rows: false,
-            record_rows: RowBlock::default(),
+            record_rows: FamilyRowBlock::default(),
             are_last: false,
             empty_rows: channel(),
             window: WindowId::default(),
@@ -384,12 +384,12 @@ impl Outputs {
         self.hand_over();
         self.hand_over_record_rows();
         if let Some(lacking) = self.lacking.take() {
-            self.send(Message::Lacking(lacking));
+            self.send(OutputMessage::Lacking(lacking));
         }
     }
 
     /// Returns what the queue had no room for, or no thread takes.
-    fn send(&mut self, message: Message) -> Option<Message> {
+    fn send(&mut self, message: OutputMessage) -> Option<OutputMessage> {
         match self.setting.time_base {
             TimeBase::Packets => self.full.send(message).err().map(|error| error.0),
             TimeBase::Clock => match self.full.try_send(message) {
@@ -412,7 +412,9 @@ impl Outputs {
             return;
         }
         let (block, back) = self.next_block(|outputs| &mut outputs.rows);
-        if let Some(Message::Rows(_, mut block, _)) = self.send(Message::Rows(self.window, block, back)) {
+        if let Some(OutputMessage::Rows(_, mut block, _)) =
+            self.send(OutputMessage::Rows(self.window, block, back))
+        {
             self.refused_rows += block.len() as u64;
             block.clear();
             self.rows = block;
@@ -425,8 +427,8 @@ impl Outputs {
             return;
         }
         let (block, back) = self.next_block(|outputs| &mut outputs.record_rows);
-        let message = Message::RecordRows(block, self.are_last, back);
-        if let Some(Message::RecordRows(mut block, ..)) = self.send(message) {
+        let message = OutputMessage::RecordRows(block, self.are_last, back);
+        if let Some(OutputMessage::RecordRows(mut block, ..)) = self.send(message) {
             self.lacking.get_or_insert_default().refused_rows += block.len() as u64;
             block.clear();
             self.record_rows = block;
@@ -434,9 +436,12 @@ impl Outputs {
     }
 
     /// The rows gathered, for which an empty block is swapped in, and where the block is returned to.
-    fn next_block(&mut self, of: fn(&mut Self) -> &mut RowBlock) -> (RowBlock, Sender<RowBlock>) {
+    fn next_block(
+        &mut self,
+        of: fn(&mut Self) -> &mut FamilyRowBlock,
+    ) -> (FamilyRowBlock, Sender<FamilyRowBlock>) {
         let most = self.setting.rows[0];
-        let empty = self.empty_rows.1.try_recv().unwrap_or_else(|_| RowBlock::like(of(self), most));
+        let empty = self.empty_rows.1.try_recv().unwrap_or_else(|_| FamilyRowBlock::like(of(self), most));
         (std::mem::replace(of(self), empty), self.empty_rows.0.clone())
     }
 }
@@ -477,7 +482,7 @@ impl RecordSink for Outputs {
 
     fn begin_rows(&mut self, window: WindowId) {
         self.window = window;
-        let Setting { takes_all_rows, control, .. } = &self.setting;
+        let OutputSetting { takes_all_rows, control, .. } = &self.setting;
         self.takes_rows =
             *takes_all_rows || control.look_back().keeps(window) || control.set(window).asks_of_windows();
     }
@@ -506,10 +511,10 @@ impl RecordSink for Outputs {
     }
 
     fn window(&mut self, window: ClosedWindow) -> bool {
-        let Some(unsent) = self.send(Message::Window(Box::new(window))) else { return true };
-        if let Message::Window(window) = unsent {
+        let Some(unsent) = self.send(OutputMessage::Window(Box::new(window))) else { return true };
+        if let OutputMessage::Window(window) = unsent {
             let split_windows = u64::from(window.split.is_some());
-            let more = Lacking { split_windows, ..self.setting.run.lacking(&window) };
+            let more = RunShortfall { split_windows, ..self.setting.run.lacking(&window) };
             self.lacking.get_or_insert_default().add(&more);
         }
         false
@@ -522,11 +527,11 @@ impl RecordSink for Outputs {
         let next = self.empty.1.try_recv().unwrap_or_else(|_| Vec::with_capacity(self.setting.records));
         let block = std::mem::replace(&mut self.block, next);
         let count = block.len() as u64;
-        match self.send(Message::Records(block, self.empty.0.clone())) {
+        match self.send(OutputMessage::Records(block, self.empty.0.clone())) {
             None => {
                 self.counters.handed_over.fetch_add(count, Relaxed);
             }
-            Some(Message::Records(block, _)) => self.lost(block),
+            Some(OutputMessage::Records(block, _)) => self.lost(block),
             Some(_) => {}
         }
     }
@@ -542,9 +547,9 @@ impl RecordSink for Outputs {
     }
 
     /// Sends an account. If the queue is full, the next account covers this one; the last one waits until the end.
-    fn account(&mut self, account: Account) {
+    fn account(&mut self, account: MeasurementTotals) {
         self.hand_over();
-        self.unsent = self.send(Message::Account(account)).map(|_| account);
+        self.unsent = self.send(OutputMessage::Account(account)).map(|_| account);
     }
 
     fn warnings(&mut self) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! A design resolved for a source and a machine: its number of threads, and their cores.
 
-use crate::design::{Cores, Design, Split, State};
-use crate::refusal::Refusal;
+use crate::design::{Cores, Design, Split, StatePlacement};
+use crate::refusal::RunRefusal;
 
 /// A design, resolved for a source and a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ResolvedDesign {
     /// The design.
     pub design: Design,
     /// Threads that receive.
@@ -15,7 +15,7 @@ pub struct Plan {
     /// The rule by which a receiver chooses the worker that gets a packet.
     pub split: Split,
     /// The place where flows are kept.
-    pub state: State,
+    pub state: StatePlacement,
     /// The cores of the threads, receivers first, then their workers; empty if threads are not pinned.
     pub cores: Vec<usize>,
     /// True if there are more threads than cores.
@@ -24,7 +24,7 @@ pub struct Plan {
     pub why: String,
 }
 
-impl Plan {
+impl ResolvedDesign {
     /// Returns a plan with one thread for everything, on any core.
     pub fn single() -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Plan {
             receivers: 1,
             workers: 0,
             split: Split::Hash,
-            state: State::Separate,
+            state: StatePlacement::Separate,
             cores: Vec::new(),
             oversubscribed: false,
             why: "one core".to_owned(),
@@ -49,16 +49,16 @@ impl Plan {
         cores: Option<&Cores>,
         queues: usize,
         allowed: &[usize],
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, RunRefusal> {
         let pinned = match cores {
             None => None,
             Some(Cores::Count(count)) if *count > allowed.len() => {
-                return Err(Refusal::TooFewCores { asked: *count, allowed: allowed.len() });
+                return Err(RunRefusal::TooFewCores { asked: *count, allowed: allowed.len() });
             }
             Some(Cores::Count(count)) => Some(allowed[..*count].to_vec()),
             Some(Cores::List(list)) => {
                 if let Some(&core) = list.iter().find(|core| !allowed.contains(core)) {
-                    return Err(Refusal::NoSuchCore { core, allowed: allowed.to_vec() });
+                    return Err(RunRefusal::NoSuchCore { core, allowed: allowed.to_vec() });
                 }
                 Some(list.clone())
             }
@@ -78,13 +78,13 @@ impl Plan {
         let one_receiver = |least: usize| {
             let cores = count.unwrap_or(least);
             if cores < least {
-                Err(Refusal::DesignNeedsCores { design, least, given: cores })
+                Err(RunRefusal::DesignNeedsCores { design, least, given: cores })
             } else {
                 Ok((1, cores - 1))
             }
         };
         let exactly = |cores: usize| match count {
-            Some(given) if given != cores => Err(Refusal::DesignHasCores { design, cores, given }),
+            Some(given) if given != cores => Err(RunRefusal::DesignHasCores { design, cores, given }),
             _ => Ok((1, cores - 1)),
         };
         let (receivers, workers) = match design {
@@ -95,7 +95,7 @@ impl Plan {
             Design::Clusters { queues, workers } => (queues, workers),
         };
         if receivers > queues {
-            return Err(Refusal::TooFewQueues { design, receivers, queues });
+            return Err(RunRefusal::TooFewQueues { design, receivers, queues });
         }
         let threads = receivers * (1 + workers);
         let cores = match &pinned {
@@ -110,7 +110,7 @@ impl Plan {
             receivers,
             workers,
             split: Split::Hash,
-            state: State::Separate,
+            state: StatePlacement::Separate,
             cores,
             oversubscribed: threads > available,
             why,
@@ -121,7 +121,7 @@ impl Plan {
     /// [`crate::admission`] determines what is possible then. (The only worker of a receiver gets the whole
     /// flow, however packets are split.)
     pub fn merges(&self) -> bool {
-        self.state == State::Shared || self.split == Split::Position && self.workers > 1
+        self.state == StatePlacement::Shared || self.split == Split::Position && self.workers > 1
     }
 
     /// Threads that measure.
@@ -141,10 +141,10 @@ mod tests {
 
     const MACHINE: [usize; 4] = [0, 1, 4, 5];
 
-    fn plan(design: &str, cores: &str, queues: usize) -> Result<Plan, Refusal> {
+    fn plan(design: &str, cores: &str, queues: usize) -> Result<ResolvedDesign, RunRefusal> {
         let design = (!design.is_empty()).then(|| design.parse().expect("a design"));
         let cores: Option<Cores> = (!cores.is_empty()).then(|| cores.parse().expect("cores"));
-        Plan::new(design, cores.as_ref(), queues, &MACHINE)
+        ResolvedDesign::new(design, cores.as_ref(), queues, &MACHINE)
     }
 
     #[track_caller]
@@ -188,19 +188,19 @@ mod tests {
         assert!(oversubscribed("1x3", "3", 1));
         assert!(!oversubscribed("2x1", "4", 2));
         assert!(oversubscribed("rss", "", 5));
-        assert!(!Plan::single().oversubscribed);
+        assert!(!ResolvedDesign::single().oversubscribed);
     }
 
     #[test]
     fn what_cannot_be_settled() {
         let allowed = MACHINE.to_vec();
-        let needs = |design, given| Refusal::DesignNeedsCores { design, least: 2, given };
-        let has = |design, cores, given| Refusal::DesignHasCores { design, cores, given };
-        let queues = |design, receivers, queues| Refusal::TooFewQueues { design, receivers, queues };
+        let needs = |design, given| RunRefusal::DesignNeedsCores { design, least: 2, given };
+        let has = |design, cores, given| RunRefusal::DesignHasCores { design, cores, given };
+        let queues = |design, receivers, queues| RunRefusal::TooFewQueues { design, receivers, queues };
         let clusters = Design::Clusters { queues: 3, workers: 1 };
         for (design, cores, source, refusal) in [
-            ("", "5", 1, Refusal::TooFewCores { asked: 5, allowed: 4 }),
-            ("", "0,2", 1, Refusal::NoSuchCore { core: 2, allowed }),
+            ("", "5", 1, RunRefusal::TooFewCores { asked: 5, allowed: 4 }),
+            ("", "0,2", 1, RunRefusal::NoSuchCore { core: 2, allowed }),
             ("rss", "3", 2, queues(Design::Rss, 3, 2)),
             ("rss", "2", 1, queues(Design::Rss, 2, 1)),
             ("3x1", "", 2, queues(clusters, 3, 2)),

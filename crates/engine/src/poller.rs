@@ -1,17 +1,17 @@
 //! The loop of a receiving thread: sources polled in turn until they end, the user ends it, or a limit does.
 
 use crate::closed::STOPPED;
-use crate::config::Config;
-use crate::hardware::Counting;
+use crate::config::MeasurementConfig;
+use crate::hardware::PerfCounters;
 use crate::idle_vote::IdleVoter;
 use crate::ids::{ReceiverId, WindowId};
-use crate::keeping::Sealed;
+use crate::keeping::SealedWindow;
 use crate::live_clock::{LiveClock, Passage, clock_ns, has_caught_up};
 use crate::receiver::{Downstream, Receiver, ReceiverEnd};
-use crate::steps::{Role, Steps, Stopwatch};
+use crate::steps::{StepTimes, Stopwatch, ThreadRole};
 use crate::window::WindowHeader;
 use crate::window_barrier::Seat;
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use model::Counters;
 use notation::how_long;
 use port::{Burst, Filter, PacketSource, Poll, SourceError, TimeBase};
@@ -29,27 +29,27 @@ const LATE_NS: u64 = 1_000_000_000;
 const MOST_PASSED: usize = 86_400;
 
 /// Receives the events of a receiver.
-pub(crate) trait Events {
+pub(crate) trait ReceiverEvents {
     /// Takes the header of a window that the receiver has turned away from.
     fn header(&mut self, header: WindowHeader);
     /// Takes a window that the receiver's own worker has sealed.
-    fn part(&mut self, sealed: Sealed);
+    fn part(&mut self, sealed: SealedWindow);
     /// Takes the report that one of the receiver's workers, the one of this lane, does not respond.
     fn worker_failed(&mut self, lane: usize);
     /// Takes the progress of the receiver. Called every few thousand bursts, and from time to time while nothing arrives.
-    fn progress(&mut self, progress: Progress);
+    fn progress(&mut self, progress: PollProgress);
     /// Takes a warning for the user.
     fn warning(&mut self, line: String);
 }
 
 /// The progress of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct PollProgress {
     /// Frames received.
     pub(crate) received: u64,
     /// The bytes read of the receiver's sources.
     pub(crate) done_bytes: u64,
-    /// The nanoseconds of a live receiver's rounds of polls that returned frames; [`Progress::polled_ns`] are those of all rounds.
+    /// The nanoseconds of a live receiver's rounds of polls that returned frames; [`PollProgress::polled_ns`] are those of all rounds.
     pub(crate) busy_ns: u64,
     pub(crate) polled_ns: u64,
 }
@@ -74,7 +74,7 @@ pub(crate) struct PollerEnd {
     /// The number of times that links of the sources were found to have gone down; `None` if none has a link.
     pub(crate) link_downs: Option<u64>,
     /// The time of the receiver by step, if measured.
-    pub(crate) steps: Option<Steps>,
+    pub(crate) steps: Option<StepTimes>,
 }
 
 /// A receiver with its sources.
@@ -82,7 +82,7 @@ pub(crate) struct Poller<'a, D, E> {
     receiver: Receiver<'a>,
     down: D,
     events: E,
-    config: &'a Config,
+    config: &'a MeasurementConfig,
     filter: Option<&'a Filter>,
     ends: Ends<'a>,
     /// Bytes of the sources that have ended.
@@ -93,23 +93,23 @@ pub(crate) struct Poller<'a, D, E> {
     /// The last two windows turned away from, the earlier first.
     last_turned: [Option<WindowId>; 2],
     stopped: bool,
-    /// The times of [`Progress::busy_ns`] and [`Progress::polled_ns`].
+    /// The times of [`PollProgress::busy_ns`] and [`PollProgress::polled_ns`].
     busy_ns: u64,
     polled_ns: u64,
     /// The time of rounds in which a source had half a burst or more.
     behind_ns: u64,
     /// The times of rounds, and frames lost off the core, up to the last window.
-    before: Before,
+    before: WindowBaseline,
     clock: LiveClock,
     /// Stream time follows the times of frames, which waited while nothing was polled.
     follows: Option<Following>,
     stopwatch: Stopwatch,
-    steps: Steps,
+    steps: StepTimes,
 }
 
 /// The counts up to the last window that was turned away from.
 #[derive(Clone, Copy, Debug, Default)]
-struct Before {
+struct WindowBaseline {
     behind_ns: u64,
     polled_ns: u64,
     off_core: u64,
@@ -153,12 +153,12 @@ impl ProgressTimer {
     }
 }
 
-impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
+impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
     pub(crate) fn new(
         time_base: TimeBase,
         down: D,
         events: E,
-        config: &'a Config,
+        config: &'a MeasurementConfig,
         filter: Option<&'a Filter>,
         ends: Ends<'a>,
         seat: Option<Seat<'a>>,
@@ -179,11 +179,11 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
             busy_ns: 0,
             polled_ns: 0,
             behind_ns: 0,
-            before: Before::default(),
+            before: WindowBaseline::default(),
             clock: LiveClock::new(),
             follows: None,
             stopwatch: Stopwatch::new(config.timed),
-            steps: Steps::default(),
+            steps: StepTimes::default(),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
     pub(crate) fn run(mut self, sources: &mut [Box<dyn PacketSource>]) -> (PollerEnd, D, E) {
         let mut errors = Vec::new();
         let began = Instant::now();
-        let counting = self.stopwatch.is_on().then(Counting::start).flatten();
+        let counting = self.stopwatch.is_on().then(PerfCounters::start).flatten();
         // The source's loss must be known from the first window on, because it decides how refusals of a full
         // ring are counted.
         self.receiver.set_loss(lost(sources));
@@ -223,17 +223,17 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
         self.receiver.set_loss(lost(sources));
         let counted = self.receiver.end(self.filter, &mut self.down);
         self.pass_on();
-        let Steps { receive, free, parse: burst, .. } = self.steps;
+        let StepTimes { receive, free, parse: burst, .. } = self.steps;
         let (count, within_bursts) = self.receiver.count_time();
-        let steps = self.stopwatch.is_on().then(|| Steps {
-            role: Role::Receiver,
+        let steps = self.stopwatch.is_on().then(|| StepTimes {
+            role: ThreadRole::Receiver,
             packets: self.receiver.received(),
             receive,
             free,
             parse: burst.saturating_sub(within_bursts),
             count,
             elapsed: began.elapsed(),
-            hardware: counting.and_then(Counting::read),
+            hardware: counting.and_then(PerfCounters::read),
         });
         let link_downs = sources.iter().filter_map(|source| source.link_downs()).reduce(|a, b| a + b);
         let end = PollerEnd { counted, errors, stopped: self.stopped, link_downs, steps };
@@ -522,15 +522,15 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
 
     /// Returns how far behind the receiver was since the last window, and what was lost off its core.
     #[cold]
-    fn work(&mut self, sources: &[Box<dyn PacketSource>]) -> Work {
+    fn work(&mut self, sources: &[Box<dyn PacketSource>]) -> ThreadLoad {
         let off_core = sources.iter().map(|source| source.lost_off_core()).sum();
-        let now = Before { behind_ns: self.behind_ns, polled_ns: self.polled_ns, off_core };
+        let now = WindowBaseline { behind_ns: self.behind_ns, polled_ns: self.polled_ns, off_core };
         let before = std::mem::replace(&mut self.before, now);
         let polled_ns = now.polled_ns - before.polled_ns;
-        Work {
+        ThreadLoad {
             receivers_behind: (now.behind_ns - before.behind_ns) as f64 / polled_ns.max(1) as f64,
             off_core: now.off_core.saturating_sub(before.off_core),
-            ..Work::default()
+            ..ThreadLoad::default()
         }
     }
 
@@ -550,7 +550,7 @@ impl<'a, D: Downstream, E: Events> Poller<'a, D, E> {
 
     fn tell(&mut self, sources: &mut [Box<dyn PacketSource>]) {
         let done: u64 = sources.iter().filter_map(|source| source.progress()).map(|p| p.done).sum();
-        self.events.progress(Progress {
+        self.events.progress(PollProgress {
             received: self.receiver.received(),
             done_bytes: self.done_bytes + done,
             busy_ns: self.busy_ns,

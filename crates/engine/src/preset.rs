@@ -203,7 +203,7 @@ pub const PRESETS: &[Preset] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cores, Design, Plan};
+    use crate::{Cores, Design, ResolvedDesign};
     use port::wire::WireSpec;
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             for &(name, cores, queues) in preset.cases {
                 let design: Design = name.split(' ').next().unwrap_or(name).parse().expect(name);
                 let cores = cores.map(Cores::Count);
-                let plan = Plan::new(Some(design), cores.as_ref(), queues, &many).expect(name);
+                let plan = ResolvedDesign::new(Some(design), cores.as_ref(), queues, &many).expect(name);
                 assert!(!plan.oversubscribed, "{name}");
                 for load in preset.loads {
                     let text = format!("rate={},queues={queues},ring={}", load.rate, preset.ring);

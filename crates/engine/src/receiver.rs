@@ -15,10 +15,10 @@ mod window_state;
 
 use crate::captures::Tap;
 use crate::closed::unread;
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::window::WindowHeader;
 use crate::window_barrier::Seat;
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use clock::StreamClock;
 use coordination::Coordination;
 pub(crate) use downstream::{Downstream, EXPECTED};
@@ -55,8 +55,8 @@ pub(crate) struct Receiver<'a> {
 
 impl<'a> Receiver<'a> {
     /// A receiver that has received nothing.
-    pub(crate) fn new(config: &Config, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
-        let Config { seed, key, parts, tunnel, .. } = *config;
+    pub(crate) fn new(config: &MeasurementConfig, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
+        let MeasurementConfig { seed, key, parts, tunnel, .. } = *config;
         let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
         Self {
             parser: BurstParser::new(seed, parsed, config.burst),
@@ -128,7 +128,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Sets how busy the receiver was in the window that is turned away from next.
-    pub(crate) fn set_work(&mut self, work: Work) {
+    pub(crate) fn set_work(&mut self, work: ThreadLoad) {
         self.windows.work = work;
     }
 

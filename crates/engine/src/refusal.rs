@@ -1,12 +1,12 @@
 //! Reasons why a run is refused, as values: the program, which knows its options' names, words them for the user.
 
-use crate::design::{Design, Split, State};
+use crate::design::{Design, Split, StatePlacement};
 use flow::Metric;
 use std::fmt;
 
 /// One reason why a run is not possible as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RunRefusal {
     /// The machine offers fewer cores.
     TooFewCores {
         /// Cores that were requested.
@@ -62,7 +62,7 @@ pub enum Refusal {
         /// The rule by which the plan splits packets.
         split: Split,
         /// The place where the plan keeps flows.
-        state: State,
+        state: StatePlacement,
     },
     /// The packets are sampled, and the core that receives them is not relieved by this design.
     SamplingNeedsWorkers {
@@ -98,7 +98,7 @@ pub enum Refusal {
     /// Receivers wait for one another when a window ends, and a source that has ended reports nothing.
     FallsSilent {
         /// The split of packets and the place of flows, if flows are merged; otherwise tasks make receivers wait.
-        merging: Option<(Split, State)>,
+        merging: Option<(Split, StatePlacement)>,
     },
     /// A task cannot be counted in this run.
     Task {
@@ -129,7 +129,7 @@ pub enum Refusal {
         /// The rule by which packets are split.
         split: Split,
         /// The place where flows are kept.
-        state: State,
+        state: StatePlacement,
         /// Workers that count.
         workers: usize,
     },
@@ -210,7 +210,7 @@ pub enum Directions {
     Unknown,
 }
 
-impl Refusal {
+impl RunRefusal {
     /// Bytes of memory with which this reason would not apply, if the reason is memory.
     pub fn enough_memory(&self) -> Option<usize> {
         match *self {
@@ -229,7 +229,7 @@ fn mib(bytes: usize) -> usize {
     bytes.div_ceil(1 << 20)
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RunRefusal {
     // Long: one flat match with the message of each reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -340,21 +340,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for RunRefusal {}
 
 /// Returns what spreads a flow over several cores.
-fn way(split: Split, state: State) -> String {
+fn way(split: Split, state: StatePlacement) -> String {
     match state {
-        State::Separate => format!("splitting by {split}"),
-        State::Shared => "shared state".to_owned(),
+        StatePlacement::Separate => format!("splitting by {split}"),
+        StatePlacement::Shared => "shared state".to_owned(),
     }
 }
 
 /// Returns why the order of packets is not preserved.
-fn spreads(state: State) -> &'static str {
+fn spreads(state: StatePlacement) -> &'static str {
     match state {
-        State::Separate => "spreads them over cores",
-        State::Shared => "keeps what has no order only",
+        StatePlacement::Separate => "spreads them over cores",
+        StatePlacement::Shared => "keeps what has no order only",
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) const WORKER_FAILED: &str = "worker_failed";
 
 /// Packets that were parsed and not counted by any worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct UncountedPackets {
     /// A worker's ring was full.
     pub(crate) ring_full: u64,
     /// The worker had failed.

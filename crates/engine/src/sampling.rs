@@ -10,30 +10,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Sets the share of packets that receivers hand over while packets flow (Alipourfard et al. 2015, section 4: a "tee" in the place of
 /// the measurement). Cloning gives another handle to the same share.
 #[derive(Clone, Debug)]
-pub struct Sampling(Arc<Mutex<Schedule>>);
+pub struct SamplingControl(Arc<Mutex<ShareSchedule>>);
 
 #[derive(Debug)]
-struct Schedule {
+struct ShareSchedule {
     /// The latest window that a receiver has entered.
     entered: Option<WindowId>,
     /// Shares by the first window of each, in order. The first one is that of all windows before the second.
     shares: Vec<(WindowId, Share)>,
 }
 
-impl Schedule {
+impl ShareSchedule {
     fn share(&self, window: WindowId) -> Share {
         let after = self.shares.partition_point(|(first, _)| *first <= window);
         self.shares[after.saturating_sub(1)].1
     }
 }
 
-impl Sampling {
+impl SamplingControl {
     /// A run begins with this share.
     pub fn new(share: Share) -> Self {
-        Self(Arc::new(Mutex::new(Schedule { entered: None, shares: vec![(WindowId::default(), share)] })))
+        Self(Arc::new(Mutex::new(ShareSchedule {
+            entered: None,
+            shares: vec![(WindowId::default(), share)],
+        })))
     }
 
-    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+    fn schedule(&self) -> MutexGuard<'_, ShareSchedule> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,7 +76,7 @@ mod tests {
     #[test]
     fn a_share_holds_from_the_first_window_that_is_not_entered() {
         let share = |percent: u32| Share::of_ppm(percent * 10_000).expect("a share");
-        let sampling = Sampling::new(share(20));
+        let sampling = SamplingControl::new(share(20));
         let of = |number| sampling.share(WindowId::new(number));
         assert_eq!(sampling.set(share(30)), WindowId::new(0));
         assert_eq!(sampling.enter(WindowId::new(7)), share(30));

@@ -1,9 +1,9 @@
 //! Flow tables that all workers of a run count in.
 
 use crate::backoff::Backoff;
-use crate::collector::{Collector, RecordSink};
-use crate::config::Config;
-use crate::tables::Tables;
+use crate::collector::{FlowAccumulator, RecordSink};
+use crate::config::MeasurementConfig;
+use crate::tables::FlowTables;
 use arena::{Limits, OutOfMemory};
 use flowtable::{FlowSink, SharedTable};
 use packet::{Bursts, KeyV4, KeyV6};
@@ -13,7 +13,7 @@ use std::sync::{PoisonError, RwLock};
 /// Two sets of tables: one that is open, and one whose window is over, which is merged meanwhile. Receivers agree on when to
 /// change them ([`crate::window_barrier`]), when no worker has anything left to count.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedTableSets {
     /// Workers lock theirs for reading, a burst at a time and without ever waiting; the merger locks it for
     /// writing.
     sets: [RwLock<Set>; 2],
@@ -46,8 +46,8 @@ fn room(limits: &Limits) -> usize {
     most.unwrap_or(1).min(limits.flow_limit())
 }
 
-impl Shared {
-    pub(crate) fn new(config: &Config) -> Result<Self, OutOfMemory> {
+impl SharedTableSets {
+    pub(crate) fn new(config: &MeasurementConfig) -> Result<Self, OutOfMemory> {
         let flows = room(&config.limits);
         let set = || {
             Ok(RwLock::new(Set {
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     /// Adds the flows of the set that is not open to `tables`.
-    pub(crate) fn merge_into<R: RecordSink>(&self, tables: &mut Tables, sink: &mut Collector<R>) {
+    pub(crate) fn merge_into<R: RecordSink>(&self, tables: &mut FlowTables, sink: &mut FlowAccumulator<R>) {
         let closed = &self.sets[self.open.load(Ordering::Acquire) ^ 1];
         let mut set = closed.write().unwrap_or_else(PoisonError::into_inner);
         let Set { v4, v6 } = &mut *set;

@@ -13,7 +13,7 @@ const ENTRY_BITS: u32 = OUTCOMES.ilog2();
 
 /// An entry is its own outcome if what is drawn is below the threshold, and another one otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct AliasEntry {
     threshold: u64,
     alias: u64,
 }
@@ -22,7 +22,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Skips {
     state: u64,
-    entries: [Entry; OUTCOMES],
+    entries: [AliasEntry; OUTCOMES],
     /// The factor 1 / ln(1 − p).
     per_failing: f64,
 }
@@ -31,7 +31,7 @@ impl Skips {
     /// Creates the draws of a receiver. `number`: that of the receiver, each of which draws other numbers.
     pub(crate) fn new(seed: &Seed, number: usize, share: Share) -> Self {
         let [state] = seed.secrets(0x7ee0_0000 + number as u64);
-        let mut skips = Self { state, entries: [Entry::default(); OUTCOMES], per_failing: 0.0 };
+        let mut skips = Self { state, entries: [AliasEntry::default(); OUTCOMES], per_failing: 0.0 };
         skips.set(share);
         skips
     }
@@ -48,7 +48,7 @@ impl Skips {
     pub(crate) fn draw(&mut self) -> u64 {
         let word = split_mix(&mut self.state);
         let own = word as usize % OUTCOMES;
-        let Entry { threshold, alias } = self.entries[own];
+        let AliasEntry { threshold, alias } = self.entries[own];
         let outcome = if word >> ENTRY_BITS < threshold { own as u64 } else { alias };
         if outcome == TAIL as u64 { self.long() } else { outcome }
     }
@@ -63,14 +63,14 @@ impl Skips {
 }
 
 /// The table for this probability (Walker 1977; filled as Vose 1991 does).
-fn entries(p: f64) -> [Entry; OUTCOMES] {
+fn entries(p: f64) -> [AliasEntry; OUTCOMES] {
     // Times the number of entries, so that an entry's weight is 1 on average.
     let mut weights: [f64; OUTCOMES] =
         std::array::from_fn(|outcome| OUTCOMES as f64 * p * (1.0 - p).powi(outcome as i32));
     weights[TAIL] = OUTCOMES as f64 * (1.0 - p).powi(TAIL as i32);
     let whole = (1_u64 << (u64::BITS - ENTRY_BITS)) as f64;
     // What has no entry that it shares is its own outcome.
-    let mut entries = std::array::from_fn(|own| Entry { threshold: u64::MAX, alias: own as u64 });
+    let mut entries = std::array::from_fn(|own| AliasEntry { threshold: u64::MAX, alias: own as u64 });
     // Two stacks in one array, from both ends: nothing is allocated, as shares change between windows.
     let (mut stacks, mut small, mut large) = ([0; OUTCOMES], 0, OUTCOMES);
     for (own, weight) in weights.iter().enumerate() {
@@ -85,7 +85,7 @@ fn entries(p: f64) -> [Entry; OUTCOMES] {
     while small > 0 && large < OUTCOMES {
         small -= 1;
         let (less, more) = (stacks[small], stacks[large]);
-        entries[less] = Entry { threshold: (weights[less] * whole) as u64, alias: more as u64 };
+        entries[less] = AliasEntry { threshold: (weights[less] * whole) as u64, alias: more as u64 };
         weights[more] -= 1.0 - weights[less];
         if weights[more] < 1.0 {
             large += 1;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// The role of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum ThreadRole {
     /// The thread receives, and counts or hands over.
     #[default]
     Receiver,
@@ -15,9 +15,9 @@ pub enum Role {
 
 /// The time of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Steps {
+pub struct StepTimes {
     /// The role of the thread.
-    pub role: Role,
+    pub role: ThreadRole,
     /// Frames received, or packets counted.
     pub packets: u64,
     /// Polls of sources that returned frames. Receivers only.
@@ -34,7 +34,7 @@ pub struct Steps {
     pub hardware: Option<HardwareCounts>,
 }
 
-impl Steps {
+impl StepTimes {
     /// Returns the share of the thread's time in which it had something to do.
     pub fn busy(&self) -> f64 {
         let busy = self.receive + self.free + self.parse + self.count;

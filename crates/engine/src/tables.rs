@@ -1,22 +1,22 @@
 //! Flow tables of one core, one for each address family.
 
-use crate::collector::{Collector, RecordSink};
-use crate::config::Config;
+use crate::collector::{FlowAccumulator, RecordSink};
+use crate::config::MeasurementConfig;
 use arena::{Limits, OutOfMemory};
 use flowtable::{FlowSink, FlowTable, TableConfig};
 use packet::{Bursts, KeyV4, KeyV6, Packets};
 
 /// The flow tables of one core, one for each address family.
 #[derive(Debug)]
-pub(crate) struct Tables {
+pub(crate) struct FlowTables {
     pub(crate) v4: FlowTable<KeyV4>,
     pub(crate) v6: FlowTable<KeyV6>,
     limits: Limits,
 }
 
-impl Tables {
-    pub(crate) fn new(config: &Config, limits: &Limits) -> Result<Self, OutOfMemory> {
-        let Config { seed, key, parts, timeouts, .. } = *config;
+impl FlowTables {
+    pub(crate) fn new(config: &MeasurementConfig, limits: &Limits) -> Result<Self, OutOfMemory> {
+        let MeasurementConfig { seed, key, parts, timeouts, .. } = *config;
         let table = TableConfig { seed, key, timeouts, parts };
         let (v4, v6) = (FlowTable::new(table, limits)?, FlowTable::new(table, limits)?);
         Ok(Self { v4, v6, limits: limits.clone() })
@@ -80,7 +80,7 @@ impl Tables {
     }
 
     /// Adds all flows of `shares`, which are empty then.
-    pub(crate) fn merge<R: RecordSink>(&mut self, shares: &mut Self, sink: &mut Collector<R>) {
+    pub(crate) fn merge<R: RecordSink>(&mut self, shares: &mut Self, sink: &mut FlowAccumulator<R>) {
         shares.v4.take_shares(|share| sink.merge(&mut self.v4, share));
         shares.v6.take_shares(|share| sink.merge(&mut self.v6, share));
     }

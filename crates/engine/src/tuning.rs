@@ -15,7 +15,7 @@ mod simulation;
 mod tuner;
 
 pub use adaption::{Adaption, Handles, Retask, Tuned};
-pub use knobs::{Range, Setting, Settings};
-pub use report::{Change, TuningReport, Unmet};
-pub use seen::Seen;
+pub use knobs::{KnobRange, KnobSetting, KnobValues};
+pub use report::{SettingChange, TunerReport, Unmet};
+pub use seen::TuningObservation;
 pub use tuner::{Decision, Tuner};

@@ -2,7 +2,7 @@
 
 use crate::config::Every;
 use crate::ids::WindowId;
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use flow::Share;
 use model::{Counters, PacketCounts, Span, WindowEnd};
 
@@ -60,7 +60,7 @@ pub(crate) struct WindowHeader {
     pub(crate) loss: Option<Counters>,
     /// The reason why the source may have more than was read of it; `None`: it was read to its end, or goes on.
     pub(crate) lacks: Option<String>,
-    pub(crate) work: Work,
+    pub(crate) work: ThreadLoad,
     /// The share by which the window's packets were sampled; `None`: all are measured.
     pub(crate) share: Option<Share>,
     /// The length on the wire that no frame of a sample exceeds, whether it was sampled or not.

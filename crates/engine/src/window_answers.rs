@@ -1,7 +1,7 @@
 //! The answers of queries over the rows of a closed window, whether they were asked before it or are asked later.
 
 use crate::closed::ClosedWindow;
-use model::{Answer, Counters, Sampling, Span, Status};
+use model::{Answer, AnswerStatus, Counters, Sampling, Span};
 use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, lacks_losses, late_rows};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
@@ -42,8 +42,8 @@ pub(crate) fn sign(answers: &mut [Answer], closed: &ClosedWindow, node: &str) {
         answer.sampling = closed.sampled.filter(|sampled| !sampled.is_whole()).as_ref().map(Sampling::from);
         if closed.is_cut() {
             answer.watched = Some(closed.watched);
-            if answer.status == Status::Complete {
-                answer.status = Status::Cut;
+            if answer.status == AnswerStatus::Complete {
+                answer.status = AnswerStatus::Cut;
             }
         }
     }

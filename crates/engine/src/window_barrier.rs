@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A barrier at which receivers wait for one another between windows.
 #[derive(Debug)]
 pub(crate) struct WindowBarrier {
-    places: Mutex<Places>,
+    places: Mutex<ReceiverWindows>,
 }
 
 #[derive(Debug)]
-struct Places {
+struct ReceiverWindows {
     /// The window that each receiver is in, or the first that it may still enter.
     at: Vec<WindowId>,
     /// The last window that any receiver was in.
@@ -26,7 +26,7 @@ const ENDED: WindowId = WindowId::MAX;
 
 impl WindowBarrier {
     pub(crate) fn new(receivers: usize) -> Self {
-        Self { places: Mutex::new(Places { at: vec![WindowId::default(); receivers], open: None }) }
+        Self { places: Mutex::new(ReceiverWindows { at: vec![WindowId::default(); receivers], open: None }) }
     }
 
     /// The handle of a receiver; to be requested once for each. One of them will call `over` with the number
@@ -41,7 +41,7 @@ impl WindowBarrier {
         Seat { barrier: self, receiver, comes: Box::new(comes), over: Box::new(over) }
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, ReceiverWindows> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

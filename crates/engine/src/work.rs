@@ -2,7 +2,7 @@
 
 /// The load of threads in a window of a live source, and what they lost by no fault of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
+pub struct ThreadLoad {
     /// The share of the time that the busiest receiver spent on bursts of at least half of the largest size. A receiver that keeps up
     /// polls before that many frames have arrived.
     pub receivers_behind: f64,
@@ -14,7 +14,7 @@ pub struct Work {
     pub even_flows: f64,
 }
 
-impl Work {
+impl ThreadLoad {
     /// Adds that of another receiver.
     pub(crate) fn add(&mut self, more: &Self) {
         self.receivers_behind = self.receivers_behind.max(more.receivers_behind);

@@ -1,18 +1,18 @@
 //! The state of one core: flow tables, and their output, sorted into windows and records. Reads no clock and
 //! no frame.
 
-use crate::collector::{Collector, RecordSink};
-use crate::config::Config;
+use crate::collector::{FlowAccumulator, RecordSink};
+use crate::config::MeasurementConfig;
 use crate::idle_timeout::IdleTimeout;
 use crate::ids::WindowId;
-use crate::keeping::{Keeping, Sealed};
+use crate::keeping::{Keeping, SealedWindow};
 use crate::receiver::Downstream;
-use crate::shared::Shared;
-use crate::tables::Tables;
-use crate::worker_tasks::{Outlet, WorkerTasks};
+use crate::shared::SharedTableSets;
+use crate::tables::FlowTables;
+use crate::worker_tasks::{TaskOutlet, WorkerTasks};
 use arena::Limits;
 use flow::FlowRecord;
-use flowtable::{Followed, Timeouts, Zoom};
+use flowtable::{RequestedMetrics, Timeouts, Zoom};
 use packet::{BurstParser, Bursts, Packets, Pins, Seed};
 use port::TimeBase;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) struct Worker<R> {
     tasks: Option<WorkerTasks>,
     /// The set whose queries ask for the groups of packets without a place.
     generation: Option<Generation>,
-    collector: Collector<R>,
+    collector: FlowAccumulator<R>,
     time_base: TimeBase,
     /// Stream time, as given by the receiver.
     now: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Worker<R> {
     /// The window that has been turned away from and is being sealed.
     closing: Option<WindowId>,
     /// Windows whose flows are all sealed, oldest first.
-    sealed: Vec<Sealed>,
+    sealed: Vec<SealedWindow>,
     limits: Limits,
     seed: Seed,
     timeouts: Timeouts,
@@ -78,7 +78,7 @@ impl Sweep {
 #[derive(Debug)]
 pub(crate) struct WorkerEnd<R> {
     /// Windows that were not taken yet.
-    pub(crate) sealed: Vec<Sealed>,
+    pub(crate) sealed: Vec<SealedWindow>,
     /// The record of all packets without a place.
     pub(crate) other: Option<FlowRecord>,
     /// Records that ended, without `other`.
@@ -92,13 +92,13 @@ pub(crate) struct WorkerEnd<R> {
 }
 
 impl<R: RecordSink> Worker<R> {
-    pub(crate) fn new(keeping: Keeping, config: &Config, time_base: TimeBase, records: R) -> Self {
-        let Config { timeouts, seed, .. } = *config;
+    pub(crate) fn new(keeping: Keeping, config: &MeasurementConfig, time_base: TimeBase, records: R) -> Self {
+        let MeasurementConfig { timeouts, seed, .. } = *config;
         Self {
             keeping,
             tasks: None,
             generation: None,
-            collector: Collector::new(records),
+            collector: FlowAccumulator::new(records),
             time_base,
             now: 0,
             sweep: Sweep { v4_done: true, v6_done: true, pinned_done: true, at: 0 },
@@ -124,7 +124,7 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// Sets the destination of what tasks counted, and the flag that is set while they wait for answers.
-    pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
+    pub(crate) fn set_outlet(&mut self, outlet: TaskOutlet, waits: Arc<AtomicBool>) {
         if let Some(tasks) = &mut self.tasks {
             tasks.set_outlet(outlet, waits);
         }
@@ -173,7 +173,7 @@ impl<R: RecordSink> Worker<R> {
     /// Follows the flows that the queries of this set pin from here on, as they ask.
     fn set_pins(&mut self, set: &TaskSet) {
         let Self { seed, timeouts, limits, .. } = self;
-        let followed = Followed { losses: set.follows_losses(), statistics: set.statistics() };
+        let followed = RequestedMetrics { losses: set.follows_losses(), statistics: set.statistics() };
         let new = || Zoom::new(*seed, *timeouts, limits);
         self.collector.set_pins(set.pins(), followed, new, || Pins::none(*seed));
     }
@@ -224,21 +224,21 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// Adds shares of flows to the open window.
-    pub(crate) fn merge(&mut self, shares: &mut Tables) {
+    pub(crate) fn merge(&mut self, shares: &mut FlowTables) {
         if let Keeping::Own(tables) = &mut self.keeping {
             tables.merge(shares, &mut self.collector);
         }
     }
 
     /// Adds what all cores counted in their common tables.
-    pub(crate) fn merge_shared(&mut self, shared: &Shared) {
+    pub(crate) fn merge_shared(&mut self, shared: &SharedTableSets) {
         if let Keeping::Own(tables) = &mut self.keeping {
             shared.merge_into(tables, &mut self.collector);
         }
     }
 
     /// Turns away from the window and seals it at once.
-    pub(crate) fn close(&mut self, window: WindowId) -> Option<Sealed> {
+    pub(crate) fn close(&mut self, window: WindowId) -> Option<SealedWindow> {
         self.turn(window, self.now);
         self.finish_closing();
         self.sealed.pop()
@@ -317,10 +317,10 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// All flows of the closing window are sealed, or are in `shares`.
-    fn seal(&mut self, shares: Option<Box<Tables>>) {
+    fn seal(&mut self, shares: Option<Box<FlowTables>>) {
         if let Some(window) = self.closing.take() {
             let (sums, overflow) = (self.collector.take_closing(), self.collector.take_overflow());
-            self.sealed.push(Sealed { window, sums, overflow, shares });
+            self.sealed.push(SealedWindow { window, sums, overflow, shares });
         }
     }
 
@@ -390,7 +390,7 @@ impl<R: RecordSink> Downstream for Worker<R> {
         Self::idle(self);
     }
 
-    fn take_sealed(&mut self) -> Option<Sealed> {
+    fn take_sealed(&mut self) -> Option<SealedWindow> {
         (!self.sealed.is_empty()).then(|| self.sealed.remove(0))
     }
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc::TryRecvError;
 use task::{TaskSet, TaskStates};
 
 /// The destination of what was counted in a window.
-pub(crate) type Outlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
+pub(crate) type TaskOutlet = Box<dyn Fn(WindowId, Box<TaskStates>) + Send>;
 
 /// The tasks that one worker counts. When a window turns, the worker continues in states that were emptied elsewhere, and waits for them if
 /// the previous window is not answered yet: each worker has two.
@@ -19,7 +19,7 @@ pub(crate) struct WorkerTasks {
     control: Control,
     worker: WorkerId,
     half: Option<WorkerHalf>,
-    outlet: Option<Outlet>,
+    outlet: Option<TaskOutlet>,
     /// True while the worker waits for emptied states.
     waits: Arc<AtomicBool>,
 }
@@ -32,7 +32,7 @@ impl WorkerTasks {
 
     /// Sets the destination of states, which are discarded until then, and the flag that is set while it
     /// waits for others.
-    pub(crate) fn set_outlet(&mut self, outlet: Outlet, waits: Arc<AtomicBool>) {
+    pub(crate) fn set_outlet(&mut self, outlet: TaskOutlet, waits: Arc<AtomicBool>) {
         (self.outlet, self.waits) = (Some(outlet), waits);
     }
 

@@ -13,17 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// again, the flows that come to it leave records behind that end by their timeouts. Sums over records and windows are exact either way. Cloning
 /// gives another handle to the same number.
 #[derive(Clone, Debug)]
-pub struct WorkerUse(Arc<Mutex<Schedule>>);
+pub struct WorkerUse(Arc<Mutex<WorkerSchedule>>);
 
 #[derive(Debug)]
-struct Schedule {
+struct WorkerSchedule {
     /// The latest window that a receiver has entered.
     entered: Option<WindowId>,
     /// Numbers by the first window of each, in order. The first one is that of all windows before the second.
     numbers: Vec<(WindowId, usize)>,
 }
 
-impl Schedule {
+impl WorkerSchedule {
     fn number(&self, window: WindowId) -> usize {
         let after = self.numbers.partition_point(|(first, _)| *first <= window);
         self.numbers[after.saturating_sub(1)].1
@@ -34,10 +34,10 @@ impl WorkerUse {
     /// A run begins with this many workers of each receiver, at least one.
     pub fn new(workers: usize) -> Self {
         let numbers = vec![(WindowId::default(), workers.max(1))];
-        Self(Arc::new(Mutex::new(Schedule { entered: None, numbers })))
+        Self(Arc::new(Mutex::new(WorkerSchedule { entered: None, numbers })))
     }
 
-    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+    fn schedule(&self) -> MutexGuard<'_, WorkerSchedule> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,8 +1,8 @@
 //! The check whether a run can follow pinned flows alone.
 
-use crate::config::Config;
-use crate::design::{Design, Split, State};
-use crate::plan::Plan;
+use crate::config::MeasurementConfig;
+use crate::design::{Design, Split, StatePlacement};
+use crate::plan::ResolvedDesign;
 use crate::refusal::Directions;
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum NoZoom {
         /// The rule by which packets are split.
         split: Split,
         /// The place where flows are kept.
-        state: State,
+        state: StatePlacement,
     },
     /// The two directions of a connection go to different workers.
     Workers {
@@ -54,14 +54,14 @@ impl fmt::Display for NoZoom {
 }
 
 /// Returns why the gaps of pinned flows cannot be told even where these are followed: frames are numbered by each receiver.
-pub fn no_gaps(plan: &Plan) -> Option<String> {
+pub fn no_gaps(plan: &ResolvedDesign) -> Option<String> {
     (plan.receivers > 1)
         .then(|| format!("gaps need all frames at one receiver, and there are {}", plan.receivers))
 }
 
 /// Returns why a run of this plan cannot follow pinned flows alone; `None` if it can. `directions`: where those of a connection arrive if
 /// there are several receivers.
-pub fn no_zoom(config: &Config, plan: &Plan, directions: Directions) -> Option<NoZoom> {
+pub fn no_zoom(config: &MeasurementConfig, plan: &ResolvedDesign, directions: Directions) -> Option<NoZoom> {
     if !config.key.is_five_tuple() {
         return Some(NoZoom::Key);
     }
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn what_is_not_possible_is_named() {
-        let config = Config::default();
+        let config = MeasurementConfig::default();
         let plan = |design: &str, cores: usize| {
             let cores = format!("{cores}").parse().expect("cores");
-            Plan::new(Some(design.parse().expect("a design")), Some(&cores), 4, &[0, 1, 2, 3])
+            ResolvedDesign::new(Some(design.parse().expect("a design")), Some(&cores), 4, &[0, 1, 2, 3])
                 .expect("a plan")
         };
         let (together, apart) = (Directions::Together, Directions::Apart);
@@ -101,9 +101,9 @@ mod tests {
         assert_eq!(no_zoom(&config, &plan("rss", 1), apart), None);
         let key = KeySpec::parse("dst_addr").expect("a key");
         let said = [
-            no_zoom(&Config { key, ..config.clone() }, &plan("rss", 1), together),
-            no_zoom(&config, &Plan { state: State::Shared, ..plan("rss", 2) }, together),
-            no_zoom(&config, &Plan { split: Split::Position, ..plan("async", 3) }, together),
+            no_zoom(&MeasurementConfig { key, ..config.clone() }, &plan("rss", 1), together),
+            no_zoom(&config, &ResolvedDesign { state: StatePlacement::Shared, ..plan("rss", 2) }, together),
+            no_zoom(&config, &ResolvedDesign { split: Split::Position, ..plan("async", 3) }, together),
             no_zoom(&config, &plan("async", 3), together),
             no_zoom(&config, &plan("rss", 2), apart),
         ];

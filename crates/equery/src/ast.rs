@@ -34,11 +34,11 @@ pub(crate) struct File {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) name: Spanned<String>,
-    pub(crate) value: Node,
+    pub(crate) value: ExprNode,
 }
 
 /// An expression with its place.
-pub(crate) type Node = Spanned<Box<Expr>>;
+pub(crate) type ExprNode = Spanned<Box<Expr>>;
 
 /// A value or a condition: the checker tells them apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,49 +49,49 @@ pub(crate) enum Expr {
     /// An address field with the lengths of its prefix.
     Prefixed(String, Vec<u8>),
     /// `q1.item`
-    Of(Spanned<String>, Node),
+    Of(Spanned<String>, ExprNode),
     /// The argument of `count(*)`.
     Star,
     Call {
         function: String,
         distinct: bool,
-        arguments: Vec<Node>,
+        arguments: Vec<ExprNode>,
     },
-    Negative(Node),
-    Arithmetic(Node, task::query::Operator, Node),
+    Negative(ExprNode),
+    Arithmetic(ExprNode, task::query::Operator, ExprNode),
     /// `x offset 1d`
-    Offset(Node, u64),
-    Compare(Node, task::query::Comparison, Node),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Not(Node),
+    Offset(ExprNode, u64),
+    Compare(ExprNode, task::query::Comparison, ExprNode),
+    And(Vec<ExprNode>),
+    Or(Vec<ExprNode>),
+    Not(ExprNode),
     In {
-        value: Node,
-        list: Vec<Node>,
+        value: ExprNode,
+        list: Vec<ExprNode>,
         negated: bool,
     },
     Between {
-        value: Node,
-        low: Node,
-        high: Node,
+        value: ExprNode,
+        low: ExprNode,
+        high: ExprNode,
         negated: bool,
     },
     Like {
-        value: Node,
-        pattern: Node,
+        value: ExprNode,
+        pattern: ExprNode,
         negated: bool,
     },
     IsNull {
-        value: Node,
+        value: ExprNode,
         negated: bool,
     },
     /// `q1 is missing`
-    IsMissing(Node),
+    IsMissing(ExprNode),
 }
 
 impl Expr {
     /// Returns the expressions that it is made of.
-    pub(crate) fn parts(&mut self) -> Vec<&mut Node> {
+    pub(crate) fn parts(&mut self) -> Vec<&mut ExprNode> {
         match self {
             Self::Literal(_) | Self::Name(_) | Self::Prefixed(..) | Self::Star => Vec::new(),
             Self::Of(_, of)
@@ -120,14 +120,14 @@ impl Expr {
 /// An item of `select`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SelectItem {
-    pub(crate) value: Node,
+    pub(crate) value: ExprNode,
     pub(crate) alias: Option<Spanned<String>>,
 }
 
 /// A member of `order by`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderItem {
-    pub(crate) value: Node,
+    pub(crate) value: ExprNode,
     pub(crate) descending: bool,
 }
 
@@ -148,7 +148,7 @@ pub(crate) enum From {
 
 /// The clause by which a condition starts a triggered query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TriggerKind {
+pub(crate) enum TriggerKeyword {
     When,
     WhenEach,
     While,
@@ -157,16 +157,16 @@ pub(crate) enum TriggerKind {
 /// `when` and its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TriggerText {
-    pub(crate) kind: TriggerKind,
-    pub(crate) condition: Node,
+    pub(crate) kind: TriggerKeyword,
+    pub(crate) condition: ExprNode,
     pub(crate) lasting: Option<u64>,
-    pub(crate) until: Option<Node>,
+    pub(crate) until: Option<ExprNode>,
     pub(crate) cooldown: Option<u64>,
 }
 
 /// The number of times that a triggered query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Run {
+pub(crate) enum RunClause {
     Once,
     For(u64),
 }
@@ -175,7 +175,7 @@ pub(crate) enum Run {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Using {
     pub(crate) structure: Spanned<String>,
-    pub(crate) settings: Vec<(String, Node)>,
+    pub(crate) settings: Vec<(String, ExprNode)>,
 }
 
 /// A query: each clause that stands in it, with its place.
@@ -184,9 +184,9 @@ pub(crate) struct QueryText {
     pub(crate) label: Option<Spanned<String>>,
     pub(crate) select: Option<Spanned<Vec<SelectItem>>>,
     pub(crate) from: Option<Spanned<From>>,
-    pub(crate) filter: Option<Spanned<Node>>,
-    pub(crate) group: Option<Spanned<Vec<Node>>>,
-    pub(crate) having: Option<Spanned<Node>>,
+    pub(crate) filter: Option<Spanned<ExprNode>>,
+    pub(crate) group: Option<Spanned<Vec<ExprNode>>>,
+    pub(crate) having: Option<Spanned<ExprNode>>,
     pub(crate) order: Option<Spanned<Vec<OrderItem>>>,
     pub(crate) limit: Option<Spanned<u64>>,
     pub(crate) every: Option<Spanned<u64>>,
@@ -196,12 +196,12 @@ pub(crate) struct QueryText {
     pub(crate) error: Option<Spanned<f64>>,
     pub(crate) trigger: Option<Spanned<TriggerText>>,
     pub(crate) same_window: Option<Spanned<()>>,
-    pub(crate) run: Option<Spanned<Run>>,
+    pub(crate) run: Option<Spanned<RunClause>>,
     pub(crate) within: Option<Spanned<u64>>,
     pub(crate) capture: Option<Spanned<u64>>,
     pub(crate) export: Option<Spanned<()>>,
     /// The whole query.
-    pub(crate) span: Place,
+    pub(crate) span: TextRange,
     /// A clause has an error: what follows from its absence is not judged.
     pub(crate) is_broken: bool,
 }
@@ -211,7 +211,7 @@ const LONGEST_ADVICE: usize = 200;
 
 impl QueryText {
     /// Returns the expressions of its columns, filters, groups and order.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut ExprNode> {
         let Self { select, filter, group, having, order, .. } = self;
         let select = select.iter_mut().flat_map(|select| &mut select.value).map(|item| &mut item.value);
         let conditions = [filter, having].into_iter().flatten().map(|condition| &mut condition.value);
@@ -229,9 +229,9 @@ impl QueryText {
 
 /// A place that is no part of the meaning.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place(pub(crate) Range<usize>);
+pub(crate) struct TextRange(pub(crate) Range<usize>);
 
-impl PartialEq for Place {
+impl PartialEq for TextRange {
     fn eq(&self, _: &Self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
 //! Names of fields as the canonical text has them: a name in any spelling becomes the field's own, except where a column, a query's
 //! item or a node has that name.
 
-use crate::ast::{Expr, Node, QueryText};
+use crate::ast::{Expr, ExprNode, QueryText};
 use crate::checker::{is_aggregate, is_node};
 use crate::habits;
 use crate::names::field_name;
@@ -58,7 +58,7 @@ fn own_name(name: &str) -> String {
     field_name(name).to_owned()
 }
 
-fn fields_in(node: &mut Node, columns: &ColumnFields) {
+fn fields_in(node: &mut ExprNode, columns: &ColumnFields) {
     let none = ColumnFields::new();
     match &mut *node.value {
         Expr::Name(name) => {
@@ -84,7 +84,7 @@ fn fields_in(node: &mut Node, columns: &ColumnFields) {
     }
 }
 
-fn items_in(node: &mut Node, parents: &Parents) {
+fn items_in(node: &mut ExprNode, parents: &Parents) {
     match &mut *node.value {
         Expr::Of(query, item) => {
             let known = parents.get(&query.value).filter(|parent| parent.is_known);

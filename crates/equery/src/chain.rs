@@ -9,8 +9,8 @@ mod triggers;
 use crate::checked::CheckedQuery;
 use crate::graph::ordered;
 use crate::{earlier, executor};
-use columns::Planned;
-use events::{ALL_NODES, Derivation, Graph, Settings, Trigger};
+use columns::KeyedQuery;
+use events::{ALL_NODES, Derivation, EventSettings, Graph, QueryTrigger};
 use std::collections::HashMap;
 use task::query::{Over, Query};
 use task::rows::Merging;
@@ -47,7 +47,7 @@ pub struct ChainSite<'a> {
     /// The length of windows of queries that do not say it, nanoseconds.
     pub window_ns: u64,
     /// The settings of the event machine.
-    pub settings: Settings,
+    pub settings: EventSettings,
 }
 
 impl Chain {
@@ -136,12 +136,12 @@ impl Chain {
         &mut self,
         query: &CheckedQuery,
         plan: &Query,
-        trigger: Option<Trigger>,
+        trigger: Option<QueryTrigger>,
         site: &ChainSite<'_>,
     ) -> Result<(), String> {
         let (every_ns, over_ns) = lengths(plan, site);
         let plan = Query { over: Over::Windows { every_ns, over_ns }, ..plan.clone() };
-        let Planned { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
+        let KeyedQuery { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
         let nodes: Vec<usize> = nodes.map(|(at, _)| at).collect();
         let pinned = pinned::keys(&task, &key, site.key);
@@ -151,7 +151,7 @@ impl Chain {
         let merging = query.across.map(|by| executor::merging(&task, by, Some(site.key))).transpose();
         let merging = merging.map_err(|reasons| reasons.join("; "))?;
         let captured = trigger.as_ref().and(query.capture_packets);
-        self.graph.queries.push(events::Query {
+        self.graph.queries.push(events::GraphQuery {
             name: plan.name.clone(),
             text: query.text.clone(),
             largest_first: columns::largest_first(&task),
@@ -179,7 +179,7 @@ impl Chain {
     fn add_derived<'a>(
         &mut self,
         query: &CheckedQuery,
-        trigger: Option<Trigger>,
+        trigger: Option<QueryTrigger>,
         sources: impl Iterator<Item = &'a str>,
         site: &ChainSite<'_>,
     ) -> Result<(), String> {
@@ -187,14 +187,14 @@ impl Chain {
         let read = |name: &'a str| {
             let number = self.number(name)?;
             let (query, task) = (&self.graph.queries[number], self.task(number));
-            Ok(derived::Read { number, query, task, name: (!is_own).then_some(name) })
+            Ok(derived::ReadQuery { number, query, task, name: (!is_own).then_some(name) })
         };
-        let reads: Vec<derived::Read<'_>> = sources.map(read).collect::<Result<_, String>>()?;
+        let reads: Vec<derived::ReadQuery<'_>> = sources.map(read).collect::<Result<_, String>>()?;
         let (every_ns, over_ns) = lengths(&query.plan, site);
         let planned = derived::planned(&query.plan, &query.earlier, &reads, (every_ns, over_ns))?;
-        let derived::Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation } =
+        let derived::DerivedQuery { task, columns, key, largest_first, left_out, nodes, pinned, derivation } =
             planned;
-        self.graph.queries.push(events::Query {
+        self.graph.queries.push(events::GraphQuery {
             name: query.label.clone(),
             text: query.text.clone(),
             columns,
@@ -232,7 +232,7 @@ impl Chain {
     /// Takes the place of a query that is refused.
     fn skip(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) {
         let (every_ns, over_ns) = lengths(&query.plan, site);
-        self.graph.queries.push(events::Query {
+        self.graph.queries.push(events::GraphQuery {
             name: query.label.clone(),
             text: query.text.clone(),
             columns: Vec::new(),

@@ -5,15 +5,15 @@ mod planning;
 
 use crate::ast::{QueryText, Spanned};
 use crate::canonical::{name_fields, name_items};
-use crate::checked::{Checked, CheckedQuery, EdgeKind, EventEdge, EventGraph};
-use crate::checker::{Checker, Links, Outline, Used, derived, finish, outline, sources};
+use crate::checked::{CheckedQuery, CheckedText, EdgeKind, EventEdge, EventGraph};
+use crate::checker::{Checker, Links, Outline, QueryNeeds, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::graph::{cycles, ordered};
 use crate::habits::without_table;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::kind::ValueKind;
+use crate::options::CheckOptions;
 use crate::parents::{Parent, Parents};
-use crate::source::Source;
+use crate::source::SourceText;
 use crate::variables::{Variables, constants};
 use crate::{lexer, parser};
 use model::is_own_query;
@@ -25,12 +25,12 @@ const LARGEST: usize = 1 << 20;
 const LONGEST_CHAIN: usize = 16;
 
 /// Checks a text and plans its queries. All its errors are reported, up to fifty; it never panics.
-pub fn check(source: &Source<'_>, options: &Options) -> Checked {
+pub fn check(source: &SourceText<'_>, options: &CheckOptions) -> CheckedText {
     let mut diagnostics = Diagnostics::new(source.text);
     if source.text.len() > LARGEST {
         let message = format!("the text has {} bytes: at most {LARGEST} (1 MiB) are read", source.text.len());
         diagnostics.error_with_help("too_large", &(0..0), message, "split it into several files");
-        return Checked { diagnostics: diagnostics.finish(), ..Checked::default() };
+        return CheckedText { diagnostics: diagnostics.finish(), ..CheckedText::default() };
     }
     let tokens = lexer::tokens(source.text, &mut diagnostics);
     let constants = constants(&tokens, &options.set);
@@ -43,7 +43,7 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
         known.any(|known| known == name)
     };
     file.queries.iter_mut().for_each(|query| without_table(query, is_query));
-    let mut session = Session {
+    let mut session = CheckSession {
         texts: file.queries,
         labels,
         variables,
@@ -60,7 +60,7 @@ pub fn check(source: &Source<'_>, options: &Options) -> Checked {
     let queries = session.planned(links, &mut diagnostics);
     let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
     let definitions = session.variables.definitions_in(&texts.join(" "));
-    Checked { queries, definitions, diagnostics: diagnostics.finish(), graph, places }
+    CheckedText { queries, definitions, diagnostics: diagnostics.finish(), graph, places }
 }
 
 /// Names of queries: their labels, and `q1`, `q2`, … as far as these are free.
@@ -101,11 +101,12 @@ fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<Strin
     queries.iter().map(label).collect()
 }
 
-fn standing(options: &Options) -> Parents {
-    let parent = |standing: &crate::Standing| {
+fn standing(options: &CheckOptions) -> Parents {
+    let parent = |standing: &crate::QueryItems| {
         let names = standing.columns.iter().chain(&standing.keys);
         let field = |name: &str| name.split('/').next().unwrap_or(name).to_owned();
-        let kind = |name: &str| crate::fields::find(&field(name)).map_or(Kind::Unknown, |field| field.kind);
+        let kind =
+            |name: &str| crate::fields::find(&field(name)).map_or(ValueKind::Unknown, |field| field.kind);
         let names = names.map(|name| (name.clone(), kind(name)));
         let items = names.chain(standing.keys.iter().map(|key| (field(key), kind(key))));
         Parent::new(items, standing.keys.clone(), standing.over)
@@ -114,16 +115,16 @@ fn standing(options: &Options) -> Parents {
 }
 
 /// The queries of a text while they are checked.
-struct Session<'a> {
+struct CheckSession<'a> {
     texts: Vec<QueryText>,
     labels: Vec<String>,
     variables: Variables,
-    options: &'a Options,
+    options: &'a CheckOptions,
     parents: Parents,
     outlines: Vec<Option<Outline>>,
 }
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Checks each query for itself, derived ones after those that they read.
     fn outline(&mut self, diagnostics: &mut Diagnostics<'_>) {
         let numbers: HashMap<&str, usize> =
@@ -161,7 +162,7 @@ impl Session<'_> {
             variables,
             options,
             parents,
-            used: Used::default(),
+            used: QueryNeeds::default(),
             sources: &[],
             expanded: 0,
             kept_nulls: Vec::new(),

@@ -1,8 +1,8 @@
 //! The meaning of a text that is checked.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::earlier::Earlier;
-use crate::kind::Kind;
+use crate::earlier::EarlierReference;
+use crate::kind::ValueKind;
 use crate::node_filter::NodeFilter;
 use crate::sketch::Sketch;
 use model::Class;
@@ -13,7 +13,7 @@ use task::query::{Across, Condition, Over, Query};
 
 /// The result of a check of a text: its queries as far as they have no errors, and the diagnostics.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Checked {
+pub struct CheckedText {
     /// Queries without errors, in the order of the text.
     pub queries: Vec<CheckedQuery>,
     /// The definitions that these read, as canonical text that stands before theirs.
@@ -28,7 +28,7 @@ pub struct Checked {
     pub places: Vec<(String, Range<usize>)>,
 }
 
-impl Checked {
+impl CheckedText {
     /// Returns true if the text has errors, so that nothing of it may be installed.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
@@ -50,17 +50,17 @@ pub struct NotRun {
 
 /// A column of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Column {
+pub struct CheckedColumn {
     /// The name of the column.
     pub name: String,
     /// The type and unit of the column.
-    pub kind: Kind,
+    pub kind: ValueKind,
 }
 
 /// A time in `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Moment {
+pub enum TimePoint {
     /// Nanoseconds since the epoch.
     At(i64),
     /// Nanoseconds before the query is asked.
@@ -69,16 +69,16 @@ pub enum Moment {
 
 /// The part of recorded history that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct History {
+pub struct HistoryRange {
     /// The begin of the part.
-    pub from: Moment,
+    pub from: TimePoint,
     /// The end of the part; `None` is now.
-    pub to: Option<Moment>,
+    pub to: Option<TimePoint>,
 }
 
 /// A field that a firing pins: `where dst_addr = q1.dst_addr`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bound {
+pub struct FieldBinding {
     /// The field.
     pub field: String,
     /// The query that fires.
@@ -132,7 +132,7 @@ pub enum EventCondition {
 
 /// A clause that triggers a query: `when`, `when each` or `while`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trigger {
+pub struct TriggerClause {
     /// The kind of the trigger.
     pub kind: EdgeKind,
     /// The condition as text.
@@ -171,7 +171,7 @@ pub struct CheckedQuery {
     /// The place of the query in the text, bytes.
     pub text_span: Range<usize>,
     /// The columns of the answer.
-    pub columns: Vec<Column>,
+    pub columns: Vec<CheckedColumn>,
     /// The nodes that it runs on.
     pub nodes: NodeFilter,
     /// The class of execution of the query.
@@ -191,17 +191,17 @@ pub struct CheckedQuery {
     /// The way in which answers of several nodes are merged.
     pub across: Option<Across>,
     /// The recorded history that it reads.
-    pub history: Option<History>,
+    pub history: Option<HistoryRange>,
     /// Values of earlier windows that it reads: fields of its plan.
-    pub earlier: Vec<Earlier>,
+    pub earlier: Vec<EarlierReference>,
     /// The memory of these windows, bytes; an estimate.
     pub past_bytes: u64,
     /// The queries that it reads, of a derived one.
     pub derived_from: Vec<String>,
     /// The trigger of the query.
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<TriggerClause>,
     /// Fields that a firing pins.
-    pub bindings: Vec<Bound>,
+    pub bindings: Vec<FieldBinding>,
     /// The number of packets of the pinned traffic that are stored.
     pub capture_packets: Option<u64>,
     /// True if the answers are exported as a metric.

@@ -12,11 +12,11 @@ mod values;
 
 use crate::ast::{QueryText, Spanned};
 use crate::checked::NotRun;
-use crate::constant::Unfit;
+use crate::constant::LiteralMismatch;
 use crate::diagnostic::Diagnostics;
-use crate::earlier::Earlier;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::earlier::EarlierReference;
+use crate::kind::ValueKind;
+use crate::options::CheckOptions;
 use crate::parents::Parents;
 use crate::variables::Variables;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -35,9 +35,9 @@ pub(crate) use values::group_text;
 pub(crate) struct Checker<'a, 't> {
     pub(crate) diagnostics: &'a mut Diagnostics<'t>,
     pub(crate) variables: &'a Variables,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a CheckOptions,
     pub(crate) parents: &'a Parents,
-    pub(crate) used: Used,
+    pub(crate) used: QueryNeeds,
     /// The queries that the query reads.
     pub(crate) sources: &'a [Spanned<String>],
     /// Bytes of the text that stand in the place of names.
@@ -53,14 +53,14 @@ const MOST_EXPANDED: usize = 1 << 20;
 
 /// The needs of a query.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Used {
+pub(crate) struct QueryNeeds {
     pub(crate) needs_loss: bool,
     /// Fields that need geographic databases.
     pub(crate) of_geo: BTreeSet<String>,
     /// Statistics of packets that rows do not have by themselves, each where it stands first.
     pub(crate) of_packets: BTreeMap<String, Range<usize>>,
     /// Values of earlier windows, each where it stands first.
-    pub(crate) earlier: Vec<(Earlier, Range<usize>)>,
+    pub(crate) earlier: Vec<(EarlierReference, Range<usize>)>,
     pub(crate) not_run: Vec<NotRun>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Used {
 pub(crate) struct Scope<'a> {
     pub(crate) context: Context,
     pub(crate) groups: &'a [GroupField],
-    pub(crate) columns: &'a Columns,
+    pub(crate) columns: &'a QueryColumns,
 }
 
 /// The kind of place of an expression.
@@ -93,31 +93,31 @@ pub(crate) enum Context {
 
 /// A value with its type.
 #[derive(Clone, Debug)]
-pub(crate) struct Typed {
+pub(crate) struct TypedExpression {
     pub(crate) value: Expression,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// Rows may lack it.
     pub(crate) is_nullable: bool,
 }
 
 /// The columns of a query, by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Columns {
-    pub(crate) list: Vec<(String, Typed)>,
+pub(crate) struct QueryColumns {
+    pub(crate) list: Vec<(String, TypedExpression)>,
     index: HashMap<String, usize>,
     sizes: Vec<usize>,
 }
 
-impl Columns {
+impl QueryColumns {
     /// Adds a column whose text has this length in bytes; false if the query has a column of this name.
-    pub(crate) fn add(&mut self, name: String, value: Typed, size: usize) -> bool {
+    pub(crate) fn add(&mut self, name: String, value: TypedExpression, size: usize) -> bool {
         self.sizes.push(size);
         let is_new = self.index.insert(name.clone(), self.list.len()).is_none();
         self.list.push((name, value));
         is_new
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Typed> {
+    pub(crate) fn get(&self, name: &str) -> Option<&TypedExpression> {
         self.index.get(name).map(|at| &self.list[*at].1)
     }
 
@@ -139,7 +139,7 @@ impl Checker<'_, '_> {
             variables: self.variables,
             options: self.options,
             parents: self.parents,
-            used: Used::default(),
+            used: QueryNeeds::default(),
             sources: self.sources,
             expanded: self.expanded,
             kept_nulls: Vec::new(),
@@ -148,7 +148,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports why a literal does not fit.
-    fn unfit(&mut self, span: &Range<usize>, unfit: Unfit) {
+    fn unfit(&mut self, span: &Range<usize>, unfit: LiteralMismatch) {
         match unfit.help {
             Some(help) => self.diagnostics.error_with_help("type", span, unfit.message, help),
             None => self.diagnostics.error("type", span, unfit.message),

@@ -1,6 +1,6 @@
 //! Literals where a value of a type is expected: units are converted here, and only here.
 
-use crate::kind::{Kind, Unit};
+use crate::kind::{Unit, ValueKind};
 use crate::literal::Literal;
 use crate::sql_length::until_now;
 use std::fmt::Display;
@@ -9,19 +9,19 @@ use task::query::Expression;
 
 /// A literal with its sign.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Constant {
+pub(crate) struct SignedLiteral {
     pub(crate) literal: Literal,
     pub(crate) is_negative: bool,
 }
 
 /// The reason why a literal does not fit, and the advice what to do.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Unfit {
+pub(crate) struct LiteralMismatch {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-impl Constant {
+impl SignedLiteral {
     pub(crate) fn new(literal: Literal) -> Self {
         Self { literal, is_negative: false }
     }
@@ -56,73 +56,82 @@ impl Constant {
     }
 
     /// The type that it has on its own, and its value.
-    pub(crate) fn natural(&self) -> Result<(Kind, Expression), Unfit> {
+    pub(crate) fn natural(&self) -> Result<(ValueKind, Expression), LiteralMismatch> {
         let kind = match &self.literal {
-            Literal::Integer(_) | Literal::Float(_) | Literal::Percent(_) => Kind::Number(Unit::None),
-            Literal::Duration(_) => Kind::Number(Unit::Nanoseconds),
-            Literal::Size(_) => Kind::Number(Unit::Bytes),
-            Literal::BitRate(_) => Kind::Number(Unit::BitsPerSecond),
-            Literal::ByteRate(_) => Kind::Number(Unit::BytesPerSecond),
-            Literal::PacketRate(_) => Kind::Number(Unit::PacketsPerSecond),
-            Literal::Address(_) | Literal::Prefix(..) => Kind::Address,
-            Literal::Mac(_) => Kind::Mac,
-            Literal::Text(_) => Kind::Text,
+            Literal::Integer(_) | Literal::Float(_) | Literal::Percent(_) => ValueKind::Number(Unit::None),
+            Literal::Duration(_) => ValueKind::Number(Unit::Nanoseconds),
+            Literal::Size(_) => ValueKind::Number(Unit::Bytes),
+            Literal::BitRate(_) => ValueKind::Number(Unit::BitsPerSecond),
+            Literal::ByteRate(_) => ValueKind::Number(Unit::BytesPerSecond),
+            Literal::PacketRate(_) => ValueKind::Number(Unit::PacketsPerSecond),
+            Literal::Address(_) | Literal::Prefix(..) => ValueKind::Address,
+            Literal::Mac(_) => ValueKind::Mac,
+            Literal::Text(_) => ValueKind::Text,
         };
-        if kind == Kind::Address {
+        if kind == ValueKind::Address {
             let message =
                 format!("{} has no place here: an address is compared with an address field", self.text());
-            return Err(Unfit { message, help: None });
+            return Err(LiteralMismatch { message, help: None });
         }
         let value = self.fit(&kind, &"the value")?;
         Ok((kind, value))
     }
 
     /// Converts the literal to a value of the type `kind`. `of` is what it is compared with.
-    pub(crate) fn fit(&self, kind: &Kind, of: &dyn Display) -> Result<Expression, Unfit> {
-        let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
+    pub(crate) fn fit(&self, kind: &ValueKind, of: &dyn Display) -> Result<Expression, LiteralMismatch> {
+        let out_of_range =
+            || LiteralMismatch { message: format!("{} is out of range", self.text()), help: None };
         let whole = |number: u64| self.integer(number).ok_or_else(out_of_range);
         let other = || {
             let message = format!("{of} is {kind}: expected {}, but found {}", kind.expected(), self.text());
             let help = match (kind, &self.literal) {
-                (Kind::Time, Literal::Duration(ns)) => Some(until_now(*ns)),
+                (ValueKind::Time, Literal::Duration(ns)) => Some(until_now(*ns)),
                 _ => self.without_quotes().map(|text| format!("write {text} without quotes")),
             };
-            Unfit { message, help }
+            LiteralMismatch { message, help }
         };
         let is_text = matches!(self.literal, Literal::Text(_));
-        if self.is_negative && !matches!(kind, Kind::Number(_) | Kind::Unknown) {
+        if self.is_negative && !matches!(kind, ValueKind::Number(_) | ValueKind::Unknown) {
             return Err(other());
         }
         match (kind, &self.literal) {
-            (Kind::Number(_) | Kind::Unknown, Literal::Integer(number)) => whole(*number),
-            (Kind::Number(_) | Kind::Unknown, Literal::Float(number)) => {
+            (ValueKind::Number(_) | ValueKind::Unknown, Literal::Integer(number)) => whole(*number),
+            (ValueKind::Number(_) | ValueKind::Unknown, Literal::Float(number)) => {
                 Ok(Expression::Float(if self.is_negative { -number } else { *number }))
             }
-            (Kind::Number(unit), literal) => {
+            (ValueKind::Number(unit), literal) => {
                 self.with_unit(unit, literal, of).unwrap_or_else(|| Err(other()))
             }
-            (Kind::Port, Literal::Integer(number)) if *number <= u64::from(u16::MAX) => whole(*number),
-            (Kind::Protocol, Literal::Integer(number)) if *number <= u64::from(u8::MAX) => whole(*number),
-            (Kind::Port | Kind::Protocol, Literal::Text(text)) => named(kind, text).ok_or_else(other),
-            (Kind::Identifier, Literal::Integer(number)) => whole(*number),
-            (Kind::Mac, Literal::Mac(number)) => whole(*number),
-            (Kind::Mac, Literal::Text(text)) => crate::literal::mac(text).map_or_else(|| Err(other()), whole),
-            (Kind::Text, Literal::Text(text)) => Ok(Expression::Text(text.clone())),
-            (Kind::Time, Literal::Text(text)) => match notation::moment_ns(text) {
+            (ValueKind::Port, Literal::Integer(number)) if *number <= u64::from(u16::MAX) => whole(*number),
+            (ValueKind::Protocol, Literal::Integer(number)) if *number <= u64::from(u8::MAX) => {
+                whole(*number)
+            }
+            (ValueKind::Port | ValueKind::Protocol, Literal::Text(text)) => {
+                named(kind, text).ok_or_else(other)
+            }
+            (ValueKind::Identifier, Literal::Integer(number)) => whole(*number),
+            (ValueKind::Mac, Literal::Mac(number)) => whole(*number),
+            (ValueKind::Mac, Literal::Text(text)) => {
+                crate::literal::mac(text).map_or_else(|| Err(other()), whole)
+            }
+            (ValueKind::Text, Literal::Text(text)) => Ok(Expression::Text(text.clone())),
+            (ValueKind::Time, Literal::Text(text)) => match notation::moment_ns(text) {
                 Some(ns) => Ok(Expression::Integer(ns)),
-                None => Err(Unfit {
+                None => Err(LiteralMismatch {
                     message: format!("{} is not {}", self.text(), notation::MOMENTS),
                     help: None,
                 }),
             },
-            (Kind::Unknown, Literal::Duration(number) | Literal::Size(number) | Literal::Mac(number)) => {
-                whole(*number)
-            }
-            (Kind::Unknown, Literal::Percent(number)) => Ok(self.number(number / 100.0)),
-            (Kind::Unknown, Literal::BitRate(rate) | Literal::ByteRate(rate) | Literal::PacketRate(rate)) => {
-                Ok(self.number(*rate))
-            }
-            (Kind::Unknown, _) if is_text => Ok(Expression::Text(self.text())),
+            (
+                ValueKind::Unknown,
+                Literal::Duration(number) | Literal::Size(number) | Literal::Mac(number),
+            ) => whole(*number),
+            (ValueKind::Unknown, Literal::Percent(number)) => Ok(self.number(number / 100.0)),
+            (
+                ValueKind::Unknown,
+                Literal::BitRate(rate) | Literal::ByteRate(rate) | Literal::PacketRate(rate),
+            ) => Ok(self.number(*rate)),
+            (ValueKind::Unknown, _) if is_text => Ok(Expression::Text(self.text())),
             _ => Err(other()),
         }
     }
@@ -133,19 +142,20 @@ impl Constant {
         unit: &Unit,
         literal: &Literal,
         of: &dyn Display,
-    ) -> Option<Result<Expression, Unfit>> {
+    ) -> Option<Result<Expression, LiteralMismatch>> {
         let whole = |number: u64| {
-            let out_of_range = || Unfit { message: format!("{} is out of range", self.text()), help: None };
+            let out_of_range =
+                || LiteralMismatch { message: format!("{} is out of range", self.text()), help: None };
             Ok(self.integer(number).ok_or_else(out_of_range))
         };
         let unfit = |help: Option<String>| {
             let message = format!(
                 "{of} is {}: expected {}, but found {}",
-                Kind::Number(unit.clone()),
-                Kind::Number(unit.clone()).expected(),
+                ValueKind::Number(unit.clone()),
+                ValueKind::Number(unit.clone()).expected(),
                 self.text()
             );
-            Err(Unfit { message, help })
+            Err(LiteralMismatch { message, help })
         };
         let rate_of = || Some(format!("compare rate({of}) with it: {of} is a total"));
         let result = match (literal, unit) {
@@ -173,7 +183,7 @@ impl Constant {
     }
 
     /// The prefix that it is where addresses are expected; a whole address has all its bits.
-    pub(crate) fn prefix(&self, of: &dyn Display) -> Result<(IpAddr, u8), Unfit> {
+    pub(crate) fn prefix(&self, of: &dyn Display) -> Result<(IpAddr, u8), LiteralMismatch> {
         match self.literal {
             Literal::Address(address) => Ok((address, if address.is_ipv4() { 32 } else { 128 })),
             Literal::Prefix(address, length) => Ok((network(address, length), length)),
@@ -185,10 +195,10 @@ impl Constant {
                 }
                 let message = format!(
                     "{of} is an address: expected {}, but found {}",
-                    Kind::Address.expected(),
+                    ValueKind::Address.expected(),
                     self.text()
                 );
-                Err(Unfit { message, help: None })
+                Err(LiteralMismatch { message, help: None })
             }
         }
     }
@@ -219,10 +229,10 @@ pub(crate) fn network(address: IpAddr, length: u8) -> IpAddr {
 }
 
 /// A protocol or a port by name.
-pub(crate) fn named(kind: &Kind, name: &str) -> Option<Expression> {
+pub(crate) fn named(kind: &ValueKind, name: &str) -> Option<Expression> {
     match kind {
-        Kind::Protocol => flow::protocol_number(name).map(|number| Expression::Integer(number.into())),
-        Kind::Port => {
+        ValueKind::Protocol => flow::protocol_number(name).map(|number| Expression::Integer(number.into())),
+        ValueKind::Port => {
             let service = flow::SERVICES.iter().find(|(_, service)| service.eq_ignore_ascii_case(name));
             service.map(|(port, _)| Expression::Integer((*port).into()))
         }
@@ -234,16 +244,16 @@ pub(crate) fn named(kind: &Kind, name: &str) -> Option<Expression> {
 mod tests {
     use super::*;
 
-    fn fit(literal: Literal, kind: Kind) -> Result<Expression, Unfit> {
-        Constant::new(literal).fit(&kind, &"x")
+    fn fit(literal: Literal, kind: ValueKind) -> Result<Expression, LiteralMismatch> {
+        SignedLiteral::new(literal).fit(&kind, &"x")
     }
 
     #[test]
     fn bits_and_bytes_per_second_are_converted() {
-        let rate = |unit| fit(Literal::BitRate(5e6), Kind::Number(unit));
+        let rate = |unit| fit(Literal::BitRate(5e6), ValueKind::Number(unit));
         assert_eq!(rate(Unit::BitsPerSecond), Ok(Expression::Integer(5_000_000)));
         assert_eq!(rate(Unit::BytesPerSecond), Ok(Expression::Integer(625_000)));
-        let bytes = |unit| fit(Literal::ByteRate(1.0), Kind::Number(unit));
+        let bytes = |unit| fit(Literal::ByteRate(1.0), ValueKind::Number(unit));
         assert_eq!(bytes(Unit::BitsPerSecond), Ok(Expression::Integer(8)));
         assert!(rate(Unit::Bytes).unwrap_err().help.unwrap().contains("rate(x)"));
         assert!(rate(Unit::PacketsPerSecond).is_err());
@@ -251,26 +261,26 @@ mod tests {
 
     #[test]
     fn literals_fit_only_their_types() {
-        assert!(fit(Literal::Integer(65_536), Kind::Port).is_err());
-        assert_eq!(fit(Literal::Text("https".into()), Kind::Port), Ok(Expression::Integer(443)));
-        assert!(fit(Literal::Duration(5), Kind::Number(Unit::Bytes)).is_err());
-        assert!(fit(Literal::Integer(5), Kind::Address).is_err());
+        assert!(fit(Literal::Integer(65_536), ValueKind::Port).is_err());
+        assert_eq!(fit(Literal::Text("https".into()), ValueKind::Port), Ok(Expression::Integer(443)));
+        assert!(fit(Literal::Duration(5), ValueKind::Number(Unit::Bytes)).is_err());
+        assert!(fit(Literal::Integer(5), ValueKind::Address).is_err());
         assert!(
-            fit(Literal::Integer(u64::MAX), Kind::Number(Unit::None))
+            fit(Literal::Integer(u64::MAX), ValueKind::Number(Unit::None))
                 .unwrap_err()
                 .message
                 .contains("out of range")
         );
-        let negative = Constant { literal: Literal::Integer(5), is_negative: true };
-        assert_eq!(negative.fit(&Kind::Number(Unit::None), &"x"), Ok(Expression::Integer(-5)));
-        assert!(negative.fit(&Kind::Port, &"x").is_err());
+        let negative = SignedLiteral { literal: Literal::Integer(5), is_negative: true };
+        assert_eq!(negative.fit(&ValueKind::Number(Unit::None), &"x"), Ok(Expression::Integer(-5)));
+        assert!(negative.fit(&ValueKind::Port, &"x").is_err());
     }
 
     #[test]
     fn a_prefix_has_no_host_bits() {
-        let prefix = Constant::new(Literal::Prefix("10.1.2.3".parse().unwrap(), 8)).prefix(&"x");
+        let prefix = SignedLiteral::new(Literal::Prefix("10.1.2.3".parse().unwrap(), 8)).prefix(&"x");
         assert_eq!(prefix, Ok(("10.0.0.0".parse().unwrap(), 8)));
-        let all = Constant::new(Literal::Prefix("::1".parse().unwrap(), 0)).prefix(&"x");
+        let all = SignedLiteral::new(Literal::Prefix("::1".parse().unwrap(), 0)).prefix(&"x");
         assert_eq!(all, Ok(("::".parse().unwrap(), 0)));
     }
 }

@@ -1,6 +1,6 @@
 //! Errors, warnings and notes about a text, each with its place.
 
-use crate::source::{Source, position};
+use crate::source::{SourceText, position};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -55,7 +55,7 @@ impl Diagnostic {
     /// Returns a warning about a part of a text that [`check`](crate::check()) alone cannot give, as it sees one text.
     pub fn warning(
         code: &'static str,
-        source: &Source<'_>,
+        source: &SourceText<'_>,
         span: &Range<usize>,
         message: String,
         help: Option<String>,

@@ -4,7 +4,8 @@
 #[cfg(test)]
 use crate::ast::{Definition, File};
 use crate::ast::{
-    Expr, From, Node, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText, Using,
+    Expr, ExprNode, From, QueryText, RunClause, SelectItem, Spanned, TimeText, TriggerKeyword, TriggerText,
+    Using,
 };
 use crate::literal::{Literal, duration_text};
 use std::fmt::{self, Display, Formatter, Write};
@@ -12,7 +13,7 @@ use task::query::{Across, Operator};
 
 /// The binding strength of an expression. An expression that binds less is written in parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binding {
+enum OperatorPrecedence {
     Or,
     And,
     Not,
@@ -25,35 +26,35 @@ enum Binding {
 }
 
 impl Expr {
-    fn binding(&self) -> Binding {
+    fn binding(&self) -> OperatorPrecedence {
         match self {
-            Self::Or(_) => Binding::Or,
-            Self::And(_) => Binding::And,
-            Self::Not(_) => Binding::Not,
+            Self::Or(_) => OperatorPrecedence::Or,
+            Self::And(_) => OperatorPrecedence::And,
+            Self::Not(_) => OperatorPrecedence::Not,
             Self::Compare(..)
             | Self::In { .. }
             | Self::Between { .. }
             | Self::Like { .. }
             | Self::IsNull { .. }
-            | Self::IsMissing(_) => Binding::Comparison,
-            Self::Arithmetic(_, Operator::Add | Operator::Subtract, _) => Binding::Sum,
-            Self::Arithmetic(..) => Binding::Product,
-            Self::Offset(..) => Binding::Offset,
-            Self::Negative(_) => Binding::Sign,
+            | Self::IsMissing(_) => OperatorPrecedence::Comparison,
+            Self::Arithmetic(_, Operator::Add | Operator::Subtract, _) => OperatorPrecedence::Sum,
+            Self::Arithmetic(..) => OperatorPrecedence::Product,
+            Self::Offset(..) => OperatorPrecedence::Offset,
+            Self::Negative(_) => OperatorPrecedence::Sign,
             Self::Literal(_)
             | Self::Name(_)
             | Self::Prefixed(..)
             | Self::Of(..)
             | Self::Star
-            | Self::Call { .. } => Binding::Primary,
+            | Self::Call { .. } => OperatorPrecedence::Primary,
         }
     }
 }
 
 /// An expression where only those that bind at least so tightly need no parentheses.
-struct At<'a>(&'a Node, Binding);
+struct ExpressionDisplay<'a>(&'a ExprNode, OperatorPrecedence);
 
-impl Display for At<'_> {
+impl Display for ExpressionDisplay<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.0.value.binding() < self.1 {
             write!(f, "({})", self.0.value)
@@ -71,8 +72,13 @@ fn list(f: &mut Formatter<'_>, items: &[impl Display], separator: &str) -> fmt::
     Ok(())
 }
 
-fn bound(f: &mut Formatter<'_>, nodes: &[Node], binding: Binding, separator: &str) -> fmt::Result {
-    let nodes: Vec<_> = nodes.iter().map(|node| At(node, binding)).collect();
+fn bound(
+    f: &mut Formatter<'_>,
+    nodes: &[ExprNode],
+    binding: OperatorPrecedence,
+    separator: &str,
+) -> fmt::Result {
+    let nodes: Vec<_> = nodes.iter().map(|node| ExpressionDisplay(node, binding)).collect();
     list(f, &nodes, separator)
 }
 
@@ -82,7 +88,7 @@ const fn not(negated: bool) -> &'static str {
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        use Binding::{Not, Offset, Primary, Product, Sign, Sum};
+        use OperatorPrecedence::{Not, Offset, Primary, Product, Sign, Sum};
         match self {
             Self::Literal(literal) => literal.fmt(f),
             Self::Name(name) => f.write_str(name),
@@ -94,24 +100,38 @@ impl Display for Expr {
             Self::Star => f.write_char('*'),
             Self::Call { function, distinct, arguments } => {
                 write!(f, "{function}({}", if *distinct { "distinct " } else { "" })?;
-                bound(f, arguments, Binding::Or, ", ")?;
+                bound(f, arguments, OperatorPrecedence::Or, ", ")?;
                 f.write_char(')')
             }
-            Self::Negative(of) => write!(f, "-{}", At(of, Primary)),
+            Self::Negative(of) => write!(f, "-{}", ExpressionDisplay(of, Primary)),
             Self::Arithmetic(left, operator, right) => {
                 let own = self.binding();
                 let above = if own == Sum { Product } else { Offset };
-                write!(f, "{} {} {}", At(left, own), operator.text(), At(right, above))
+                write!(
+                    f,
+                    "{} {} {}",
+                    ExpressionDisplay(left, own),
+                    operator.text(),
+                    ExpressionDisplay(right, above)
+                )
             }
-            Self::Offset(of, ns) => write!(f, "{} offset {}", At(of, Sign), duration_text(*ns)),
+            Self::Offset(of, ns) => {
+                write!(f, "{} offset {}", ExpressionDisplay(of, Sign), duration_text(*ns))
+            }
             Self::Compare(left, comparison, right) => {
-                write!(f, "{} {} {}", At(left, Sum), comparison.text(), At(right, Sum))
+                write!(
+                    f,
+                    "{} {} {}",
+                    ExpressionDisplay(left, Sum),
+                    comparison.text(),
+                    ExpressionDisplay(right, Sum)
+                )
             }
             Self::And(of) => bound(f, of, Not, " and "),
-            Self::Or(of) => bound(f, of, Binding::And, " or "),
-            Self::Not(of) => write!(f, "not {}", At(of, Not)),
+            Self::Or(of) => bound(f, of, OperatorPrecedence::And, " or "),
+            Self::Not(of) => write!(f, "not {}", ExpressionDisplay(of, Not)),
             Self::In { value, list, negated } => {
-                write!(f, "{} {}in (", At(value, Sum), not(*negated))?;
+                write!(f, "{} {}in (", ExpressionDisplay(value, Sum), not(*negated))?;
                 bound(f, list, Sum, ", ")?;
                 f.write_char(')')
             }
@@ -119,17 +139,25 @@ impl Display for Expr {
                 write!(
                     f,
                     "{} {}between {} and {}",
-                    At(value, Sum),
+                    ExpressionDisplay(value, Sum),
                     not(*negated),
-                    At(low, Sum),
-                    At(high, Sum)
+                    ExpressionDisplay(low, Sum),
+                    ExpressionDisplay(high, Sum)
                 )
             }
             Self::Like { value, pattern, negated } => {
-                write!(f, "{} {}like {}", At(value, Sum), not(*negated), At(pattern, Primary))
+                write!(
+                    f,
+                    "{} {}like {}",
+                    ExpressionDisplay(value, Sum),
+                    not(*negated),
+                    ExpressionDisplay(pattern, Primary)
+                )
             }
-            Self::IsNull { value, negated } => write!(f, "{} is {}null", At(value, Sum), not(*negated)),
-            Self::IsMissing(of) => write!(f, "{} is missing", At(of, Sum)),
+            Self::IsNull { value, negated } => {
+                write!(f, "{} is {}null", ExpressionDisplay(value, Sum), not(*negated))
+            }
+            Self::IsMissing(of) => write!(f, "{} is missing", ExpressionDisplay(of, Sum)),
         }
     }
 }
@@ -183,9 +211,9 @@ impl Display for From {
 impl Display for TriggerText {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            TriggerKind::When => "when",
-            TriggerKind::WhenEach => "when each",
-            TriggerKind::While => "while",
+            TriggerKeyword::When => "when",
+            TriggerKeyword::WhenEach => "when each",
+            TriggerKeyword::While => "while",
         };
         write!(f, " {kind} {}", self.condition.value)?;
         if let Some(ns) = self.lasting {
@@ -207,8 +235,10 @@ impl Display for Using {
         if self.settings.is_empty() {
             return Ok(());
         }
-        let settings =
-            self.settings.iter().map(|(name, value)| format!("{name}={}", At(value, Binding::Sign)));
+        let settings = self
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name}={}", ExpressionDisplay(value, OperatorPrecedence::Sign)));
         write!(f, "({})", settings.collect::<Vec<_>>().join(", "))
     }
 }
@@ -233,7 +263,7 @@ impl Display for QueryText {
         clause(f, &self.filter, |f, filter| write!(f, " where {}", filter.value))?;
         clause(f, &self.group, |f, fields| {
             f.write_str(" groupby ")?;
-            bound(f, fields, Binding::Or, ", ")
+            bound(f, fields, OperatorPrecedence::Or, ", ")
         })?;
         clause(f, &self.having, |f, having| write!(f, " having {}", having.value))?;
         clause(f, &self.order, |f, items| {
@@ -254,8 +284,8 @@ impl Display for QueryText {
         clause(f, &self.trigger, |f, trigger| trigger.fmt(f))?;
         clause(f, &self.same_window, |f, ()| f.write_str(" in same window"))?;
         clause(f, &self.run, |f, run| match run {
-            Run::Once => f.write_str(" run once"),
-            Run::For(ns) => write!(f, " run {}", duration_text(*ns)),
+            RunClause::Once => f.write_str(" run once"),
+            RunClause::For(ns) => write!(f, " run {}", duration_text(*ns)),
         })?;
         clause(f, &self.within, |f, ns| write!(f, " within {}", duration_text(*ns)))?;
         clause(f, &self.capture, |f, packets| write!(f, " capture {packets} packets"))?;

@@ -1,14 +1,14 @@
 //! Values of earlier windows in a query, and the query whose answers they are of.
 
 use serde::Serialize;
-use task::query::{Expression, Grouping, Item, MOST_GROUPS, Query};
+use task::query::{Expression, Grouping, MOST_GROUPS, OutputColumn, Query};
 
 /// The most windows that one mean is over.
 pub(crate) const MOST_WINDOWS: u64 = 100_000;
 
 /// A value of earlier windows. The plan has a field of its name in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Earlier {
+pub struct EarlierReference {
     /// The name of the field, which is the value as it is written.
     pub field: String,
     /// The expression that is read in the earlier windows.
@@ -42,18 +42,20 @@ impl EarlierWindows {
 }
 
 /// The query that nodes answer for one that reads earlier windows: its groups and aggregates, without what is decided of these.
-pub(crate) fn base(plan: &Query, earlier: &[Earlier]) -> Query {
-    let of = |(number, earlier): (usize, &Earlier)| Item::new(number.to_string(), earlier.of.clone());
+pub(crate) fn base(plan: &Query, earlier: &[EarlierReference]) -> Query {
+    let of = |(number, earlier): (usize, &EarlierReference)| {
+        OutputColumn::new(number.to_string(), earlier.of.clone())
+    };
     let columns = plan.columns.iter().cloned().chain(earlier.iter().enumerate().map(of)).collect();
     let all = Query { columns, ..plan.clone() };
     let groups = match &plan.group {
         Grouping::By(groups) => &groups[..],
         Grouping::All | Grouping::Flows => &[],
     };
-    let keys = groups.iter().map(|group| Item::field(&group.field));
+    let keys = groups.iter().map(|group| OutputColumn::field(&group.field));
     let aggregates = all.aggregates().into_iter().enumerate();
     let aggregates = aggregates
-        .map(|(number, of)| Item::new(format!("value {number}"), Expression::Aggregate(of.clone())));
+        .map(|(number, of)| OutputColumn::new(format!("value {number}"), Expression::Aggregate(of.clone())));
     Query {
         // No label has a blank.
         name: format!("{} of rows", plan.name),
@@ -66,7 +68,11 @@ pub(crate) fn base(plan: &Query, earlier: &[Earlier]) -> Query {
 }
 
 /// Returns how long before the end of a window the oldest window ended that a value reads, nanoseconds.
-pub(crate) fn reach_ns(of: &Expression, earlier: &[Earlier], (every_ns, over_ns): (u64, u64)) -> u64 {
+pub(crate) fn reach_ns(
+    of: &Expression,
+    earlier: &[EarlierReference],
+    (every_ns, over_ns): (u64, u64),
+) -> u64 {
     match of {
         Expression::Field(name) => {
             let Some(found) = earlier.iter().find(|earlier| earlier.field == *name) else { return 0 };
@@ -82,13 +88,13 @@ pub(crate) fn reach_ns(of: &Expression, earlier: &[Earlier], (every_ns, over_ns)
 }
 
 /// The earlier windows that are kept for a query.
-pub(crate) fn windows(earlier: &[Earlier], lengths: (u64, u64)) -> u64 {
+pub(crate) fn windows(earlier: &[EarlierReference], lengths: (u64, u64)) -> u64 {
     let reach = earlier.iter().map(|one| reach_ns(&Expression::field(&one.field), earlier, lengths)).max();
     reach.unwrap_or(0) / lengths.0.max(1)
 }
 
 /// The memory of the windows that a query keeps, bytes; an estimate.
-pub(crate) fn memory(plan: &Query, earlier: &[Earlier], lengths: (u64, u64), flows: u64) -> u64 {
+pub(crate) fn memory(plan: &Query, earlier: &[EarlierReference], lengths: (u64, u64), flows: u64) -> u64 {
     let windows = windows(earlier, lengths);
     let groups = match plan.group {
         Grouping::All => 1,

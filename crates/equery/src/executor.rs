@@ -4,7 +4,7 @@ use arena::Limits;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use task::query::{Across, Comparison, Condition, Over, Query};
-use task::rows::{ByPackets, Merging, Refusal, RowQueries, Site};
+use task::rows::{Merging, PacketFieldPolicy, PlanContext, Refusal, RowQueries};
 use task::{ChangingFields, Generation, refused_by_packets};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
@@ -43,7 +43,7 @@ pub fn merging(plan: &Query, by: Across, key: Option<&[String]>) -> Result<Mergi
 pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, Option<String>) {
     let plan = Query { over: Over::Window, ..plan.clone() };
     let refused = |by_packets| {
-        let site = Site { changing: ChangingFields::NONE, by_packets, ..site(&plan, key) };
+        let site = PlanContext { changing: ChangingFields::NONE, by_packets, ..site(&plan, key) };
         let planned = RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site);
         let field = |(_, refusal)| match refusal {
             Refusal::OfPackets { field, of_flow } => Some((field, of_flow)),
@@ -51,8 +51,8 @@ pub(crate) fn by_packets(plan: &Query, key: Option<&[String]>) -> (Vec<String>, 
         };
         planned.err().unwrap_or_default().into_iter().filter_map(field).collect::<Vec<_>>()
     };
-    let fields = refused(ByPackets::Refused).into_iter().map(|(field, _)| field).collect();
-    let (packets, flows): (Vec<_>, Vec<_>) = refused(ByPackets::Named).into_iter().unzip();
+    let fields = refused(PacketFieldPolicy::Refused).into_iter().map(|(field, _)| field).collect();
+    let (packets, flows): (Vec<_>, Vec<_>) = refused(PacketFieldPolicy::Named).into_iter().unzip();
     let why = (!packets.is_empty()).then(|| {
         let may_be_in_key = packets.iter().all(|field| packet::KeySpec::parse(field).is_ok());
         format!(
@@ -96,15 +96,15 @@ pub(crate) fn instead_of_kept(field: &str, clause: &str) -> String {
 }
 
 /// A site whose rows have all that rows can have, with the statistics of packets that the plan reads.
-fn site(plan: &Query, key: Option<&[String]>) -> Site {
+fn site(plan: &Query, key: Option<&[String]>) -> PlanContext {
     let key = key.and_then(|key| KeySpec::parse(&key.join(",")).ok());
-    Site {
+    PlanContext {
         tracks_loss: true,
         statistics: plan.statistics().iter().map(ToString::to_string).collect(),
         // Runs answer by packets; recorded rows say what they lack when they are read.
         changing: ChangingFields::every(),
         // Whether a run has databases of addresses is checked when it begins.
         geo: Some(Arc::default()),
-        ..Site::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
+        ..PlanContext::new(key.unwrap_or(KeySpec::FIVE_TUPLE), Seed::new(0), Limits::new(0, 0))
     }
 }

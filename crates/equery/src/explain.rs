@@ -2,9 +2,9 @@
 
 mod drawing;
 
-use crate::checked::{Checked, CheckedQuery, NotRun};
+use crate::checked::{CheckedQuery, CheckedText, NotRun};
 use crate::literal::duration_text;
-use crate::options::Options;
+use crate::options::CheckOptions;
 use crate::sketch::Sketch;
 use crate::sql::{Dialect, RowTable, SqlStep, joined, sql_steps};
 use model::Class;
@@ -15,7 +15,7 @@ use task::query::{Expression, Grouping, MOST_GROUPS, Over};
 
 /// The site that queries are explained for.
 #[derive(Clone, Debug)]
-pub struct ExplainOptions {
+pub struct ExplainContext {
     /// The length of the run's windows.
     pub base_window_ns: u64,
     /// The fields of the flow key.
@@ -28,7 +28,7 @@ pub struct ExplainOptions {
     pub dialect: Dialect,
 }
 
-impl Default for ExplainOptions {
+impl Default for ExplainContext {
     fn default() -> Self {
         Self {
             base_window_ns: 10_000_000_000,
@@ -40,9 +40,9 @@ impl Default for ExplainOptions {
     }
 }
 
-impl ExplainOptions {
+impl ExplainContext {
     /// Takes the window length and the flow key that texts are checked for, and the usual values for the rest.
-    pub fn of(checking: &Options) -> Self {
+    pub fn of(checking: &CheckOptions) -> Self {
         let usual = Self::default();
         Self {
             base_window_ns: checking.base_window_ns.unwrap_or(usual.base_window_ns),
@@ -122,7 +122,7 @@ impl QueryExplanation {
 }
 
 /// Explains the queries of a text that have no errors.
-pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
+pub fn explain(checked: &CheckedText, site: &ExplainContext) -> Explanation {
     let reactions = reactions(checked, site);
     let of = |query: &CheckedQuery| one(query, site, reactions.get(query.label.as_str()).copied());
     let graph = if checked.has_errors() { String::new() } else { drawing::draw(&checked.graph) };
@@ -130,7 +130,7 @@ pub fn explain(checked: &Checked, site: &ExplainOptions) -> Explanation {
     Explanation { definitions, queries: checked.queries.iter().map(of).collect(), graph }
 }
 
-fn one(query: &CheckedQuery, site: &ExplainOptions, reaction_ns: Option<u64>) -> QueryExplanation {
+fn one(query: &CheckedQuery, site: &ExplainContext, reaction_ns: Option<u64>) -> QueryExplanation {
     let table = RowTable {
         name: &site.table,
         key: &site.key,
@@ -239,7 +239,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
 }
 
 /// What is done once the partial aggregates of all nodes are there.
-fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
+fn above(query: &CheckedQuery, site: &ExplainContext) -> Vec<String> {
     let plan = &query.plan;
     let mut steps = Vec::new();
     match query.derived_from.as_slice() {
@@ -285,7 +285,7 @@ fn above(query: &CheckedQuery, site: &ExplainOptions) -> Vec<String> {
     steps
 }
 
-fn window(query: &CheckedQuery, site: &ExplainOptions) -> String {
+fn window(query: &CheckedQuery, site: &ExplainContext) -> String {
     match query.plan.over {
         Over::Window => format!("each window of the run ({})", duration_text(site.base_window_ns)),
         Over::Run => "the whole run".to_owned(),
@@ -315,7 +315,7 @@ fn exactness(query: &CheckedQuery) -> Vec<String> {
 }
 
 /// Returns how long each triggered query takes to answer, by label, nanoseconds.
-fn reactions<'a>(checked: &'a Checked, site: &ExplainOptions) -> HashMap<&'a str, u64> {
+fn reactions<'a>(checked: &'a CheckedText, site: &ExplainContext) -> HashMap<&'a str, u64> {
     let numbers: HashMap<&str, usize> =
         checked.queries.iter().enumerate().map(|(at, query)| (query.label.as_str(), at)).collect();
     let parents = |query: &CheckedQuery| -> Vec<usize> {
@@ -338,7 +338,7 @@ fn reactions<'a>(checked: &'a Checked, site: &ExplainOptions) -> HashMap<&'a str
 }
 
 /// Returns the time from the end of the window that fires to the end of the one that is measured, nanoseconds.
-fn step_ns(over: &Over, site: &ExplainOptions) -> u64 {
+fn step_ns(over: &Over, site: &ExplainContext) -> u64 {
     let every = match over {
         Over::Windows { every_ns, .. } => *every_ns,
         Over::Window | Over::Run => site.base_window_ns,

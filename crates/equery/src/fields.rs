@@ -1,14 +1,14 @@
 //! Fields as queries see them: of the field table, derived, and statistics of packets.
 
-use crate::kind::{Kind, Unit};
+use crate::kind::{Unit, ValueKind};
 use crate::names;
-use flow::{Aggregation, Derived, DerivedField, Field, Part, RowValue, Value};
+use flow::{Aggregation, Derived, DerivedField, Field, FieldAccessor, Part, RowValue};
 
 /// A field.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldInfo {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// True if rows may lack the field.
     pub(crate) is_nullable: bool,
     /// The aggregation by which the field's values are merged; `None` where the field is derived.
@@ -37,7 +37,7 @@ pub(crate) fn find(name: &str) -> Option<FieldInfo> {
     let metric = names::statistic(name)?;
     Some(FieldInfo {
         name: name.to_ascii_lowercase(),
-        kind: Kind::Number(Unit::named(metric.unit())),
+        kind: ValueKind::Number(Unit::named(metric.unit())),
         is_nullable: true,
         aggregation: Some(Aggregation::Mean),
         is_in_rows: true,
@@ -51,16 +51,18 @@ pub(crate) fn find(name: &str) -> Option<FieldInfo> {
 
 fn of_table(field: &Field) -> FieldInfo {
     let kind = match field.value {
-        Value::Address(_) => Kind::Address,
-        Value::Mac(_) => Kind::Mac,
-        Value::Time(_) => Kind::Time,
-        Value::EndReason(_) | Value::Node => Kind::Text,
-        Value::Unsigned(..) | Value::Optional(..) | Value::Float(_) => match field.name {
-            "src_port" | "dst_port" => Kind::Port,
-            "protocol" => Kind::Protocol,
-            "vlan" | "tcp_flags" => Kind::Identifier,
-            _ => Kind::Number(Unit::named(field.unit)),
-        },
+        FieldAccessor::Address(_) => ValueKind::Address,
+        FieldAccessor::Mac(_) => ValueKind::Mac,
+        FieldAccessor::Time(_) => ValueKind::Time,
+        FieldAccessor::EndReason(_) | FieldAccessor::Node => ValueKind::Text,
+        FieldAccessor::Unsigned(..) | FieldAccessor::Optional(..) | FieldAccessor::Float(_) => {
+            match field.name {
+                "src_port" | "dst_port" => ValueKind::Port,
+                "protocol" => ValueKind::Protocol,
+                "vlan" | "tcp_flags" => ValueKind::Identifier,
+                _ => ValueKind::Number(Unit::named(field.unit)),
+            }
+        }
     };
     FieldInfo {
         name: field.name.to_owned(),
@@ -71,7 +73,7 @@ fn of_table(field: &Field) -> FieldInfo {
         needs_loss: field.part == Part::Loss,
         needs_geo: false,
         needs_packets: false,
-        is_fractional: matches!(field.value, Value::Float(_)),
+        is_fractional: matches!(field.value, FieldAccessor::Float(_)),
         from: &[],
     }
 }
@@ -83,16 +85,18 @@ fn derived(field: &DerivedField) -> FieldInfo {
         return FieldInfo { name: field.name.to_owned(), ..of_table(of) };
     }
     let kind = match field.derived {
-        Derived::Address => Kind::Address,
-        Derived::Port => Kind::Port,
-        Derived::ProtocolName | Derived::Service | Derived::Conversation | Derived::Country(_) => Kind::Text,
-        Derived::Asn(_) => Kind::Identifier,
+        Derived::Address => ValueKind::Address,
+        Derived::Port => ValueKind::Port,
+        Derived::ProtocolName | Derived::Service | Derived::Conversation | Derived::Country(_) => {
+            ValueKind::Text
+        }
+        Derived::Asn(_) => ValueKind::Identifier,
         Derived::Duration
         | Derived::PacketRate
         | Derived::BitRate
         | Derived::BytesPerPacket
-        | Derived::Forward => Kind::Number(Unit::named(field.unit)),
-        Derived::OfFlow => Kind::Number(Unit::None),
+        | Derived::Forward => ValueKind::Number(Unit::named(field.unit)),
+        Derived::OfFlow => ValueKind::Number(Unit::None),
     };
     FieldInfo {
         name: field.name.to_owned(),
@@ -118,7 +122,7 @@ impl FieldInfo {
     pub(crate) fn usual_aggregate(&self) -> &'static str {
         match self.kind {
             _ if self.is_counter() => "sum",
-            Kind::Number(_) | Kind::Time => "max",
+            ValueKind::Number(_) | ValueKind::Time => "max",
             _ => "count",
         }
     }

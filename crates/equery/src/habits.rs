@@ -1,6 +1,6 @@
 //! SQL syntax that Equery accepts: it is rewritten as the Equery syntax of the same meaning.
 
-use crate::ast::{Expr, From, Node, QueryText, Spanned};
+use crate::ast::{Expr, ExprNode, From, QueryText, Spanned};
 use crate::fields;
 use crate::literal::Literal;
 use crate::names::is_identifier;
@@ -77,7 +77,7 @@ pub(crate) fn after_names(query: &mut QueryText, columns: &[String]) {
 }
 
 /// Replaces a text literal that is the name of a field by that name.
-fn unquote(node: &mut Node) {
+fn unquote(node: &mut ExprNode) {
     if let Expr::Literal(Literal::Text(name)) = &*node.value
         && fields::find(name).is_some()
     {
@@ -86,8 +86,8 @@ fn unquote(node: &mut Node) {
 }
 
 /// Replaces quoted field names in those parts of an expression where a text literal has no meaning.
-fn inner(node: &mut Node) {
-    let is_literal = |node: &Node| matches!(&*node.value, Expr::Literal(_));
+fn inner(node: &mut ExprNode) {
+    let is_literal = |node: &ExprNode| matches!(&*node.value, Expr::Literal(_));
     match &mut *node.value {
         Expr::Call { function, arguments, .. } => {
             if let ("count", [of]) = (function.as_str(), &mut arguments[..])

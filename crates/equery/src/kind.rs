@@ -96,7 +96,7 @@ impl Unit {
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ValueKind {
     /// A number.
     Number(Unit),
     /// A port.
@@ -119,7 +119,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Number(Unit::None) => "a number",
@@ -138,7 +138,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the name of the type, without the unit.
     pub const fn name(&self) -> &'static str {
         match self {

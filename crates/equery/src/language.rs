@@ -66,7 +66,7 @@ pub fn language() -> Language {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, Source, check};
+    use crate::{CheckOptions, SourceText, check};
     use std::collections::BTreeSet;
 
     /// The terminals of the grammar in the documentation are the keywords, and each of these has a meaning.
@@ -91,7 +91,7 @@ mod tests {
     fn fields_and_structures_are_those_that_the_checker_takes() {
         let language = language();
         let errors = |text: &str| {
-            let checked = check(&Source { name: "q", text }, &Options::default());
+            let checked = check(&SourceText { name: "q", text }, &CheckOptions::default());
             checked.diagnostics.iter().map(|found| found.code).collect::<Vec<_>>()
         };
         for FieldWord { name, .. } in &language.fields {

@@ -60,20 +60,20 @@ mod word;
 pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
-    Bound, Checked, CheckedQuery, Column, EdgeKind, EventCondition, EventEdge, EventGraph, History, Moment,
-    NotRun, Trigger,
+    CheckedColumn, CheckedQuery, CheckedText, EdgeKind, EventCondition, EventEdge, EventGraph, FieldBinding,
+    HistoryRange, NotRun, TimePoint, TriggerClause,
 };
 pub use diagnostic::{Diagnostic, Severity};
-pub use earlier::{Earlier, EarlierWindows};
+pub use earlier::{EarlierReference, EarlierWindows};
 pub use executor::{columns as answer_columns, merging};
-pub use explain::{ExplainOptions, Explanation, QueryExplanation, explain};
-pub use kind::{Kind, Unit};
+pub use explain::{ExplainContext, Explanation, QueryExplanation, explain};
+pub use kind::{Unit, ValueKind};
 pub use language::{FieldWord, Language, language};
 pub use node_filter::NodeFilter;
-pub use options::{Options, Standing};
+pub use options::{CheckOptions, QueryItems};
 pub use render::{excerpt, name_taken, one_line, render};
 pub use sketch::Sketch;
-pub use source::Source;
+pub use source::SourceText;
 pub use sql::{
     Dialect, EngineColumn, EngineSql, RowPart, RowTable, SqlStep, engine_sql, joined as joined_sql, sql,
     sql_steps,

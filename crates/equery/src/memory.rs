@@ -1,7 +1,7 @@
 //! The most memory that a query takes, as an estimate from its plan.
 
 use crate::fields;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use task::query::{GroupField, Grouping, Query};
 
 /// Flows in a window where nothing else is known.
@@ -34,8 +34,8 @@ pub(crate) fn estimate(plan: &Query, flows: u64) -> u64 {
 /// Words of a value.
 fn words(field: &GroupField) -> u64 {
     match fields::find(&field.field).map(|field| field.kind) {
-        Some(Kind::Address) => 2,
-        Some(Kind::Text) if field.field == "conversation" => 5,
+        Some(ValueKind::Address) => 2,
+        Some(ValueKind::Text) if field.field == "conversation" => 5,
         _ => 1,
     }
 }
@@ -43,29 +43,30 @@ fn words(field: &GroupField) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use task::query::{Aggregate, Expression, Item, Weight};
+    use task::query::{Aggregate, Expression, OutputColumn, ValueWeight};
 
-    fn query(columns: Vec<Item>, group: Grouping) -> Query {
+    fn query(columns: Vec<OutputColumn>, group: Grouping) -> Query {
         Query { group, columns, ..Query::new("q", [], []) }
     }
 
     #[test]
     fn memory_is_of_groups_values_and_the_answer() {
         let by_source = Grouping::By(vec![GroupField::of("src_addr")]);
-        let plan = query(vec![Item::field("src_addr"), Item::sum("total_byte")], by_source.clone());
+        let plan =
+            query(vec![OutputColumn::field("src_addr"), OutputColumn::sum("total_byte")], by_source.clone());
         assert_eq!(estimate(&plan, 1_000), 1_000 * 3 * 16);
-        assert_eq!(estimate(&query(vec![Item::count("n")], Grouping::All), 1_000), 16);
+        assert_eq!(estimate(&query(vec![OutputColumn::count("n")], Grouping::All), 1_000), 16);
         let limited = Query { limit: Some(1_000_000), ..plan };
         assert_eq!(estimate(&limited, 1_000), 1_000_000 * 3 * 16 + 1_000_000 * 2 * 8);
-        let top = Aggregate::Top(usize::MAX, GroupField::of("src_addr"), Weight::Rows);
-        let top = query(vec![Item::new("t", Expression::Aggregate(top))], Grouping::All);
+        let top = Aggregate::Top(usize::MAX, GroupField::of("src_addr"), ValueWeight::Rows);
+        let top = query(vec![OutputColumn::new("t", Expression::Aggregate(top))], Grouping::All);
         assert_eq!(estimate(&top, 1_000), u64::MAX);
     }
 
     #[test]
     fn an_aggregate_that_stands_twice_is_kept_once() {
-        let once = query(vec![Item::count("n")], Grouping::All);
-        let twice = query(vec![Item::count("n"), Item::count("m")], Grouping::All);
+        let once = query(vec![OutputColumn::count("n")], Grouping::All);
+        let twice = query(vec![OutputColumn::count("n"), OutputColumn::count("m")], Grouping::All);
         assert_eq!(estimate(&once, 10), estimate(&twice, 10));
     }
 }

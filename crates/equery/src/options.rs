@@ -5,13 +5,13 @@ use task::query::Over;
 
 /// The knowledge that the checker has beside the text. What is not known is not judged.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct CheckOptions {
     /// Variables of `--set`: name and value. They replace those of `let`.
     pub set: Vec<(String, String)>,
     /// The names of all nodes.
     pub known_nodes: Option<Vec<String>>,
     /// Queries of other texts that `when` and `from` may refer to.
-    pub standing: Vec<Standing>,
+    pub standing: Vec<QueryItems>,
     /// The length of the run's windows.
     pub base_window_ns: Option<u64>,
     /// Packets of the run's windows, where these are counted in packets.
@@ -33,7 +33,7 @@ pub struct Options {
 /// A query that is installed already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "QueryItems"))]
-pub struct Standing {
+pub struct QueryItems {
     /// The name of the query.
     pub name: String,
     /// The names of its columns.

@@ -1,6 +1,6 @@
 //! Queries that others refer to.
 
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use std::collections::HashMap;
 use task::query::Over;
 
@@ -8,7 +8,7 @@ use task::query::Over;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parent {
     /// The columns of the query, then the fields that it groups by and has no column of: names and types.
-    pub(crate) items: Vec<(String, Kind)>,
+    pub(crate) items: Vec<(String, ValueKind)>,
     index: HashMap<String, usize>,
     /// The fields that it groups by, with prefixes, as text.
     pub(crate) keys: Vec<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Parent {
 
 impl Parent {
     pub(crate) fn new(
-        items: impl IntoIterator<Item = (String, Kind)>,
+        items: impl IntoIterator<Item = (String, ValueKind)>,
         keys: Vec<String>,
         over: Option<Over>,
     ) -> Self {
@@ -35,7 +35,7 @@ impl Parent {
         parent
     }
 
-    pub(crate) fn item(&self, name: &str) -> Option<&Kind> {
+    pub(crate) fn item(&self, name: &str) -> Option<&ValueKind> {
         self.index.get(name).map(|at| &self.items[*at].1)
     }
 

@@ -44,7 +44,7 @@ const OF_SQL: [(&[&str], &str); 9] = [
 #[derive(Debug)]
 pub(crate) struct Failed;
 
-pub(crate) type Parsed<T> = Result<T, Failed>;
+pub(crate) type ParseResult<T> = Result<T, Failed>;
 
 /// Reads a file.
 pub(crate) fn parse(tokens: &[Placed<'_>], constants: &Constants, diagnostics: &mut Diagnostics<'_>) -> File {
@@ -131,11 +131,11 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
         is_it
     }
 
-    fn expect_word(&mut self, word: &str, within: &str) -> Parsed<()> {
+    fn expect_word(&mut self, word: &str, within: &str) -> ParseResult<()> {
         if self.takes_word(word) { Ok(()) } else { Err(self.expected(&format!("'{word}' {within}"))) }
     }
 
-    fn expect_symbol(&mut self, symbol: &str, within: &str) -> Parsed<()> {
+    fn expect_symbol(&mut self, symbol: &str, within: &str) -> ParseResult<()> {
         if self.takes_symbol(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}' {within}"))) }
     }
 
@@ -166,7 +166,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
     }
 
     /// A word that may be a keyword elsewhere: what follows it tells that it is a name.
-    fn any_word(&mut self, what: &str) -> Parsed<Spanned<String>> {
+    fn any_word(&mut self, what: &str) -> ParseResult<Spanned<String>> {
         match *self.peek() {
             Token::Word(word) => {
                 let name = Spanned::new(word.to_owned(), self.span());
@@ -178,7 +178,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
     }
 
     /// A name that the user chooses.
-    fn name(&mut self, what: &str) -> Parsed<Spanned<String>> {
+    fn name(&mut self, what: &str) -> ParseResult<Spanned<String>> {
         match *self.peek() {
             Token::Word(word) if is_reserved(word) => {
                 let (message, span) =
@@ -296,7 +296,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
                 self.resynchronise();
             }
         }
-        query.span = crate::ast::Place(self.since(start));
+        query.span = crate::ast::TextRange(self.since(start));
         if !ends_in_text {
             self.takes_symbol(";");
         }
@@ -376,7 +376,7 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
     }
 
     /// A duration above zero.
-    fn duration(&mut self, what: &str) -> Parsed<Spanned<u64>> {
+    fn duration(&mut self, what: &str) -> ParseResult<Spanned<u64>> {
         match self.literal() {
             Some(Literal::Duration(ns)) if *ns != 0 => {
                 let duration = Spanned::new(*ns, self.span());
@@ -394,9 +394,9 @@ impl<'a, 'd, 't> Parser<'a, 'd, 't> {
 }
 
 /// An expression as messages show it. Written only where there is a message.
-pub(crate) struct Shown<'a>(pub(crate) &'a crate::ast::Node);
+pub(crate) struct ExpressionText<'a>(pub(crate) &'a crate::ast::ExprNode);
 
-impl std::fmt::Display for Shown<'_> {
+impl std::fmt::Display for ExpressionText<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&shortened(&self.0.value.to_string()))
     }

@@ -1,7 +1,7 @@
 //! Diagnostics for people.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::Source;
+use crate::source::SourceText;
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind};
 
 /// The longest line that is shown with what is wrong in it.
@@ -22,7 +22,7 @@ const LARGEST_TEXT: usize = 1 << 16;
 ///      'let src_adr = VALUE;' or --set src_adr=VALUE defines it"
 /// );
 /// ```
-pub fn one_line(source: &Source<'_>, diagnostic: &Diagnostic) -> String {
+pub fn one_line(source: &SourceText<'_>, diagnostic: &Diagnostic) -> String {
     let Diagnostic { severity, line, column, message, help, .. } = diagnostic;
     let help = help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
     format!("{}:{line}:{column}: {}: {message}{help}", source.name, severity.name())
@@ -34,7 +34,7 @@ pub fn name_taken(place: &str, name: &str, other: &str) -> String {
 }
 
 /// Renders each diagnostic as one line and an excerpt of the text, for a terminal. `color`: with colors.
-pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> String {
+pub fn render(source: &SourceText<'_>, diagnostics: &[Diagnostic], color: bool) -> String {
     let one =
         |diagnostic| format!("{}\n{}", one_line(source, diagnostic), excerpt(source, diagnostic, color));
     diagnostics.iter().map(one).collect()
@@ -42,7 +42,7 @@ pub fn render(source: &Source<'_>, diagnostics: &[Diagnostic], color: bool) -> S
 
 /// The line of a diagnostic with what is wrong underlined, and what to do; empty where it has no place, and where no terminal
 /// shows the line.
-pub fn excerpt(source: &Source<'_>, diagnostic: &Diagnostic, color: bool) -> String {
+pub fn excerpt(source: &SourceText<'_>, diagnostic: &Diagnostic, color: bool) -> String {
     let Some((text, place)) = shown_of(source.text, diagnostic) else { return String::new() };
     let end = place.end.max(place.start + usize::from(place.start < text.len()));
     let (kind, tint) = match diagnostic.severity {

@@ -1,19 +1,19 @@
 //! `using` and `error`: the structure that counts the packets of a query, and what is promised of it.
 
-use crate::ast::{Expr, Node, QueryText, Using};
+use crate::ast::{Expr, ExprNode, QueryText, Using};
 use crate::diagnostic::Diagnostics;
 use crate::lexer::shortened;
 use crate::literal::{Literal, duration_text};
 use crate::names;
-use crate::options::Options;
-use crate::variables::{Meaning, Variables};
+use crate::options::CheckOptions;
+use crate::variables::{VariableValue, Variables};
 use packet::{KeySpec, Seed};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use task::query::Query;
-use task::sketched::{Counting, NotSketched, Part, task_of};
-use task::{Setting, Size, Structure, TaskSpec, Tasks, catalog};
+use task::sketched::{Counting, NotSketched, QueryClause, task_of};
+use task::{RunProperties, Size, Structure, TaskSpec, Tasks, catalog};
 
 /// The way in which the packets of a query are counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,14 +73,14 @@ pub(crate) fn sketch(
     text: &QueryText,
     (plan, of_packets): (&Query, &BTreeMap<String, Range<usize>>),
     variables: &Variables,
-    options: &Options,
+    options: &CheckOptions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Sketch> {
     let counting = counting(text, variables, diagnostics)?;
     has_windows_of_the_run(text, options, diagnostics)?;
     if let Some(statistic) = of_packets.keys().next() {
         let reason = format!("no structure counts '{statistic}', a statistic of each flow's packets");
-        refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
+        refuse(text, &NotSketched { part: QueryClause::Counting, reason }, diagnostics);
         return None;
     }
     let key = options.key.as_ref().and_then(|key| KeySpec::parse(&key.join(",")).ok());
@@ -92,7 +92,7 @@ pub(crate) fn sketch(
             return None;
         }
     };
-    let setting = Setting {
+    let setting = RunProperties {
         key,
         is_paired: false,
         packets: options.window_packets,
@@ -104,7 +104,7 @@ pub(crate) fn sketch(
         Ok(tasks) => tasks,
         Err(reason) => {
             let reason = reason.strip_prefix(&format!("{task}: ")).unwrap_or(&reason).to_owned();
-            refuse(text, &NotSketched { part: Part::Counting, reason }, diagnostics);
+            refuse(text, &NotSketched { part: QueryClause::Counting, reason }, diagnostics);
             return None;
         }
     };
@@ -116,7 +116,7 @@ pub(crate) fn sketch(
 /// Structures are read and emptied when a window of the run ends.
 fn has_windows_of_the_run(
     text: &QueryText,
-    options: &Options,
+    options: &CheckOptions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<()> {
     let Some(every) = &text.every else { return Some(()) };
@@ -182,11 +182,16 @@ fn unknown_setting(name: &str, span: &Range<usize>, diagnostics: &mut Diagnostic
 }
 
 /// The number of a setting.
-fn number(value: &Node, variables: &Variables, name: &str, diagnostics: &mut Diagnostics<'_>) -> Option<u64> {
+fn number(
+    value: &ExprNode,
+    variables: &Variables,
+    name: &str,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<u64> {
     let literal = match &*value.value {
         Expr::Literal(literal) => Some(literal),
         Expr::Name(name) => match variables.get(name) {
-            Some(Meaning::Constant(constant)) if !constant.is_negative => Some(&constant.literal),
+            Some(VariableValue::Constant(constant)) if !constant.is_negative => Some(&constant.literal),
             _ => None,
         },
         _ => None,
@@ -212,14 +217,14 @@ fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics
         None => ("error", "'error'".to_owned()),
     };
     let part = match refused.part {
-        Part::Columns => of(&text.select),
-        Part::Filter => of(&text.filter),
-        Part::Group => of(&text.group),
-        Part::Having => of(&text.having),
-        Part::Order => of(&text.order),
-        Part::Limit => of(&text.limit),
-        Part::Over => of(&text.over),
-        Part::Counting => {
+        QueryClause::Columns => of(&text.select),
+        QueryClause::Filter => of(&text.filter),
+        QueryClause::Group => of(&text.group),
+        QueryClause::Having => of(&text.having),
+        QueryClause::Order => of(&text.order),
+        QueryClause::Limit => of(&text.limit),
+        QueryClause::Over => of(&text.over),
+        QueryClause::Counting => {
             let span = clause.unwrap_or(&text.span.0);
             return diagnostics.error(
                 "not_sketched",

@@ -2,10 +2,10 @@
 
 use crate::checked::CheckedQuery;
 use crate::checker::group_text;
-use crate::options::Standing;
+use crate::options::QueryItems;
 use task::query::Grouping;
 
-impl Standing {
+impl QueryItems {
     /// Describes a query for later texts.
     pub fn of(query: &CheckedQuery) -> Self {
         let keys = match &query.plan.group {

@@ -11,12 +11,12 @@ mod random;
 mod sketches;
 mod sql;
 
-use crate::{Checked, CheckedQuery, NodeFilter, Options, Source, check, one_line};
+use crate::{CheckOptions, CheckedQuery, CheckedText, NodeFilter, SourceText, check, one_line};
 use model::Class;
-use task::query::{GroupField, Grouping, Item, Over};
+use task::query::{GroupField, Grouping, OutputColumn, Over};
 
-fn checked(text: &str) -> Checked {
-    check(&Source { name: "q", text }, &Options::default())
+fn checked(text: &str) -> CheckedText {
+    check(&SourceText { name: "q", text }, &CheckOptions::default())
 }
 
 /// The one query of a text without errors.
@@ -29,11 +29,11 @@ fn query(text: &str) -> CheckedQuery {
 
 /// What is said about a text, without its name.
 fn said(text: &str) -> Vec<String> {
-    said_with(text, &Options::default())
+    said_with(text, &CheckOptions::default())
 }
 
-fn said_with(text: &str, options: &Options) -> Vec<String> {
-    let source = Source { name: "q", text };
+fn said_with(text: &str, options: &CheckOptions) -> Vec<String> {
+    let source = SourceText { name: "q", text };
     let lines =
         check(&source, options).diagnostics.iter().map(|found| one_line(&source, found)).collect::<Vec<_>>();
     lines.into_iter().map(|line| line.strip_prefix("q:").expect("the name").to_owned()).collect()
@@ -44,7 +44,10 @@ fn the_first_example_of_the_paper() {
     let q = query("q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;");
     assert_eq!((q.label.as_str(), q.class, &q.plan.filter), ("q1", Class::Row, &None));
     assert_eq!(q.plan.group, Grouping::By(vec![GroupField::of("dst_addr")]));
-    assert_eq!(q.plan.columns, [Item::distinct("src_addr", "count(src_addr)"), Item::field("dst_addr")]);
+    assert_eq!(
+        q.plan.columns,
+        [OutputColumn::distinct("src_addr", "count(src_addr)"), OutputColumn::field("dst_addr")]
+    );
     assert_eq!(q.nodes, NodeFilter::In(vec!["NodeX".to_owned()]));
     assert_eq!((q.plan.over, q.not_run.len()), (Over::Window, 0));
 }
@@ -53,7 +56,8 @@ fn the_first_example_of_the_paper() {
 fn a_column_of_whole_flows_says_of_which_packet_its_value_is() {
     let columns = |text: &str, key: &[&str]| {
         let key = Some(key.iter().map(|field| (*field).to_owned()).collect());
-        let checked = check(&Source { name: "q", text }, &Options { key, ..Options::default() });
+        let checked =
+            check(&SourceText { name: "q", text }, &CheckOptions { key, ..CheckOptions::default() });
         assert!(!checked.has_errors(), "{text}: {:#?}", checked.diagnostics);
         let [query] = &checked.queries[..] else { panic!("one query: {text}") };
         // What is computed has the names that the answer is said to have.
@@ -90,7 +94,7 @@ fn no_query_by_packets_answers_in_the_window_that_fired() {
     let of = |query: &str| format!("a: select vlan, count(*) as n groupby vlan every 1s; b: {query}");
     let said_of = |query: &str, key: &[&str]| {
         let key = key.iter().map(|field| (*field).to_owned()).collect();
-        let said = said_with(&of(query), &Options { key: Some(key), ..Options::default() });
+        let said = said_with(&of(query), &CheckOptions { key: Some(key), ..CheckOptions::default() });
         said.into_iter().filter(|line| line.contains("error")).collect::<Vec<_>>()
     };
     let flow = ["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];

@@ -1,7 +1,7 @@
 //! Values with names: `let` and `--set`.
 
-use crate::ast::{Definition, Expr, Node};
-use crate::constant::Constant;
+use crate::ast::{Definition, Expr, ExprNode};
+use crate::constant::SignedLiteral;
 use crate::diagnostic::Diagnostics;
 use crate::fields;
 use crate::lexer::{Placed, Token, tokens};
@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 /// The meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Meaning {
-    Constant(Constant),
+pub(crate) enum VariableValue {
+    Constant(SignedLiteral),
     /// A text without quotes.
     Bare(String),
 }
@@ -34,7 +34,7 @@ pub(crate) fn constants(tokens: &[Placed<'_>], set: &[(String, String)]) -> Cons
     }
     for (name, value) in set {
         match of_text(value) {
-            Meaning::Constant(Constant { literal, is_negative: false }) => {
+            VariableValue::Constant(SignedLiteral { literal, is_negative: false }) => {
                 constants.insert(name.clone(), literal)
             }
             _ => constants.remove(name),
@@ -43,11 +43,11 @@ pub(crate) fn constants(tokens: &[Placed<'_>], set: &[(String, String)]) -> Cons
     constants
 }
 
-impl Meaning {
+impl VariableValue {
     /// The text that it is; `None` of a number.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
-            Self::Constant(Constant { literal: Literal::Text(text), .. }) | Self::Bare(text) => {
+            Self::Constant(SignedLiteral { literal: Literal::Text(text), .. }) | Self::Bare(text) => {
                 Some(text.clone())
             }
             Self::Constant(_) => None,
@@ -57,7 +57,9 @@ impl Meaning {
     /// Bytes that it has beyond those of a number.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Constant(Constant { literal: Literal::Text(text), .. }) | Self::Bare(text) => text.len(),
+            Self::Constant(SignedLiteral { literal: Literal::Text(text), .. }) | Self::Bare(text) => {
+                text.len()
+            }
             Self::Constant(_) => 0,
         }
     }
@@ -66,7 +68,7 @@ impl Meaning {
 /// The variables of a text by name.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    meanings: HashMap<String, Meaning>,
+    meanings: HashMap<String, VariableValue>,
     /// The names of the variables, in the order in which they are defined.
     names: Vec<String>,
 }
@@ -107,21 +109,21 @@ impl Variables {
         variables
     }
 
-    fn define(&mut self, name: &str, meaning: Meaning) {
+    fn define(&mut self, name: &str, meaning: VariableValue) {
         if self.meanings.insert(name.to_owned(), meaning).is_none() {
             self.names.push(name.to_owned());
         }
     }
 
-    fn meaning(&self, value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
+    fn meaning(&self, value: &ExprNode, diagnostics: &mut Diagnostics<'_>) -> VariableValue {
         match &*value.value {
-            Expr::Literal(literal) => Meaning::Constant(Constant::new(literal.clone())),
+            Expr::Literal(literal) => VariableValue::Constant(SignedLiteral::new(literal.clone())),
             Expr::Name(name) => {
-                self.meanings.get(name).cloned().unwrap_or_else(|| Meaning::Bare(name.clone()))
+                self.meanings.get(name).cloned().unwrap_or_else(|| VariableValue::Bare(name.clone()))
             }
             Expr::Negative(of) => match &*of.value {
                 Expr::Literal(literal) => {
-                    Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })
+                    VariableValue::Constant(SignedLiteral { literal: literal.clone(), is_negative: true })
                 }
                 _ => Self::no_value(value, diagnostics),
             },
@@ -129,16 +131,16 @@ impl Variables {
         }
     }
 
-    fn no_value(value: &Node, diagnostics: &mut Diagnostics<'_>) -> Meaning {
+    fn no_value(value: &ExprNode, diagnostics: &mut Diagnostics<'_>) -> VariableValue {
         diagnostics.error(
             "variable_value",
             &value.span,
             "the value of a variable is a literal, such as 10K or 10.0.0.1",
         );
-        Meaning::Bare(value.value.to_string())
+        VariableValue::Bare(value.value.to_string())
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Meaning> {
+    pub(crate) fn get(&self, name: &str) -> Option<&VariableValue> {
         self.meanings.get(name)
     }
 
@@ -150,8 +152,8 @@ impl Variables {
         let named: Vec<&String> = self.names.iter().filter(|name| words.contains(name.as_str())).collect();
         let written = |is_bare: bool| {
             let of = move |name: &String| match self.meanings.get(name)? {
-                Meaning::Bare(text) => is_bare.then(|| format!("let {name} = {text};")),
-                Meaning::Constant(constant) => {
+                VariableValue::Bare(text) => is_bare.then(|| format!("let {name} = {text};")),
+                VariableValue::Constant(constant) => {
                     (!is_bare).then(|| format!("let {name} = {};", constant.text()))
                 }
             };
@@ -163,16 +165,18 @@ impl Variables {
 }
 
 /// Reads one literal, with or without a sign, or a text.
-fn of_text(text: &str) -> Meaning {
+fn of_text(text: &str) -> VariableValue {
     let mut ignored = Diagnostics::new(text);
     let tokens = tokens(text, &mut ignored);
     let tokens: Vec<_> = tokens.iter().map(|placed| &placed.token).collect();
     match (ignored.errors(), &tokens[..]) {
-        (0, [Token::Literal(literal), Token::End]) => Meaning::Constant(Constant::new(literal.clone())),
-        (0, [Token::Symbol("-"), Token::Literal(literal), Token::End]) => {
-            Meaning::Constant(Constant { literal: literal.clone(), is_negative: true })
+        (0, [Token::Literal(literal), Token::End]) => {
+            VariableValue::Constant(SignedLiteral::new(literal.clone()))
         }
-        (0, [Token::Word(word), Token::End]) => Meaning::Bare((*word).to_owned()),
-        _ => Meaning::Constant(Constant::new(Literal::Text(text.to_owned()))),
+        (0, [Token::Symbol("-"), Token::Literal(literal), Token::End]) => {
+            VariableValue::Constant(SignedLiteral { literal: literal.clone(), is_negative: true })
+        }
+        (0, [Token::Word(word), Token::End]) => VariableValue::Bare((*word).to_owned()),
+        _ => VariableValue::Constant(SignedLiteral::new(Literal::Text(text.to_owned()))),
     }
 }

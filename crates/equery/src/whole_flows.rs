@@ -1,21 +1,21 @@
 //! Values of whole flows in the place of those of their packets.
 
-use crate::ast::{Expr, Node};
+use crate::ast::{Expr, ExprNode};
 use flow::Field;
 
 /// The call itself, and the same of the values that each flow has, where packets of a flow may differ in a field.
-pub(crate) fn of_packets_or_flows(call: Node) -> Vec<Node> {
+pub(crate) fn of_packets_or_flows(call: ExprNode) -> Vec<ExprNode> {
     let of_flows = of_flows(&call);
     if of_flows == call { vec![call] } else { vec![call, of_flows] }
 }
 
 /// The expression with the values of whole flows in the place of those of packets.
-pub(crate) fn of_flows(node: &Node) -> Node {
+pub(crate) fn of_flows(node: &ExprNode) -> ExprNode {
     let mut node = node.clone();
     replace(&mut node);
     return node;
 
-    fn replace(node: &mut Node) {
+    fn replace(node: &mut ExprNode) {
         if let Expr::Name(name) = &mut *node.value
             && let Some(of_flow) = of_flow(name)
         {

@@ -1,8 +1,8 @@
 //! Conditions on an answer.
 
-use crate::figure::Figure;
+use crate::figure::BoundedValue;
 use crate::interval::Interval;
-use crate::truth::Truth;
+use crate::truth::TruthValue;
 use model::Value;
 use notation::{Comparison, Operator};
 use serde::{Deserialize, Serialize};
@@ -25,13 +25,13 @@ pub enum Operand {
 
 /// A condition on a group of the sources' answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Condition {
+pub enum TriggerCondition {
     /// The condition holds if all of these do.
-    And(Vec<Condition>),
+    And(Vec<TriggerCondition>),
     /// The condition holds if any of these does.
-    Or(Vec<Condition>),
+    Or(Vec<TriggerCondition>),
     /// The condition holds if this one does not.
-    Not(Box<Condition>),
+    Not(Box<TriggerCondition>),
     /// Two values compared.
     Compare(Operand, Comparison, Operand),
     /// The address of this column is in any of these prefixes.
@@ -45,40 +45,40 @@ pub enum Condition {
     /// The source of this number has no answer.
     IsMissing(usize),
     /// The condition holds whatever the packets that were lost.
-    Surely(Box<Condition>),
+    Surely(Box<TriggerCondition>),
 }
 
 /// The figures that are known of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupFigures<'a> {
     /// The figures of the group, one for each item.
-    pub figures: &'a [Figure],
+    pub figures: &'a [BoundedValue],
     /// The figures where any packet that was lost may have been of the group; empty if no condition asks.
-    pub widened: &'a [Figure],
+    pub widened: &'a [BoundedValue],
     /// True for each source that has no answer.
     pub missing: &'a [bool],
 }
 
 impl<'a> GroupFigures<'a> {
     /// A group of answers that are there, of which nothing was lost.
-    pub fn of(figures: &'a [Figure]) -> Self {
+    pub fn of(figures: &'a [BoundedValue]) -> Self {
         Self { figures, widened: figures, missing: &[] }
     }
 }
 
 impl Operand {
-    fn figure(&self, figures: &[Figure]) -> Figure {
+    fn figure(&self, figures: &[BoundedValue]) -> BoundedValue {
         match self {
-            Self::Item(column) => figures.get(*column).cloned().unwrap_or(Figure::Null),
-            Self::Number(number) => Figure::Number(Interval::exact(*number)),
-            Self::Integer(number) => Figure::Number(Interval::integer((*number).into())),
-            Self::Text(text) => Figure::Other(Value::Text(text.clone())),
+            Self::Item(column) => figures.get(*column).cloned().unwrap_or(BoundedValue::Null),
+            Self::Number(number) => BoundedValue::Number(Interval::exact(*number)),
+            Self::Integer(number) => BoundedValue::Number(Interval::integer((*number).into())),
+            Self::Text(text) => BoundedValue::Other(Value::Text(text.clone())),
             Self::Arithmetic(left, operator, right) => match (left.figure(figures), right.figure(figures)) {
-                (Figure::Number(a), Figure::Number(b)) => {
-                    a.calculate(*operator, b).map_or(Figure::Unknown, Figure::Number)
+                (BoundedValue::Number(a), BoundedValue::Number(b)) => {
+                    a.calculate(*operator, b).map_or(BoundedValue::Unknown, BoundedValue::Number)
                 }
-                (Figure::Null, _) | (_, Figure::Null) => Figure::Null,
-                _ => Figure::Unknown,
+                (BoundedValue::Null, _) | (_, BoundedValue::Null) => BoundedValue::Null,
+                _ => BoundedValue::Unknown,
             },
         }
     }
@@ -104,7 +104,7 @@ impl Operand {
     }
 }
 
-impl Condition {
+impl TriggerCondition {
     /// Comparisons of one column of the parent with a number that are the condition or part of it: column, comparison and number.
     pub fn thresholds(&self) -> Vec<(usize, Comparison, f64)> {
         let of = |conditions: &[Self]| conditions.iter().flat_map(Self::thresholds).collect();
@@ -119,11 +119,11 @@ impl Condition {
     }
 
     /// Returns whether a group of which this is known fulfils the condition.
-    pub fn holds(&self, known: GroupFigures<'_>) -> Truth {
+    pub fn holds(&self, known: GroupFigures<'_>) -> TruthValue {
         let figures = known.figures;
         match self {
-            Self::And(of) => of.iter().fold(Truth::True, |truth, one| truth.and(one.holds(known))),
-            Self::Or(of) => of.iter().fold(Truth::False, |truth, one| truth.or(one.holds(known))),
+            Self::And(of) => of.iter().fold(TruthValue::True, |truth, one| truth.and(one.holds(known))),
+            Self::Or(of) => of.iter().fold(TruthValue::False, |truth, one| truth.or(one.holds(known))),
             Self::Not(of) => of.holds(known).negated(),
             Self::Compare(left, comparison, right) => {
                 compare(&left.figure(figures), *comparison, &right.figure(figures))
@@ -131,20 +131,22 @@ impl Condition {
             Self::In(value, list) => {
                 let value = value.figure(figures);
                 let is_it = |one: &Operand| compare(&value, Comparison::Equal, &one.figure(figures));
-                list.iter().fold(Truth::False, |truth, one| truth.or(is_it(one)))
+                list.iter().fold(TruthValue::False, |truth, one| truth.or(is_it(one)))
             }
-            Self::InPrefixes(column, prefixes) => match figures.get(*column).and_then(Figure::address) {
-                Some(own) => prefixes.iter().any(|prefix| contains(*prefix, own)).into(),
-                None => Truth::Unknown,
-            },
+            Self::InPrefixes(column, prefixes) => {
+                match figures.get(*column).and_then(BoundedValue::address) {
+                    Some(own) => prefixes.iter().any(|prefix| contains(*prefix, own)).into(),
+                    None => TruthValue::Unknown,
+                }
+            }
             Self::Like(column, pattern) => match figures.get(*column) {
-                Some(Figure::Other(Value::Text(text))) => notation::is_like(text, pattern).into(),
-                _ => Truth::Unknown,
+                Some(BoundedValue::Other(Value::Text(text))) => notation::is_like(text, pattern).into(),
+                _ => TruthValue::Unknown,
             },
             Self::IsNull(value) => match value.figure(figures) {
-                Figure::Null => Truth::True,
-                Figure::Unknown => Truth::Unknown,
-                _ => Truth::False,
+                BoundedValue::Null => TruthValue::True,
+                BoundedValue::Unknown => TruthValue::Unknown,
+                _ => TruthValue::False,
             },
             Self::IsMissing(source) => known.missing.get(*source).copied().unwrap_or(false).into(),
             Self::Surely(of) => of.holds(GroupFigures { figures: known.widened, ..known }),
@@ -196,15 +198,15 @@ impl Condition {
     }
 }
 
-fn compare(left: &Figure, comparison: Comparison, right: &Figure) -> Truth {
+fn compare(left: &BoundedValue, comparison: Comparison, right: &BoundedValue) -> TruthValue {
     match (left, right) {
-        (Figure::Number(a), Figure::Number(b)) => a.compare(comparison, *b),
-        (Figure::Other(a), Figure::Other(b)) => match comparison {
+        (BoundedValue::Number(a), BoundedValue::Number(b)) => a.compare(comparison, *b),
+        (BoundedValue::Other(a), BoundedValue::Other(b)) => match comparison {
             Comparison::Equal => (a == b).into(),
             Comparison::NotEqual => (a != b).into(),
-            _ => Truth::Unknown,
+            _ => TruthValue::Unknown,
         },
-        _ => Truth::Unknown,
+        _ => TruthValue::Unknown,
     }
 }
 
@@ -219,23 +221,35 @@ fn contains((network, length): (IpAddr, u8), (address, own): (IpAddr, u8)) -> bo
 mod tests {
     use super::*;
 
-    fn number(lower: f64, upper: f64) -> Figure {
-        Figure::Number(Interval { lower, upper })
+    fn number(lower: f64, upper: f64) -> BoundedValue {
+        BoundedValue::Number(Interval { lower, upper })
     }
 
     #[test]
     fn null_is_unknown_and_so_is_a_division_by_what_may_be_zero() {
-        let more = |left, right| Condition::Compare(left, Comparison::Greater, right);
+        let more = |left, right| TriggerCondition::Compare(left, Comparison::Greater, right);
         let quotient =
             Operand::Arithmetic(Operand::Item(0).into(), Operator::Divide, Operand::Item(1).into());
         let condition = more(quotient.clone(), Operand::Number(0.5));
-        assert_eq!(condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(4.0, 4.0)])), Truth::True);
-        assert_eq!(condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(0.0, 4.0)])), Truth::Unknown);
-        assert_eq!(condition.holds(GroupFigures::of(&[Figure::Null, number(4.0, 4.0)])), Truth::Unknown);
-        assert_eq!(Condition::IsNull(Operand::Item(0)).holds(GroupFigures::of(&[Figure::Null])), Truth::True);
         assert_eq!(
-            Condition::IsNull(quotient).holds(GroupFigures::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
-            Truth::Unknown
+            condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(4.0, 4.0)])),
+            TruthValue::True
+        );
+        assert_eq!(
+            condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(0.0, 4.0)])),
+            TruthValue::Unknown
+        );
+        assert_eq!(
+            condition.holds(GroupFigures::of(&[BoundedValue::Null, number(4.0, 4.0)])),
+            TruthValue::Unknown
+        );
+        assert_eq!(
+            TriggerCondition::IsNull(Operand::Item(0)).holds(GroupFigures::of(&[BoundedValue::Null])),
+            TruthValue::True
+        );
+        assert_eq!(
+            TriggerCondition::IsNull(quotient).holds(GroupFigures::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
+            TruthValue::Unknown
         );
         assert_eq!(condition.items(), [0, 1]);
         assert_eq!(condition.threshold(), None);
@@ -245,27 +259,27 @@ mod tests {
     #[test]
     fn what_is_computed_with_null_is_null() {
         let sum = |right| Operand::Arithmetic(Operand::Item(0).into(), Operator::Add, Box::new(right));
-        let is_null = |operand, figure| Condition::IsNull(operand).holds(GroupFigures::of(&[figure]));
-        assert_eq!(is_null(sum(Operand::Number(1.0)), Figure::Null), Truth::True);
-        assert_eq!(is_null(sum(Operand::Number(1.0)), number(1.0, 1.0)), Truth::False);
-        assert_eq!(is_null(sum(Operand::Item(1)), number(1.0, 1.0)), Truth::True);
+        let is_null = |operand, figure| TriggerCondition::IsNull(operand).holds(GroupFigures::of(&[figure]));
+        assert_eq!(is_null(sum(Operand::Number(1.0)), BoundedValue::Null), TruthValue::True);
+        assert_eq!(is_null(sum(Operand::Number(1.0)), number(1.0, 1.0)), TruthValue::False);
+        assert_eq!(is_null(sum(Operand::Item(1)), number(1.0, 1.0)), TruthValue::True);
         // Each item once, in the order of the text.
-        assert_eq!(Condition::IsNull(sum(sum(Operand::Item(2)))).items(), [0, 2]);
+        assert_eq!(TriggerCondition::IsNull(sum(sum(Operand::Item(2)))).items(), [0, 2]);
     }
 
     #[test]
     fn the_numbers_that_items_are_compared_with() {
         use Comparison::{Greater, Less};
-        let more = |left, right| Condition::Compare(left, Greater, right);
-        let surely = Condition::Surely(more(Operand::Item(1), Operand::Integer(5)).into());
+        let more = |left, right| TriggerCondition::Compare(left, Greater, right);
+        let surely = TriggerCondition::Surely(more(Operand::Item(1), Operand::Integer(5)).into());
         assert_eq!(surely.threshold(), Some(5.0));
-        let less = Condition::Compare(Operand::Item(2), Less, Operand::Number(0.5));
-        let condition = Condition::And(vec![
+        let less = TriggerCondition::Compare(Operand::Item(2), Less, Operand::Number(0.5));
+        let condition = TriggerCondition::And(vec![
             surely,
-            Condition::Or(vec![
-                Condition::Not(less.into()),
+            TriggerCondition::Or(vec![
+                TriggerCondition::Not(less.into()),
                 more(Operand::Item(0), Operand::Item(1)),
-                Condition::IsMissing(0),
+                TriggerCondition::IsMissing(0),
             ]),
             more(Operand::Number(3.0), Operand::Item(0)),
         ]);
@@ -275,19 +289,19 @@ mod tests {
 
     #[test]
     fn texts_and_addresses_are_equal_or_in_a_list() {
-        let text = |text: &str| Figure::Other(Value::from(text));
-        let of = |condition: Condition, figure| condition.holds(GroupFigures::of(&[figure]));
+        let text = |text: &str| BoundedValue::Other(Value::from(text));
+        let of = |condition: TriggerCondition, figure| condition.holds(GroupFigures::of(&[figure]));
         let list = ["tcp", "udp"].map(|name| Operand::Text(name.to_owned()));
-        let member = Condition::In(Operand::Item(0), list.to_vec());
-        assert_eq!(of(member.clone(), text("udp")), Truth::True);
-        assert_eq!(of(member.clone(), text("icmp")), Truth::False);
-        assert_eq!(of(member, Figure::Unknown), Truth::Unknown);
-        assert_eq!(of(Condition::Like(0, "ht%".to_owned()), text("https")), Truth::True);
+        let member = TriggerCondition::In(Operand::Item(0), list.to_vec());
+        assert_eq!(of(member.clone(), text("udp")), TruthValue::True);
+        assert_eq!(of(member.clone(), text("icmp")), TruthValue::False);
+        assert_eq!(of(member, BoundedValue::Unknown), TruthValue::Unknown);
+        assert_eq!(of(TriggerCondition::Like(0, "ht%".to_owned()), text("https")), TruthValue::True);
         let prefix = ("10.0.0.0".parse().expect("an address"), 8);
-        let inside = Condition::InPrefixes(0, vec![prefix]);
-        let address = |text: &str| Figure::Other(Value::Address(text.parse().expect("an address")));
-        assert_eq!(of(inside.clone(), address("10.9.8.7")), Truth::True);
-        assert_eq!(of(inside.clone(), address("11.9.8.7")), Truth::False);
-        assert_eq!(of(inside, address("::a00:1")), Truth::False);
+        let inside = TriggerCondition::InPrefixes(0, vec![prefix]);
+        let address = |text: &str| BoundedValue::Other(Value::Address(text.parse().expect("an address")));
+        assert_eq!(of(inside.clone(), address("10.9.8.7")), TruthValue::True);
+        assert_eq!(of(inside.clone(), address("11.9.8.7")), TruthValue::False);
+        assert_eq!(of(inside, address("::a00:1")), TruthValue::False);
     }
 }

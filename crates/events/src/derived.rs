@@ -5,6 +5,6 @@ pub(crate) mod formula;
 pub(crate) mod outcome;
 pub(crate) mod table;
 
-pub use derivation::{Derivation, Order, Source};
+pub use derivation::{Derivation, DerivationSource, ValueOrder};
 pub use formula::Formula;
-pub use outcome::Outcome;
+pub use outcome::DerivedResult;

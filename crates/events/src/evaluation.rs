@@ -1,33 +1,33 @@
 //! The groups of a derived query's window.
 
 use crate::derived::derivation::Derivation;
-use crate::derived::formula::{Formula, Reads};
-use crate::derived::outcome::Outcome;
-use crate::derived::table::{Group, Table};
+use crate::derived::formula::{Formula, ReadWindows};
+use crate::derived::outcome::DerivedResult;
+use crate::derived::table::{ComputedGroup, DerivedTable};
 use crate::graph::Graph;
-use crate::key::Key;
-use crate::known::{Known, Number};
-use crate::past::{Earlier, Past};
-use crate::rows::Rows;
-use crate::seen::{Asked, Find, Seen};
+use crate::key::EventKey;
+use crate::known::{BoundedNumber, DerivedValue};
+use crate::past::{AnswerHistory, EarlierValue};
+use crate::rows::ConditionGroups;
+use crate::seen::{Find, ObservedWindow, QueryWindow};
 use model::{Answer, Span, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A source in the window, and the place of its earlier ones.
-struct Read<'a> {
-    rows: Rows<'a>,
+struct ReadSource<'a> {
+    rows: ConditionGroups<'a>,
     answer: Option<&'a Answer>,
     place: (usize, usize),
 }
 
 /// A group of a derived query: of each source its row, if it has one.
-type Found<'a> = BTreeMap<Key, Vec<Option<&'a [Value]>>>;
+type SourceRows<'a> = BTreeMap<EventKey, Vec<Option<&'a [Value]>>>;
 
 /// The window that is computed.
-struct Window<'a> {
-    reads: Vec<Read<'a>>,
-    past: &'a Past,
+struct EvaluatedWindow<'a> {
+    reads: Vec<ReadSource<'a>>,
+    past: &'a AnswerHistory,
     end_ns: u64,
     every_ns: u64,
     /// True if a value of an earlier window was read for which there was no room.
@@ -35,10 +35,10 @@ struct Window<'a> {
 }
 
 /// A group while its values are computed.
-struct Member<'a> {
-    key: &'a Key,
+struct EvaluatedGroup<'a> {
+    key: &'a EventKey,
     /// The values that are known of the columns in the window itself, by source.
-    known: Vec<Vec<Known>>,
+    known: Vec<Vec<DerivedValue>>,
     /// The number of the key in earlier windows, by source.
     numbers: Vec<Option<u32>>,
 }
@@ -52,36 +52,38 @@ impl Derivation {
         (query, node): (usize, usize),
         end_ns: u64,
         find: &Find<'_>,
-        past: &Past,
-    ) -> Outcome {
+        past: &AnswerHistory,
+    ) -> DerivedResult {
         let of = &graph.queries[query];
         let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
         let mut reads = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
             let place = (source.query, source.on(node));
             let source = &graph.queries[source.query];
-            let (rows, answer) = match find(Asked { query: place.0, node: place.1, instance: &[], window }) {
-                Seen::Missing => return Outcome::Missing,
-                Seen::Empty => (Rows::none(source), None),
-                Seen::Answer(answer) => match Rows::of(source, answer) {
-                    Some(rows) => (rows, Some(answer)),
-                    None => return Outcome::Missing,
-                },
-            };
-            reads.push(Read { rows, answer, place });
+            let (rows, answer) =
+                match find(QueryWindow { query: place.0, node: place.1, instance: &[], window }) {
+                    ObservedWindow::Missing => return DerivedResult::Missing,
+                    ObservedWindow::Empty => (ConditionGroups::none(source), None),
+                    ObservedWindow::Answer(answer) => match ConditionGroups::of(source, answer) {
+                        Some(rows) => (rows, Some(answer)),
+                        None => return DerivedResult::Missing,
+                    },
+                };
+            reads.push(ReadSource { rows, answer, place });
         }
-        let window = Window { reads, past, end_ns, every_ns: of.every_ns, lacks_room: Cell::new(false) };
+        let window =
+            EvaluatedWindow { reads, past, end_ns, every_ns: of.every_ns, lacks_room: Cell::new(false) };
         let found = self.found(&window);
         let has_answer = window.reads.iter().any(|read| read.answer.is_some());
         if found.is_empty() && !has_answer {
-            return Outcome::Empty;
+            return DerivedResult::Empty;
         }
         let groups = found.iter().map(|(key, rows)| {
             let member = self.member(&window, key, rows);
             let values = self.values.iter().map(|value| window.value(value, &member, 0)).collect();
-            Group { key: key.clone(), values }
+            ComputedGroup { key: key.clone(), values }
         });
-        let mut table = Table { groups: groups.collect(), reasons: Vec::new(), sources: Vec::new() };
+        let mut table = DerivedTable { groups: groups.collect(), reasons: Vec::new(), sources: Vec::new() };
         if window.lacks_room.get() {
             table.reasons.push("no room for earlier windows that it reads".to_owned());
         }
@@ -90,15 +92,15 @@ impl Derivation {
             let unlisted = found.values().filter(is_listed).count() as u64;
             table.sources.push((source.name.as_deref(), read.answer, unlisted));
         }
-        Outcome::Answer(Box::new(table.answer(self, of, graph.node_name(node), end_ns)))
+        DerivedResult::Answer(Box::new(table.answer(self, of, graph.node_name(node), end_ns)))
     }
 
     /// The groups that any source has, in the window or in an earlier one that is read. A group that has left these has a last row, so that
     /// what depends on it is seen to end.
-    fn found<'a>(&self, window: &Window<'a>) -> Found<'a> {
-        let mut found: Found<'a> = BTreeMap::new();
+    fn found<'a>(&self, window: &EvaluatedWindow<'a>) -> SourceRows<'a> {
+        let mut found: SourceRows<'a> = BTreeMap::new();
         let none = || vec![None; self.sources.len()];
-        let own = |of: usize, key: &Key| -> Key {
+        let own = |of: usize, key: &EventKey| -> EventKey {
             self.sources[of].key.iter().filter_map(|member| key.get(*member).cloned()).collect()
         };
         for (at, read) in window.reads.iter().enumerate() {
@@ -107,7 +109,7 @@ impl Derivation {
                 found.entry(key).or_insert_with(none)[at] = Some(row);
             }
         }
-        for Reads { source, first_ns, number, .. } in self.reads() {
+        for ReadWindows { source, first_ns, number, .. } in self.reads() {
             let more_ns = number.saturating_mul(window.every_ns);
             let Some(last_ns) = window.end_ns.checked_sub(first_ns) else { continue };
             if first_ns == 0 && number <= 1 {
@@ -121,7 +123,12 @@ impl Derivation {
         found
     }
 
-    fn member<'a>(&self, window: &Window<'_>, key: &'a Key, rows: &[Option<&[Value]>]) -> Member<'a> {
+    fn member<'a>(
+        &self,
+        window: &EvaluatedWindow<'_>,
+        key: &'a EventKey,
+        rows: &[Option<&[Value]>],
+    ) -> EvaluatedGroup<'a> {
         let all = self.sources.iter().zip(&window.reads).zip(rows);
         let (known, numbers) = all
             .map(|((source, read), row)| {
@@ -135,19 +142,19 @@ impl Derivation {
                 (known, window.past.key_number(read.place, &own))
             })
             .unzip();
-        Member { key, known, numbers }
+        EvaluatedGroup { key, known, numbers }
     }
 }
 
-impl Window<'_> {
+impl EvaluatedWindow<'_> {
     /// A value of a group, of the window that ended so long before.
-    fn value(&self, formula: &Formula, member: &Member<'_>, before_ns: u64) -> Known {
+    fn value(&self, formula: &Formula, member: &EvaluatedGroup<'_>, before_ns: u64) -> DerivedValue {
         match formula {
-            Formula::Key(at) => member.key.get(*at).map_or(Known::Null, Known::of_member),
-            Formula::Integer(number) => Known::Number(Number::integer((*number).into())),
-            Formula::Number(number) => Known::Number(Number::float(*number)),
+            Formula::Key(at) => member.key.get(*at).map_or(DerivedValue::Null, DerivedValue::of_member),
+            Formula::Integer(number) => DerivedValue::Number(BoundedNumber::integer((*number).into())),
+            Formula::Number(number) => DerivedValue::Number(BoundedNumber::float(*number)),
             Formula::Item { source, column } if before_ns == 0 => {
-                member.known[*source].get(*column).cloned().unwrap_or(Known::Unknown)
+                member.known[*source].get(*column).cloned().unwrap_or(DerivedValue::Unknown)
             }
             Formula::Item { source, column } => self.earlier(*source, *column, member, before_ns),
             Formula::Arithmetic(left, operator, right) => {
@@ -162,20 +169,26 @@ impl Window<'_> {
         }
     }
 
-    fn earlier(&self, source: usize, column: usize, member: &Member<'_>, before_ns: u64) -> Known {
-        let Some(end_ns) = self.end_ns.checked_sub(before_ns) else { return Known::NoWindow };
+    fn earlier(
+        &self,
+        source: usize,
+        column: usize,
+        member: &EvaluatedGroup<'_>,
+        before_ns: u64,
+    ) -> DerivedValue {
+        let Some(end_ns) = self.end_ns.checked_sub(before_ns) else { return DerivedValue::NoWindow };
         match self.past.value(self.reads[source].place, end_ns, member.numbers[source], column) {
-            Earlier::Known(known) => known,
-            Earlier::Unknown => Known::NoWindow,
-            Earlier::NotKept => {
+            EarlierValue::Known(known) => known,
+            EarlierValue::Unknown => DerivedValue::NoWindow,
+            EarlierValue::NotKept => {
                 self.lacks_room.set(true);
-                Known::NoWindow
+                DerivedValue::NoWindow
             }
         }
     }
 
     /// The mean over windows, of which at least half must be known.
-    fn mean(&self, of: &Formula, member: &Member<'_>, first_ns: u64, number: u64) -> Known {
+    fn mean(&self, of: &Formula, member: &EvaluatedGroup<'_>, first_ns: u64, number: u64) -> DerivedValue {
         let (mut windows, mut numbers) = (0, Vec::new());
         for at in 0..number {
             let before_ns = first_ns.saturating_add(at.saturating_mul(self.every_ns));
@@ -183,16 +196,16 @@ impl Window<'_> {
                 break;
             }
             match self.value(of, member, before_ns) {
-                Known::NoWindow => continue,
-                Known::Number(number) => numbers.push(number),
-                Known::Null => {}
-                Known::Unknown | Known::Other(_) => return Known::Unknown,
+                DerivedValue::NoWindow => continue,
+                DerivedValue::Number(number) => numbers.push(number),
+                DerivedValue::Null => {}
+                DerivedValue::Unknown | DerivedValue::Other(_) => return DerivedValue::Unknown,
             }
             windows += 1;
         }
         if windows * 2 < number {
-            return Known::NoWindow;
+            return DerivedValue::NoWindow;
         }
-        Number::mean(&numbers).map_or(Known::Null, Known::Number)
+        BoundedNumber::mean(&numbers).map_or(DerivedValue::Null, DerivedValue::Number)
     }
 }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 /// A value, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Figure {
+pub enum BoundedValue {
     /// A number between bounds.
     Number(Interval),
     /// Something else, exactly.
@@ -20,7 +20,7 @@ pub enum Figure {
 
 /// The role of a column, which decides what absence and incomplete windows say of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
+pub enum ColumnRole {
     /// A member of the group's key: always exact.
     Key,
     /// A sum or a count: 0 of a group that is absent, and not less in the whole of a window that was watched in part.
@@ -50,15 +50,15 @@ pub enum Certainty {
     Partial,
 }
 
-impl Figure {
+impl BoundedValue {
     /// A value of an answer.
-    pub fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
+    pub fn of(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
         let number = match value {
             Value::Null => {
                 return match (role, certainty) {
-                    (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => {
-                        Self::Null
-                    }
+                    (ColumnRole::Key | ColumnRole::Bounded, _)
+                    | (_, Certainty::Whole)
+                    | (ColumnRole::Rate, Certainty::Cut) => Self::Null,
                     // What is not in the answer may have a value.
                     _ => Self::Unknown,
                 };
@@ -70,31 +70,35 @@ impl Figure {
             Value::Estimate { lower, upper, .. } => Interval { lower: *lower, upper: *upper },
             other => {
                 return match (role, certainty) {
-                    (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) => Self::Other(other.clone()),
+                    (ColumnRole::Key | ColumnRole::Bounded, _) | (_, Certainty::Whole) => {
+                        Self::Other(other.clone())
+                    }
                     _ => Self::Unknown,
                 };
             }
         };
         Self::Number(match (role, certainty) {
-            (Role::Key | Role::Bounded, _) | (_, Certainty::Whole) | (Role::Rate, Certainty::Cut) => number,
-            (Role::Total | Role::Greatest | Role::Rate, _) => number.or_more(),
-            (Role::Least, _) => number.or_less(),
-            (Role::Net | Role::Other, _) => return Self::Unknown,
+            (ColumnRole::Key | ColumnRole::Bounded, _)
+            | (_, Certainty::Whole)
+            | (ColumnRole::Rate, Certainty::Cut) => number,
+            (ColumnRole::Total | ColumnRole::Greatest | ColumnRole::Rate, _) => number.or_more(),
+            (ColumnRole::Least, _) => number.or_less(),
+            (ColumnRole::Net | ColumnRole::Other, _) => return Self::Unknown,
         })
     }
 
     /// Returns the figure of a group that is not in an answer that is certain to have it if it had packets.
-    pub fn absent(role: Role) -> Self {
+    pub fn absent(role: ColumnRole) -> Self {
         match role {
-            Role::Total | Role::Net | Role::Rate => Self::Number(Interval::exact(0.0)),
+            ColumnRole::Total | ColumnRole::Net | ColumnRole::Rate => Self::Number(Interval::exact(0.0)),
             _ => Self::Null,
         }
     }
 
     /// Returns the figure of a group that is not in the answer and may have had packets, at most `most`.
-    pub fn unlisted(role: Role, most: f64) -> Self {
+    pub fn unlisted(role: ColumnRole, most: f64) -> Self {
         match role {
-            Role::Total | Role::Rate => Self::Number(Interval { lower: 0.0, upper: most }),
+            ColumnRole::Total | ColumnRole::Rate => Self::Number(Interval { lower: 0.0, upper: most }),
             _ => Self::Unknown,
         }
     }
@@ -117,27 +121,33 @@ mod tests {
 
     #[test]
     fn what_was_watched_in_part_is_a_bound() {
-        let of = |role, certainty| Figure::of(&Value::Unsigned(5), role, certainty);
-        let number = |lower, upper| Figure::Number(Interval { lower, upper });
+        let of = |role, certainty| BoundedValue::of(&Value::Unsigned(5), role, certainty);
+        let number = |lower, upper| BoundedValue::Number(Interval { lower, upper });
         let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
         for (role, cut, partial) in [
-            (Role::Key, number(5.0, 5.0), number(5.0, 5.0)),
-            (Role::Total, number(5.0, all), number(5.0, all)),
-            (Role::Rate, number(5.0, 5.0), number(5.0, all)),
-            (Role::Least, number(none, 5.0), number(none, 5.0)),
-            (Role::Greatest, number(5.0, all), number(5.0, all)),
-            (Role::Net, Figure::Unknown, Figure::Unknown),
-            (Role::Other, Figure::Unknown, Figure::Unknown),
+            (ColumnRole::Key, number(5.0, 5.0), number(5.0, 5.0)),
+            (ColumnRole::Total, number(5.0, all), number(5.0, all)),
+            (ColumnRole::Rate, number(5.0, 5.0), number(5.0, all)),
+            (ColumnRole::Least, number(none, 5.0), number(none, 5.0)),
+            (ColumnRole::Greatest, number(5.0, all), number(5.0, all)),
+            (ColumnRole::Net, BoundedValue::Unknown, BoundedValue::Unknown),
+            (ColumnRole::Other, BoundedValue::Unknown, BoundedValue::Unknown),
         ] {
             assert_eq!(of(role, Certainty::Whole), number(5.0, 5.0));
             assert_eq!((of(role, Certainty::Cut), of(role, Certainty::Partial)), (cut, partial), "{role:?}");
         }
         let estimate = Value::Estimate { value: 5.0, lower: 4.0, upper: 9.0 };
-        assert_eq!(Figure::of(&estimate, Role::Total, Certainty::Whole), number(4.0, 9.0));
+        assert_eq!(BoundedValue::of(&estimate, ColumnRole::Total, Certainty::Whole), number(4.0, 9.0));
         for certainty in [Certainty::Cut, Certainty::Partial] {
-            assert_eq!(Figure::of(&Value::Null, Role::Greatest, certainty), Figure::Unknown);
-            assert_eq!(Figure::of(&Value::Null, Role::Key, certainty), Figure::Null);
+            assert_eq!(
+                BoundedValue::of(&Value::Null, ColumnRole::Greatest, certainty),
+                BoundedValue::Unknown
+            );
+            assert_eq!(BoundedValue::of(&Value::Null, ColumnRole::Key, certainty), BoundedValue::Null);
         }
-        assert_eq!(Figure::of(&Value::Null, Role::Greatest, Certainty::Whole), Figure::Null);
+        assert_eq!(
+            BoundedValue::of(&Value::Null, ColumnRole::Greatest, Certainty::Whole),
+            BoundedValue::Null
+        );
     }
 }

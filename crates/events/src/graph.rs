@@ -1,8 +1,8 @@
 //! Queries and what starts them.
 
-use crate::condition::Condition;
-use crate::figure::Role;
-use crate::key::{Key, Member};
+use crate::condition::TriggerCondition;
+use crate::figure::ColumnRole;
+use crate::key::{EventKey, Member};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -14,16 +14,16 @@ pub const ALL_NODES: usize = usize::MAX;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     /// The queries.
-    pub queries: Vec<Query>,
+    pub queries: Vec<GraphQuery>,
     /// The names of all nodes.
     pub nodes: Vec<String>,
     /// The settings that hold for all of them.
-    pub settings: Settings,
+    pub settings: EventSettings,
 }
 
 /// The settings that are configured, not written in queries.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct EventSettings {
     /// The longest time that answers of a window are awaited, nanoseconds.
     pub grace_ns: u64,
     /// The longest delay with which windows may come and still be judged, nanoseconds.
@@ -47,7 +47,7 @@ const fn past_bytes() -> u64 {
     256 << 20
 }
 
-impl Default for Settings {
+impl Default for EventSettings {
     fn default() -> Self {
         Self {
             grace_ns: 1_000_000_000,
@@ -64,13 +64,13 @@ impl Default for Settings {
 
 /// A query as events see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Query {
+pub struct GraphQuery {
     /// The name of the query.
     pub name: String,
     /// The text of the query, which tells versions of a query of one name apart.
     pub text: String,
     /// The columns of its answers.
-    pub columns: Vec<Column>,
+    pub columns: Vec<AnswerColumn>,
     /// The columns that are the group's key, by number.
     pub key: Vec<usize>,
     /// Time from one answer to the next, nanoseconds.
@@ -80,7 +80,7 @@ pub struct Query {
     /// The nodes whose answers are judged, by number; [`ALL_NODES`] alone where they are merged into one.
     pub nodes: Vec<usize>,
     /// Keys that its constants pin: they are known before they have packets.
-    pub pinned: BTreeSet<Key>,
+    pub pinned: BTreeSet<EventKey>,
     /// The places of the members of its key in what a firing pins, if it pins each of them: an instance's key is known too.
     pub bound_key: Option<Vec<usize>>,
     /// The column by which rows are ordered, the largest first, if they are.
@@ -88,16 +88,16 @@ pub struct Query {
     /// The most that a group has that `having` leaves out of the answer, by column; `None` if there is no `having`.
     pub left_out: Option<Vec<f64>>,
     /// The trigger that starts it; `None` if it always runs.
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<QueryTrigger>,
 }
 
 /// A column of a query's answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Column {
+pub struct AnswerColumn {
     /// Name, kind and unit.
     pub column: model::Column,
     /// The role of the column.
-    pub role: Role,
+    pub role: ColumnRole,
 }
 
 /// The way in which a condition starts a query.
@@ -114,21 +114,21 @@ pub enum TriggerKind {
 
 /// The trigger that starts a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trigger {
+pub struct QueryTrigger {
     /// The way in which the condition starts the query.
     pub kind: TriggerKind,
     /// The queries whose answers are judged: earlier ones. Items of conditions are numbered through the columns of all of them.
     pub sources: Vec<TriggerSource>,
     /// The places where they are judged.
-    pub places: Vec<Place>,
+    pub places: Vec<EvaluationPoint>,
     /// The condition on which it fires.
-    pub condition: Condition,
+    pub condition: TriggerCondition,
     /// The condition as text.
     pub text: String,
     /// The time for which the condition must have held, nanoseconds.
     pub hold_ns: u64,
     /// The condition that re-arms it; `None` if that is the condition's end.
-    pub until: Option<Condition>,
+    pub until: Option<TriggerCondition>,
     /// The time for which it stays quiet after it fired, nanoseconds.
     pub cooldown_ns: u64,
     /// The time for which the query runs, nanoseconds; 0 for one window.
@@ -152,7 +152,7 @@ pub struct TriggerSource {
 
 /// A place where a condition is judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct EvaluationPoint {
     /// The node that events name, by number; [`ALL_NODES`] where the sources are of several.
     pub node: usize,
     /// The node of each source.
@@ -182,7 +182,7 @@ impl Graph {
                 value.map_addresses(f);
                 Member::from(&value)
             };
-            let mut key = |key: &Key| key.iter().map(&mut mapped).collect();
+            let mut key = |key: &EventKey| key.iter().map(&mut mapped).collect();
             query.pinned = query.pinned.iter().map(&mut key).collect();
         }
     }
@@ -199,7 +199,7 @@ impl Graph {
     }
 
     /// The columns of the keys of a trigger, as the first of its sources that has keys names them; none where all is one group.
-    pub fn key_columns<'a>(&'a self, trigger: &'a Trigger) -> impl Iterator<Item = &'a model::Column> {
+    pub fn key_columns<'a>(&'a self, trigger: &'a QueryTrigger) -> impl Iterator<Item = &'a model::Column> {
         let keyed = trigger.sources.iter().find_map(|source| Some((source.query, source.key.as_ref()?)));
         keyed.into_iter().flat_map(move |(query, columns)| {
             columns.iter().map(move |column| &self.queries[query].columns[*column].column)
@@ -212,10 +212,11 @@ impl Graph {
     }
 }
 
-impl Trigger {
+impl QueryTrigger {
     /// A trigger by one query, judged node by node, without anything else.
-    pub fn new(source: usize, query: &Query, condition: Condition) -> Self {
-        let places = query.nodes.iter().map(|node| Place { node: *node, of: vec![*node] }).collect();
+    pub fn new(source: usize, query: &GraphQuery, condition: TriggerCondition) -> Self {
+        let places =
+            query.nodes.iter().map(|node| EvaluationPoint { node: *node, of: vec![*node] }).collect();
         Self {
             kind: TriggerKind::When,
             sources: vec![TriggerSource { query: source, key: Some(query.key.clone()) }],
@@ -248,7 +249,7 @@ impl Trigger {
     }
 
     /// An instance as named values.
-    pub fn pinned<'a>(&'a self, instance: &'a Key) -> Vec<model::Item> {
+    pub fn pinned<'a>(&'a self, instance: &'a EventKey) -> Vec<model::Item> {
         let columns = self.bindings.iter().filter_map(|binding| match binding {
             Binding::Field { column, .. } => Some(column),
             Binding::Node => None,
@@ -257,9 +258,9 @@ impl Trigger {
     }
 }
 
-impl Query {
+impl GraphQuery {
     /// Returns the values that an instance of the query pins, by name.
-    pub fn pinned_by(&self, instance: &Key) -> Vec<model::Item> {
+    pub fn pinned_by(&self, instance: &EventKey) -> Vec<model::Item> {
         self.trigger.as_ref().map(|trigger| trigger.pinned(instance)).unwrap_or_default()
     }
 
@@ -270,7 +271,7 @@ impl Query {
 
     /// The begin of the first window that a firing at this time measures (`docs/equery.md`, rule 3): it begins once its task is on all
     /// nodes.
-    pub fn first_start(&self, fired_ns: u64, settings: &Settings) -> u64 {
+    pub fn first_start(&self, fired_ns: u64, settings: &EventSettings) -> u64 {
         // A second for the way to the nodes.
         fired_ns
             .saturating_add(settings.grace_ns)

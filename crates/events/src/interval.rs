@@ -1,6 +1,6 @@
 //! Numbers of which bounds are known.
 
-use crate::truth::Truth;
+use crate::truth::TruthValue;
 use notation::{Comparison, Operator};
 
 /// An interval in which the truth is: at least `lower` and at most `upper`.
@@ -42,11 +42,11 @@ impl Interval {
     }
 
     /// Returns whether the comparison holds for all, for some or for no numbers between the bounds.
-    pub fn compare(self, comparison: Comparison, other: Self) -> Truth {
+    pub fn compare(self, comparison: Comparison, other: Self) -> TruthValue {
         let decided = |always: bool, never: bool| match (always, never) {
-            (true, _) => Truth::True,
-            (_, true) => Truth::False,
-            _ => Truth::Unknown,
+            (true, _) => TruthValue::True,
+            (_, true) => TruthValue::False,
+            _ => TruthValue::Unknown,
         };
         match comparison {
             Comparison::Less => decided(self.upper < other.lower, self.lower >= other.upper),
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn comparisons_hold_for_all_numbers_or_for_none() {
-        use Truth::{False, True, Unknown};
+        use TruthValue::{False, True, Unknown};
         let of = |a: Interval, comparison, b: Interval| a.compare(comparison, b);
         let five = Interval::exact(5.0);
         for (lower, upper, greater, at_least, equal) in [

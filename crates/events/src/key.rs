@@ -58,9 +58,9 @@ impl From<&Member> for Value {
 }
 
 /// The key of a group: a member for each field that a query groups by.
-pub type Key = Vec<Member>;
+pub type EventKey = Vec<Member>;
 
 /// The key as named values.
-pub fn items<'a>(key: &'a Key, columns: impl Iterator<Item = &'a Column>) -> Vec<Item> {
+pub fn items<'a>(key: &'a EventKey, columns: impl Iterator<Item = &'a Column>) -> Vec<Item> {
     columns.zip(key).map(|(column, member)| Item { column: column.clone(), value: member.into() }).collect()
 }

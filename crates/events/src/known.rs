@@ -1,6 +1,6 @@
 //! Computed values as far as they are known: numbers with bounds, integers exactly.
 
-use crate::figure::{Certainty, Figure, Role};
+use crate::figure::{BoundedValue, Certainty, ColumnRole};
 use crate::interval::Interval;
 use crate::key::Member;
 use model::{ColumnKind, Value};
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 /// A number: the most likely one, and bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Number {
+pub(crate) struct BoundedNumber {
     /// The number, of an integer that is known exactly.
     exact: Option<i128>,
     value: f64,
@@ -61,8 +61,8 @@ impl Whole {
 
 /// A value, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Known {
-    Number(Number),
+pub(crate) enum DerivedValue {
+    Number(BoundedNumber),
     /// Something else, exactly.
     Other(Value),
     /// The value is null.
@@ -73,7 +73,7 @@ pub(crate) enum Known {
     NoWindow,
 }
 
-impl Number {
+impl BoundedNumber {
     /// An integer.
     pub(crate) fn integer(number: i128) -> Self {
         let whole = Some(Whole::exact(number));
@@ -122,7 +122,7 @@ impl Number {
         self.exact.is_some() || self.bounds.lower == self.bounds.upper
     }
 
-    fn calculate(self, operator: Operator, other: Self) -> Known {
+    fn calculate(self, operator: Operator, other: Self) -> DerivedValue {
         if let (Some(a), Some(b)) = (self.exact, other.exact) {
             let exact = match operator {
                 Operator::Add => Some(a.checked_add(b)),
@@ -131,7 +131,8 @@ impl Number {
                 Operator::Divide => None,
             };
             if let Some(exact) = exact {
-                return exact.map_or(Known::Null, |number| Known::Number(Self::integer(number)));
+                return exact
+                    .map_or(DerivedValue::Null, |number| DerivedValue::Number(Self::integer(number)));
             }
         }
         let (a, b) = (self.value, other.value);
@@ -143,15 +144,23 @@ impl Number {
         };
         if self.is_plain() && other.is_plain() {
             // A division by zero has no result.
-            return if value.is_finite() { Known::Number(Self::float(value)) } else { Known::Null };
+            return if value.is_finite() {
+                DerivedValue::Number(Self::float(value))
+            } else {
+                DerivedValue::Null
+            };
         }
         let whole = self.whole.zip(other.whole).and_then(|(one, other)| one.calculate(operator, other));
         if let Some(whole) = whole {
             let number = Self::between(whole.likely as f64, whole.bounds());
-            return Known::Number(Self { whole: Some(whole), ..number });
+            return DerivedValue::Number(Self { whole: Some(whole), ..number });
         }
         let bounds = self.bounds.calculate(operator, other.bounds).unwrap_or(Interval::ANY);
-        if value.is_finite() { Known::Number(Self::between(value, bounds)) } else { Known::Unknown }
+        if value.is_finite() {
+            DerivedValue::Number(Self::between(value, bounds))
+        } else {
+            DerivedValue::Unknown
+        }
     }
 
     /// The mean of numbers; `None` of none.
@@ -193,54 +202,58 @@ impl Number {
     }
 }
 
-impl Known {
+impl DerivedValue {
     /// A value of an answer.
-    pub(crate) fn of(value: &Value, role: Role, certainty: Certainty) -> Self {
+    pub(crate) fn of(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
         let number = match value {
             Value::Null => {
-                return match Figure::of(value, role, certainty) {
-                    Figure::Null => Self::Null,
+                return match BoundedValue::of(value, role, certainty) {
+                    BoundedValue::Null => Self::Null,
                     _ => Self::Unknown,
                 };
             }
-            Value::Unsigned(number) => Number::integer((*number).into()),
-            Value::Signed(number) => Number::integer((*number).into()),
-            Value::Time(ns) => Number::integer((*ns).into()),
-            Value::Float(number) if number.is_finite() => Number::float(*number),
+            Value::Unsigned(number) => BoundedNumber::integer((*number).into()),
+            Value::Signed(number) => BoundedNumber::integer((*number).into()),
+            Value::Time(ns) => BoundedNumber::integer((*ns).into()),
+            Value::Float(number) if number.is_finite() => BoundedNumber::float(*number),
             Value::Float(_) => return Self::Unknown,
             Value::Estimate { value, lower, upper } => {
-                Number::between(*value, Interval { lower: *lower, upper: *upper })
+                BoundedNumber::between(*value, Interval { lower: *lower, upper: *upper })
             }
             other => {
-                return match Figure::of(other, role, certainty) {
-                    Figure::Other(value) => Self::Other(value),
+                return match BoundedValue::of(other, role, certainty) {
+                    BoundedValue::Other(value) => Self::Other(value),
                     _ => Self::Unknown,
                 };
             }
         };
-        Self::Number(match Figure::of(value, role, certainty) {
-            Figure::Number(bounds) if bounds == number.bounds => number,
-            Figure::Number(bounds) => number.within(bounds),
+        Self::Number(match BoundedValue::of(value, role, certainty) {
+            BoundedValue::Number(bounds) if bounds == number.bounds => number,
+            BoundedValue::Number(bounds) => number.within(bounds),
             _ => number.within(Interval::ANY),
         })
     }
 
     /// Returns what is known of a group that has no row, in a column of this kind.
-    pub(crate) fn absent(figure: Figure, kind: ColumnKind) -> Self {
+    pub(crate) fn absent(figure: BoundedValue, kind: ColumnKind) -> Self {
         match figure {
-            Figure::Number(bounds) if bounds == Interval::exact(0.0) => {
-                Self::Number(if kind == ColumnKind::Float { Number::float(0.0) } else { Number::integer(0) })
+            BoundedValue::Number(bounds) if bounds == Interval::exact(0.0) => {
+                Self::Number(if kind == ColumnKind::Float {
+                    BoundedNumber::float(0.0)
+                } else {
+                    BoundedNumber::integer(0)
+                })
             }
-            Figure::Number(bounds) => Self::Number(Number::between(bounds.lower, bounds)),
-            Figure::Other(value) => Self::Other(value),
-            Figure::Null => Self::Null,
-            Figure::Unknown => Self::Unknown,
+            BoundedValue::Number(bounds) => Self::Number(BoundedNumber::between(bounds.lower, bounds)),
+            BoundedValue::Other(value) => Self::Other(value),
+            BoundedValue::Null => Self::Null,
+            BoundedValue::Unknown => Self::Unknown,
         }
     }
 
     /// A member of a key.
     pub(crate) fn of_member(member: &Member) -> Self {
-        Self::of(&member.into(), Role::Key, Certainty::Whole)
+        Self::of(&member.into(), ColumnRole::Key, Certainty::Whole)
     }
 
     /// The order of two values, of which one that is not known is the last in either direction.
@@ -271,12 +284,12 @@ impl Known {
     }
 
     /// Returns the value as a condition sees it.
-    pub(crate) fn figure(&self) -> Figure {
+    pub(crate) fn figure(&self) -> BoundedValue {
         match self {
-            Self::Number(number) => Figure::Number(number.bounds),
-            Self::Other(value) => Figure::Other(value.clone()),
-            Self::Null | Self::NoWindow => Figure::Null,
-            Self::Unknown => Figure::Unknown,
+            Self::Number(number) => BoundedValue::Number(number.bounds),
+            Self::Other(value) => BoundedValue::Other(value.clone()),
+            Self::Null | Self::NoWindow => BoundedValue::Null,
+            Self::Unknown => BoundedValue::Unknown,
         }
     }
 
@@ -303,8 +316,8 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn whole(value: Value) -> Known {
-        Known::of(&value, Role::Total, Certainty::Whole)
+    fn whole(value: Value) -> DerivedValue {
+        DerivedValue::of(&value, ColumnRole::Total, Certainty::Whole)
     }
 
     #[test]
@@ -316,8 +329,8 @@ mod tests {
         let sum = near.calculate(Operator::Add, large.clone());
         assert_eq!(sum.value(ColumnKind::Signed), Value::Null);
         let zero = whole(Value::Unsigned(0));
-        assert_eq!(large.clone().calculate(Operator::Divide, zero.clone()), Known::Null);
-        assert_eq!(zero.clone().calculate(Operator::Divide, zero), Known::Null);
+        assert_eq!(large.clone().calculate(Operator::Divide, zero.clone()), DerivedValue::Null);
+        assert_eq!(zero.clone().calculate(Operator::Divide, zero), DerivedValue::Null);
         let half = whole(Value::Unsigned(1)).calculate(Operator::Divide, whole(Value::Unsigned(2)));
         assert_eq!(half.value(ColumnKind::Float), Value::Float(0.5));
         // Of integers that no double is, the quotient is a number as it is in rows.
@@ -328,26 +341,30 @@ mod tests {
     #[test]
     fn a_difference_of_times_is_exact_where_a_window_was_watched_in_part() {
         let (first, last) = (1_767_225_600_000_000_001, 1_767_225_600_700_000_004);
-        let of = |ns, role| Known::of(&Value::Time(ns), role, Certainty::Cut);
-        let span = |from: Known, to: Known| to.calculate(Operator::Subtract, from).value(ColumnKind::Signed);
+        let of = |ns, role| DerivedValue::of(&Value::Time(ns), role, Certainty::Cut);
+        let span = |from: DerivedValue, to: DerivedValue| {
+            to.calculate(Operator::Subtract, from).value(ColumnKind::Signed)
+        };
         let (lower, upper) = (700_000_003.0, f64::INFINITY);
         assert_eq!(
-            span(of(first, Role::Least), of(last, Role::Greatest)),
+            span(of(first, ColumnRole::Least), of(last, ColumnRole::Greatest)),
             Value::Estimate { value: 700_000_003.0, lower, upper }
         );
         // Nothing is known of the whole window; what was seen is.
-        let seen = span(of(first, Role::Other), of(last, Role::Other));
+        let seen = span(of(first, ColumnRole::Other), of(last, ColumnRole::Other));
         assert_eq!(seen, Value::Estimate { value: 700_000_003.0, lower: f64::NEG_INFINITY, upper });
         // With what is known exactly, and twice.
-        let start = Known::of(&Value::Time(first), Role::Key, Certainty::Cut);
+        let start = DerivedValue::of(&Value::Time(first), ColumnRole::Key, Certainty::Cut);
         assert_eq!(
-            span(start, of(last, Role::Greatest)),
+            span(start, of(last, ColumnRole::Greatest)),
             Value::Estimate { value: 700_000_003.0, lower, upper }
         );
-        let sum = of(first, Role::Least)
-            .calculate(Operator::Add, Known::of(&Value::Unsigned(2), Role::Key, Certainty::Whole));
+        let sum = of(first, ColumnRole::Least).calculate(
+            Operator::Add,
+            DerivedValue::of(&Value::Unsigned(2), ColumnRole::Key, Certainty::Whole),
+        );
         assert_eq!(
-            span(sum, of(last, Role::Greatest)),
+            span(sum, of(last, ColumnRole::Greatest)),
             Value::Estimate { value: 700_000_001.0, lower: 700_000_001.0, upper }
         );
     }
@@ -359,9 +376,9 @@ mod tests {
         let value = difference.value(ColumnKind::Signed);
         assert_eq!(value, Value::Estimate { value: 2.0, lower: 1.0, upper: 6.0 });
         let quotient = estimate(5.0, 4.0, 9.0).calculate(Operator::Divide, estimate(1.0, 0.0, 2.0));
-        assert_eq!(quotient.figure(), Figure::Number(Interval::ANY));
+        assert_eq!(quotient.figure(), BoundedValue::Number(Interval::ANY));
         // What was watched in part is a lower bound, and the value is what was seen.
-        let cut = Known::of(&Value::Unsigned(7), Role::Total, Certainty::Cut);
+        let cut = DerivedValue::of(&Value::Unsigned(7), ColumnRole::Total, Certainty::Cut);
         let value = cut.value(ColumnKind::Unsigned);
         assert_eq!(value, Value::Estimate { value: 7.0, lower: 7.0, upper: f64::INFINITY });
     }

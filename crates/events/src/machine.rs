@@ -8,22 +8,22 @@ mod sides;
 mod told;
 mod watch;
 
-use crate::graph::{Graph, Query};
+use crate::graph::{Graph, GraphQuery};
 use crate::id::{About, identifier};
-use crate::key::Key;
-use crate::run::Run;
-use crate::saved::Saved;
+use crate::key::EventKey;
+use crate::run::QueryRun;
+use crate::saved::SavedMachine;
 use crate::seen::Find;
-use crate::state::{Phase, State};
+use crate::state::{KeyPhase, MachineState};
 use crate::undecided::Undecided;
 use model::{Event, EventKind, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use watch::Watch;
+use watch::TriggerPlan;
 
 /// The outcome of the windows that end at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct MachineStep {
     /// Events, in order.
     pub events: Vec<Event>,
     /// The queries that the events started.
@@ -38,7 +38,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
     /// The run of the query, which may have begun earlier and now ends later.
-    pub run: Run,
+    pub run: QueryRun,
     /// The events that started it, the first of which names the run if that is new.
     pub events: Vec<String>,
 }
@@ -53,7 +53,7 @@ pub struct Report {
     /// The node, by number.
     pub node: usize,
     /// The values that the run's firing pinned.
-    pub instance: Key,
+    pub instance: EventKey,
     /// The window.
     pub window: Span,
     /// True if the window is the first one of the run.
@@ -72,8 +72,8 @@ const MISSING: u64 = 3;
 pub struct Machine {
     graph: Arc<Graph>,
     /// The watches of the queries' triggers, by query.
-    watches: Arc<[Option<Watch>]>,
-    state: State,
+    watches: Arc<[Option<TriggerPlan>]>,
+    state: MachineState,
     /// Windows that did not decide the condition of a query that is started, by query. Another machine that continues begins anew.
     undecided: BTreeMap<usize, Undecided>,
 }
@@ -81,24 +81,25 @@ pub struct Machine {
 impl Machine {
     /// A machine that has seen no window.
     pub fn new(graph: Graph) -> Self {
-        Self::with_state(graph, State::default())
+        Self::with_state(graph, MachineState::default())
     }
 
     /// A machine that continues with what another one remembered of the queries and nodes that both have.
-    pub fn restore(graph: Graph, saved: Saved) -> Self {
+    pub fn restore(graph: Graph, saved: SavedMachine) -> Self {
         let state = saved.into_state(&graph);
         Self::with_state(graph, state)
     }
 
-    fn with_state(graph: Graph, state: State) -> Self {
-        let watch = |query: &Query| query.trigger.as_ref().map(|trigger| Watch::new(&graph, trigger));
+    fn with_state(graph: Graph, state: MachineState) -> Self {
+        let watch =
+            |query: &GraphQuery| query.trigger.as_ref().map(|trigger| TriggerPlan::new(&graph, trigger));
         let watches = graph.queries.iter().map(watch).collect();
         Self { watches, state, graph: Arc::new(graph), undecided: BTreeMap::new() }
     }
 
     /// Returns what the machine remembers, to be continued by another machine.
-    pub fn save(&self) -> Saved {
-        Saved::new(&self.graph, &self.state)
+    pub fn save(&self) -> SavedMachine {
+        SavedMachine::new(&self.graph, &self.state)
     }
 
     /// The queries.
@@ -107,18 +108,18 @@ impl Machine {
     }
 
     /// Returns all that the machine remembers.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &MachineState {
         &self.state
     }
 
     /// Runs that have not ended.
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[QueryRun] {
         &self.state.runs
     }
 
     /// Takes all windows that end at this time, which is later than that of the step before.
-    pub fn step(&mut self, end_ns: u64, find: &Find<'_>) -> Step {
-        let mut step = Step { is_quiet: true, ..Step::default() };
+    pub fn step(&mut self, end_ns: u64, find: &Find<'_>) -> MachineStep {
+        let mut step = MachineStep { is_quiet: true, ..MachineStep::default() };
         self.state.until_ns = Some(end_ns);
         self.report(end_ns, find, &mut step);
         for child in 0..self.graph.queries.len() {
@@ -162,11 +163,11 @@ impl Machine {
             let expires = watch.every_ns.saturating_mul(self.graph.settings.expire_windows);
             for (key, progress) in &edge.keys {
                 match progress.phase {
-                    Phase::Pending { held_ns, is_true: true } => {
+                    KeyPhase::Pending { held_ns, is_true: true } => {
                         let left = trigger.hold_ns.saturating_sub(held_ns);
                         consider(last_ns.saturating_add(left), watch.every_ns);
                     }
-                    Phase::Recovering { until_ns, held_ns, is_true } => {
+                    KeyPhase::Recovering { until_ns, held_ns, is_true } => {
                         consider(until_ns, watch.every_ns);
                         if is_true {
                             let left = trigger.hold_ns.saturating_sub(held_ns);
@@ -211,12 +212,18 @@ impl Machine {
 }
 
 /// A query's window that ends then.
-fn window(query: &Query, end_ns: u64) -> Span {
+fn window(query: &GraphQuery, end_ns: u64) -> Span {
     Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns }
 }
 
 /// An event of a query that is about no group. `apart`: what tells it from others of its kind, query, node and window.
-fn plain_event(kind: EventKind, query: &Query, node: Option<&str>, window: Span, apart: &Key) -> Event {
+fn plain_event(
+    kind: EventKind,
+    query: &GraphQuery,
+    node: Option<&str>,
+    window: Span,
+    apart: &EventKey,
+) -> Event {
     let about = About { kind, query: &query.name, version: &query.text, key: apart, node, window };
     Event {
         event: identifier(&about),

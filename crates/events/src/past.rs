@@ -9,22 +9,22 @@ pub use saved::{PastPart, SavedWindows};
 
 use crate::derived::Derivation;
 use crate::graph::Graph;
-use crate::key::Key;
-use crate::known::Known;
-use crate::rows::Rows;
-use crate::seen::{Asked, Find, Seen};
+use crate::key::EventKey;
+use crate::known::DerivedValue;
+use crate::rows::ConditionGroups;
+use crate::seen::{Find, ObservedWindow, QueryWindow};
 use model::Span;
 use std::collections::BTreeMap;
-use track::{Record, Track};
+use track::{PastWindow, Track};
 
 /// The time for which windows are kept beyond those that the last one reads, nanoseconds: a window that comes late reads those before it.
 const LATE_NS: u64 = 600_000_000_000;
 
 /// A value of an earlier window, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Earlier {
+pub(crate) enum EarlierValue {
     /// The value.
-    Known(Known),
+    Known(DerivedValue),
     /// The value is not known: there was no answer, it was incomplete, or it is from before the time that is kept.
     Unknown,
     /// The value was not kept, as there was no room for it.
@@ -33,14 +33,14 @@ pub(crate) enum Earlier {
 
 /// The answers of earlier windows, within a bound of memory.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct AnswerHistory {
     /// The windows that are kept, by query and node.
     tracks: BTreeMap<(usize, usize), Track>,
     most_bytes: u64,
     not_kept: u64,
 }
 
-impl Past {
+impl AnswerHistory {
     /// Creates an empty past of the queries whose earlier windows these derivations (by query) read.
     pub fn new(graph: &Graph, derivations: &[Option<Derivation>]) -> Self {
         let mut past = Self { tracks: BTreeMap::new(), most_bytes: graph.settings.past_bytes, not_kept: 0 };
@@ -83,14 +83,14 @@ impl Past {
             let window = Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns };
             let before = track.bytes();
             let room = self.most_bytes.saturating_sub(used.saturating_sub(before));
-            let record = match find(Asked { query: *number, node: *node, instance: &[], window }) {
-                Seen::Missing => Record::Unknown,
-                Seen::Empty => Record::Empty,
-                Seen::Answer(answer) => match Rows::of(query, answer) {
+            let record = match find(QueryWindow { query: *number, node: *node, instance: &[], window }) {
+                ObservedWindow::Missing => PastWindow::Unknown,
+                ObservedWindow::Empty => PastWindow::Empty,
+                ObservedWindow::Answer(answer) => match ConditionGroups::of(query, answer) {
                     Some(rows) if rows.is_whole() && !rows.is_uncovered(&graph.settings) => {
-                        Record::Rows(rows)
+                        PastWindow::Rows(rows)
                     }
-                    _ => Record::Unknown,
+                    _ => PastWindow::Unknown,
                 },
             };
             self.not_kept += u64::from(!track.record(end_ns, record, room));
@@ -114,7 +114,7 @@ impl Past {
     }
 
     /// The number of a key in what a query answered on a node; `None` if no window has it.
-    pub(crate) fn key_number(&self, place: (usize, usize), key: &Key) -> Option<u32> {
+    pub(crate) fn key_number(&self, place: (usize, usize), key: &EventKey) -> Option<u32> {
         self.tracks.get(&place)?.key_number(key)
     }
 
@@ -125,8 +125,8 @@ impl Past {
         end_ns: u64,
         key: Option<u32>,
         column: usize,
-    ) -> Earlier {
-        self.tracks.get(&place).map_or(Earlier::Unknown, |track| track.value(end_ns, key, column))
+    ) -> EarlierValue {
+        self.tracks.get(&place).map_or(EarlierValue::Unknown, |track| track.value(end_ns, key, column))
     }
 
     /// The keys of the windows that ended within a time, both its ends included; each of a window.
@@ -134,7 +134,7 @@ impl Past {
         &self,
         place: (usize, usize),
         ends: std::ops::RangeInclusive<u64>,
-    ) -> impl Iterator<Item = &Key> {
+    ) -> impl Iterator<Item = &EventKey> {
         self.tracks.get(&place).into_iter().flat_map(move |track| track.keys_within(ends.clone()))
     }
 }

@@ -1,36 +1,36 @@
 //! The groups of a window, as a condition sees them.
 
-use crate::figure::{Certainty, Figure, Role};
-use crate::graph::{Query, Settings};
-use crate::key::{Key, Member};
-use crate::known::Known;
+use crate::figure::{BoundedValue, Certainty, ColumnRole};
+use crate::graph::{EventSettings, GraphQuery};
+use crate::key::{EventKey, Member};
+use crate::known::DerivedValue;
 use crate::undecided::Why;
-use model::{Answer, ColumnKind, Status, Value};
+use model::{Answer, AnswerStatus, ColumnKind, Value};
 
 /// The answer of a window, or its absence of packets.
-pub(crate) struct Rows<'a> {
-    query: &'a Query,
+pub(crate) struct ConditionGroups<'a> {
+    query: &'a GraphQuery,
     answer: Option<&'a Answer>,
     certainty: Certainty,
     /// The most that a group has that is not in the answer, by column; `None` if such a group has no packets.
     most: Option<Vec<f64>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ConditionGroups<'a> {
     /// A window without packets.
-    pub(crate) fn none(query: &'a Query) -> Self {
+    pub(crate) fn none(query: &'a GraphQuery) -> Self {
         Self { query, answer: None, certainty: Certainty::Whole, most: None }
     }
 
     /// The rows of an answer; `None` if it is not one of the query.
-    pub(crate) fn of(query: &'a Query, answer: &'a Answer) -> Option<Self> {
+    pub(crate) fn of(query: &'a GraphQuery, answer: &'a Answer) -> Option<Self> {
         if answer.columns.len() != query.columns.len() {
             return None;
         }
         let certainty = match answer.status {
-            Status::Complete => Certainty::Whole,
-            Status::Cut => Certainty::Cut,
-            Status::Partial => Certainty::Partial,
+            AnswerStatus::Complete => Certainty::Whole,
+            AnswerStatus::Cut => Certainty::Cut,
+            AnswerStatus::Partial => Certainty::Partial,
         };
         let is_whole = certainty == Certainty::Whole;
         let is_known = is_whole && answer.rest.groups == 0 && query.left_out.is_none();
@@ -47,7 +47,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns true if the loss leaves every value without bounds.
-    pub(crate) fn is_uncovered(&self, settings: &Settings) -> bool {
+    pub(crate) fn is_uncovered(&self, settings: &EventSettings) -> bool {
         self.answer.and_then(|answer| answer.coverage).is_some_and(|coverage| coverage < settings.coverage)
     }
 
@@ -71,20 +71,20 @@ impl<'a> Rows<'a> {
     }
 
     /// The key of a row.
-    pub(crate) fn key(&self, row: &[Value]) -> Key {
+    pub(crate) fn key(&self, row: &[Value]) -> EventKey {
         Self::members(row, &self.query.key)
     }
 
     /// The members of a row in these columns.
-    pub(crate) fn members(row: &[Value], columns: &[usize]) -> Key {
+    pub(crate) fn members(row: &[Value], columns: &[usize]) -> EventKey {
         columns.iter().map(|column| row.get(*column).map_or(Member::Null, Member::from)).collect()
     }
 
     /// Returns what is known of a row, by column. `widened`: any packet that was lost may have been of it.
-    pub(crate) fn figures(&self, row: &[Value], widened: bool) -> Vec<Figure> {
+    pub(crate) fn figures(&self, row: &[Value], widened: bool) -> Vec<BoundedValue> {
         let certainty = if widened && self.may_have_lost() { Certainty::Partial } else { self.certainty };
         let columns = self.query.columns.iter().zip(row);
-        columns.map(|(column, value)| Figure::of(value, column.role, certainty)).collect()
+        columns.map(|(column, value)| BoundedValue::of(value, column.role, certainty)).collect()
     }
 
     /// The number of columns.
@@ -98,31 +98,35 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns what is known of these columns of a row, integers exactly.
-    pub(crate) fn known(&self, row: &[Value], columns: impl Iterator<Item = usize>) -> Vec<Known> {
+    pub(crate) fn known(&self, row: &[Value], columns: impl Iterator<Item = usize>) -> Vec<DerivedValue> {
         let of = |column: usize| {
             let value = row.get(column).unwrap_or(&Value::Null);
-            Known::of(value, self.query.columns[column].role, self.certainty)
+            DerivedValue::of(value, self.query.columns[column].role, self.certainty)
         };
         columns.map(of).collect()
     }
 
     /// Returns what is known of these columns of a group that has no row, integers exactly.
-    pub(crate) fn known_absent(&self, key: &[Member], columns: impl Iterator<Item = usize>) -> Vec<Known> {
+    pub(crate) fn known_absent(
+        &self,
+        key: &[Member],
+        columns: impl Iterator<Item = usize>,
+    ) -> Vec<DerivedValue> {
         let mut figures = self.absent(key, false);
         let mut of = |column: usize| {
-            let figure = std::mem::replace(&mut figures[column], Figure::Unknown);
-            Known::absent(figure, self.query.columns[column].column.kind)
+            let figure = std::mem::replace(&mut figures[column], BoundedValue::Unknown);
+            DerivedValue::absent(figure, self.query.columns[column].column.kind)
         };
         columns.map(&mut of).collect()
     }
 
     /// Returns what is known of a group that has no row. `widened`: any packet that was lost may have been of it.
-    pub(crate) fn absent(&self, key: &[Member], widened: bool) -> Vec<Figure> {
+    pub(crate) fn absent(&self, key: &[Member], widened: bool) -> Vec<BoundedValue> {
         let widened = widened && self.may_have_lost();
         absent(self.query, key, |column, role| match &self.most {
-            _ if widened => Figure::unlisted(role, f64::INFINITY),
-            None => Figure::absent(role),
-            Some(most) => Figure::unlisted(role, most[column]),
+            _ if widened => BoundedValue::unlisted(role, f64::INFINITY),
+            None => BoundedValue::absent(role),
+            Some(most) => BoundedValue::unlisted(role, most[column]),
         })
     }
 
@@ -135,8 +139,8 @@ impl<'a> Rows<'a> {
     pub(crate) fn absent_value(&self, key: &[Member], column: usize) -> Value {
         match (member(self.query, key, column), self.absent(key, false).get(column)) {
             (Some(member), _) => member.into(),
-            (None, Some(Figure::Number(it))) if it.lower == it.upper => zero(self.query, column),
-            (None, Some(Figure::Number(it))) => {
+            (None, Some(BoundedValue::Number(it))) if it.lower == it.upper => zero(self.query, column),
+            (None, Some(BoundedValue::Number(it))) => {
                 Value::Estimate { value: it.lower, lower: it.lower, upper: it.upper }
             }
             (None, _) => Value::Null,
@@ -145,22 +149,22 @@ impl<'a> Rows<'a> {
 }
 
 /// Returns what is known of a group without packets in a window of which everything is known.
-pub(crate) fn without_packets(query: &Query, key: &[Member]) -> Vec<Figure> {
-    absent(query, key, |_, role| Figure::absent(role))
+pub(crate) fn without_packets(query: &GraphQuery, key: &[Member]) -> Vec<BoundedValue> {
+    absent(query, key, |_, role| BoundedValue::absent(role))
 }
 
 /// Returns what is known of a group in a window of which nothing is known.
-pub(crate) fn unknown(query: &Query, key: &[Member]) -> Vec<Figure> {
-    absent(query, key, |_, _| Figure::Unknown)
+pub(crate) fn unknown(query: &GraphQuery, key: &[Member]) -> Vec<BoundedValue> {
+    absent(query, key, |_, _| BoundedValue::Unknown)
 }
 
 /// The member of a key that a column holds, if it holds one.
-fn member<'k>(query: &Query, key: &'k [Member], column: usize) -> Option<&'k Member> {
+fn member<'k>(query: &GraphQuery, key: &'k [Member], column: usize) -> Option<&'k Member> {
     query.key.iter().position(|own| *own == column).and_then(|at| key.get(at))
 }
 
 /// The zero of a column, of its kind.
-fn zero(query: &Query, column: usize) -> Value {
+fn zero(query: &GraphQuery, column: usize) -> Value {
     match query.columns[column].column.kind {
         ColumnKind::Float => Value::Float(0.0),
         ColumnKind::Signed => Value::Signed(0),
@@ -168,9 +172,13 @@ fn zero(query: &Query, column: usize) -> Value {
     }
 }
 
-fn absent(query: &Query, key: &[Member], of: impl Fn(usize, Role) -> Figure) -> Vec<Figure> {
-    let figure = |(at, column): (usize, &crate::graph::Column)| match member(query, key, at) {
-        Some(member) => Figure::of(&member.into(), Role::Key, Certainty::Whole),
+fn absent(
+    query: &GraphQuery,
+    key: &[Member],
+    of: impl Fn(usize, ColumnRole) -> BoundedValue,
+) -> Vec<BoundedValue> {
+    let figure = |(at, column): (usize, &crate::graph::AnswerColumn)| match member(query, key, at) {
+        Some(member) => BoundedValue::of(&member.into(), ColumnRole::Key, Certainty::Whole),
         None => of(at, column.role),
     };
     query.columns.iter().enumerate().map(figure).collect()
@@ -178,9 +186,9 @@ fn absent(query: &Query, key: &[Member], of: impl Fn(usize, Role) -> Figure) -> 
 
 /// The most that a group beyond the limit has in a column: no more than all of them together, and where rows are ordered by it no
 /// more than the last row. Where values are between bounds, rows are not in the order of what they have at the most.
-fn most_unlisted(query: &Query, answer: &Answer, column: usize) -> f64 {
-    let upper = |value: &Value| match Figure::of(value, Role::Total, Certainty::Whole) {
-        Figure::Number(interval) => interval.upper,
+fn most_unlisted(query: &GraphQuery, answer: &Answer, column: usize) -> f64 {
+    let upper = |value: &Value| match BoundedValue::of(value, ColumnRole::Total, Certainty::Whole) {
+        BoundedValue::Number(interval) => interval.upper,
         _ => f64::INFINITY,
     };
     let name = &answer.columns[column].name;

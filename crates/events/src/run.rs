@@ -1,11 +1,11 @@
 //! Times in which a triggered query is measured.
 
-use crate::key::Key;
+use crate::key::EventKey;
 use serde::{Deserialize, Serialize};
 
 /// A query that others started runs from `start_ns` to `end_ns`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct QueryRun {
     /// The query, by number.
     pub query: usize,
     /// The begin of its first window.
@@ -16,7 +16,7 @@ pub struct Run {
     pub cause: String,
     /// The values that the firing pinned, in the order of the query's bindings of fields; none of a query without any.
     #[serde(default)]
-    pub instance: Key,
+    pub instance: EventKey,
     /// The node that the firing pinned.
     #[serde(default)]
     pub node: Option<usize>,
@@ -30,7 +30,7 @@ pub struct Run {
     pub missing: Vec<usize>,
 }
 
-impl Run {
+impl QueryRun {
     /// Returns true if the query runs on this node.
     pub fn is_on(&self, node: usize) -> bool {
         self.node.is_none_or(|own| own == node)

@@ -1,28 +1,28 @@
 //! The memory of a machine, in a form that outlives its graph.
 
-use crate::graph::{ALL_NODES, Graph, Place};
-use crate::state::{Chain, Edge, State};
+use crate::graph::{ALL_NODES, EvaluationPoint, Graph};
+use crate::state::{ChainDeadline, EdgeState, MachineState};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The state of a machine, and what its numbers stand for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedMachine {
     /// The queries, by number: each with its text and those of the queries before it. Any other one is another query.
     queries: Vec<String>,
     /// The names of the nodes, by number.
     nodes: Vec<String>,
-    state: State,
+    state: MachineState,
 }
 
-impl Saved {
+impl SavedMachine {
     /// The state of a machine of this graph.
-    pub(crate) fn new(graph: &Graph, state: &State) -> Self {
+    pub(crate) fn new(graph: &Graph, state: &MachineState) -> Self {
         Self { queries: identities(graph), nodes: graph.nodes.clone(), state: state.clone() }
     }
 
     /// The state for a machine of another graph: of the queries and nodes that both have.
-    pub(crate) fn into_state(self, graph: &Graph) -> State {
+    pub(crate) fn into_state(self, graph: &Graph) -> MachineState {
         let queries = numbers(&identities(graph));
         let nodes = numbers(&graph.nodes);
         let triggered = |query: &usize| graph.queries[*query].trigger.is_some();
@@ -31,7 +31,7 @@ impl Saved {
             ALL_NODES => Some(ALL_NODES),
             number => nodes.get(self.nodes.get(number)?).copied(),
         };
-        let State { until_ns, runs, edges, chains, unfollowed } = self.state;
+        let MachineState { until_ns, runs, edges, chains, unfollowed } = self.state;
         let runs: Vec<_> = runs
             .into_iter()
             .filter_map(|mut run| {
@@ -42,21 +42,21 @@ impl Saved {
             })
             .collect();
         let is_run = |cause: &String| runs.iter().any(|run| run.cause == *cause);
-        let edge = |mut edge: Edge| {
+        let edge = |mut edge: EdgeState| {
             edge.query = query(edge.query)?;
             let of: Option<Vec<usize>> = edge.place.of.into_iter().map(node).collect();
-            edge.place = Place { node: node(edge.place.node)?, of: of? };
+            edge.place = EvaluationPoint { node: node(edge.place.node)?, of: of? };
             let places = &graph.queries[edge.query].trigger.as_ref()?.places;
             (places.contains(&edge.place) && edge.runs.iter().all(is_run)).then_some(edge)
         };
         let edges = edges.into_iter().filter_map(edge).collect();
-        let chain = |chain: Chain| {
-            Some(Chain { query: query(chain.query)?, reached: query(chain.reached)?, ..chain })
+        let chain = |chain: ChainDeadline| {
+            Some(ChainDeadline { query: query(chain.query)?, reached: query(chain.reached)?, ..chain })
         };
         let chains = chains.into_iter().filter_map(chain).collect();
         let unfollowed =
             unfollowed.into_iter().filter_map(|(number, chains)| Some((query(number)?, chains))).collect();
-        State { until_ns, runs, edges, chains, unfollowed }
+        MachineState { until_ns, runs, edges, chains, unfollowed }
     }
 }
 

@@ -5,7 +5,7 @@ use model::{Answer, Span};
 
 /// A query's window on one node, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub enum Seen<'a> {
+pub enum ObservedWindow<'a> {
     /// The answer is missing: the node was not there, or its answer did not come.
     Missing,
     /// The window was watched, and had no packets.
@@ -16,7 +16,7 @@ pub enum Seen<'a> {
 
 /// A window of a query.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct QueryWindow<'a> {
     /// The query, by number.
     pub query: usize,
     /// The node, by number.
@@ -28,4 +28,4 @@ pub struct Asked<'a> {
 }
 
 /// The function by which answers are found.
-pub type Find<'a> = dyn Fn(Asked<'_>) -> Seen<'a> + 'a;
+pub type Find<'a> = dyn Fn(QueryWindow<'_>) -> ObservedWindow<'a> + 'a;

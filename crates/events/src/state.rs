@@ -1,33 +1,33 @@
 //! The memory of a machine.
 
-use crate::graph::Place;
-use crate::key::Key;
-use crate::run::Run;
+use crate::graph::EvaluationPoint;
+use crate::key::EventKey;
+use crate::run::QueryRun;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// The state of a machine: all that it remembers, as data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct MachineState {
     /// End of the last window that was judged: every window that ends at or before it has been.
     pub until_ns: Option<u64>,
     /// Runs that have not ended, in the order in which they were started.
-    pub runs: Vec<Run>,
+    pub runs: Vec<QueryRun>,
     /// The edges of the graph, each for a place, and for the runs of the sources whose answers it judges.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<EdgeState>,
     /// Chains that must reach a query in time, in the order in which they began.
     #[serde(default)]
-    pub chains: Vec<Chain>,
+    pub chains: Vec<ChainDeadline>,
     /// Queries that must be reached in time, and how many chains of theirs are not followed, as there are too many.
     #[serde(default)]
     pub unfollowed: BTreeMap<usize, u64>,
 }
 
-impl State {
+impl MachineState {
     /// The firings that hold: each key that fired and has not been re-armed, by its event.
     pub fn holding(&self) -> HashSet<&str> {
         let keys = self.edges.iter().flat_map(|edge| edge.keys.values());
-        let active = keys.filter(|progress| matches!(progress.phase, Phase::Active { .. }));
+        let active = keys.filter(|progress| matches!(progress.phase, KeyPhase::Active { .. }));
         active.filter_map(|progress| progress.fired.as_deref()).collect()
     }
 
@@ -41,7 +41,7 @@ impl State {
 
 /// A chain that must reach a query in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chain {
+pub struct ChainDeadline {
     /// The query, by number.
     pub query: usize,
     /// The first event of the chain.
@@ -58,11 +58,11 @@ pub struct Chain {
 
 /// An edge of the graph: its condition is judged for each key of the sources' answers at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Edge {
+pub struct EdgeState {
     /// The query that is started, by number.
     pub query: usize,
     /// The place.
-    pub place: Place,
+    pub place: EvaluationPoint,
     /// The events that started the sources which do not always run.
     pub runs: Vec<String>,
     /// The end of the last window.
@@ -77,15 +77,15 @@ pub struct Edge {
     pub forgotten: u64,
     /// The keys.
     #[serde(with = "by_key")]
-    pub keys: BTreeMap<Key, Progress>,
+    pub keys: BTreeMap<EventKey, KeyProgress>,
 }
 
 /// The state of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct KeyProgress {
     /// The phase.
-    pub phase: Phase,
-    /// The value of [`Edge::watched_ns`] when the key was last seen.
+    pub phase: KeyPhase,
+    /// The value of [`EdgeState::watched_ns`] when the key was last seen.
     pub seen_ns: u64,
     /// The event that fired last.
     pub fired: Option<String>,
@@ -93,7 +93,7 @@ pub struct Progress {
 
 /// The phase of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Phase {
+pub enum KeyPhase {
     /// The condition has not been true.
     Idle,
     /// The condition is true, but not for long enough.
@@ -123,11 +123,11 @@ pub enum Phase {
 
 /// Keys are no texts: the map is a list of pairs.
 mod by_key {
-    use super::{BTreeMap, Key, Progress};
+    use super::{BTreeMap, EventKey, KeyProgress};
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(
-        keys: &BTreeMap<Key, Progress>,
+        keys: &BTreeMap<EventKey, KeyProgress>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(keys)
@@ -135,7 +135,7 @@ mod by_key {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<BTreeMap<Key, Progress>, D::Error> {
-        Ok(Vec::<(Key, Progress)>::deserialize(deserializer)?.into_iter().collect())
+    ) -> Result<BTreeMap<EventKey, KeyProgress>, D::Error> {
+        Ok(Vec::<(EventKey, KeyProgress)>::deserialize(deserializer)?.into_iter().collect())
     }
 }

@@ -1,7 +1,7 @@
 //! Stories: what happened, in sentences.
 
 use crate::graph::Graph;
-use crate::machine::{Report, Started, Step};
+use crate::machine::{MachineStep, Report, Started};
 use crate::words;
 use model::{Event, EventKind, Story};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -13,7 +13,7 @@ const MOST_SENTENCES: usize = 200;
 
 /// The stories that are kept.
 #[derive(Clone, Debug, Default)]
-pub struct Stories {
+pub struct StoryLog {
     kept: VecDeque<Story>,
     /// The story of an event or a run, by their identifiers.
     story_of: HashMap<String, String>,
@@ -22,7 +22,7 @@ pub struct Stories {
     changed: BTreeSet<String>,
 }
 
-impl Stories {
+impl StoryLog {
     /// Stories that were told before, the oldest first: they are continued.
     pub fn restore(stories: impl IntoIterator<Item = Story>) -> Self {
         let mut restored = Self::default();
@@ -49,7 +49,7 @@ impl Stories {
     }
 
     /// Continues the stories with what happened in a step, and returns the sentences that are new.
-    pub fn take(&mut self, graph: &Graph, step: &Step) -> Vec<String> {
+    pub fn take(&mut self, graph: &Graph, step: &MachineStep) -> Vec<String> {
         let mut said = Vec::new();
         // What is missing is an event.
         let reports = || step.reports.iter().filter(|report| !report.is_missing);
@@ -192,10 +192,10 @@ fn ran(graph: &Graph, report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
+    use crate::run::QueryRun;
 
-    fn run() -> Run {
-        Run {
+    fn run() -> QueryRun {
+        QueryRun {
             query: 0,
             start_ns: 0,
             end_ns: 1,
@@ -229,16 +229,17 @@ mod tests {
 
     #[test]
     fn restored_stories_are_continued() {
-        let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
+        let graph =
+            Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::EventSettings::default() };
         let run = run();
         let started = vec![Started { run, events: vec!["0".to_owned()] }];
-        let mut stories = Stories::default();
-        stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });
+        let mut stories = StoryLog::default();
+        stories.take(&graph, &MachineStep { events: vec![event(0)], started, ..MachineStep::default() });
         assert_eq!(stories.take_changed().len(), 1);
         assert_eq!(stories.take_changed(), []);
-        let mut restored = Stories::restore(stories.stories().cloned());
+        let mut restored = StoryLog::restore(stories.stories().cloned());
         assert_eq!(restored.take_changed(), []);
-        let next = Step { events: vec![event(1)], ..Step::default() };
+        let next = MachineStep { events: vec![event(1)], ..MachineStep::default() };
         stories.take(&graph, &next);
         restored.take(&graph, &next);
         assert!(stories.stories().eq(restored.stories()));
@@ -249,13 +250,14 @@ mod tests {
 
     #[test]
     fn a_long_story_counts_what_is_left_out() {
-        let graph = Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::Settings::default() };
+        let graph =
+            Graph { queries: Vec::new(), nodes: Vec::new(), settings: crate::EventSettings::default() };
         let run = run();
         let started = vec![Started { run, events: vec!["0".to_owned()] }];
-        let mut stories = Stories::default();
-        stories.take(&graph, &Step { events: vec![event(0)], started, ..Step::default() });
+        let mut stories = StoryLog::default();
+        stories.take(&graph, &MachineStep { events: vec![event(0)], started, ..MachineStep::default() });
         let later = (1..=250).map(event).collect();
-        let said = stories.take(&graph, &Step { events: later, ..Step::default() });
+        let said = stories.take(&graph, &MachineStep { events: later, ..MachineStep::default() });
         assert_eq!(said.len(), 250);
         let story = stories.stories().next().expect("a story");
         let lines: Vec<&str> = story.text.lines().collect();

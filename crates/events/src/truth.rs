@@ -2,7 +2,7 @@
 
 /// The truth of a condition (S. C. Kleene's strong logic, as SQL has it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truth {
+pub enum TruthValue {
     /// The condition holds.
     True,
     /// The condition does not hold.
@@ -11,7 +11,7 @@ pub enum Truth {
     Unknown,
 }
 
-impl Truth {
+impl TruthValue {
     /// Returns whether both hold.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -36,7 +36,7 @@ impl Truth {
     }
 }
 
-impl From<bool> for Truth {
+impl From<bool> for TruthValue {
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
     }
@@ -44,14 +44,15 @@ impl From<bool> for Truth {
 
 #[cfg(test)]
 mod tests {
-    use super::Truth::{self, False, True, Unknown};
+    use super::TruthValue::{self, False, True, Unknown};
 
     #[test]
     fn what_is_unknown_decides_nothing() {
         let all = [True, False, Unknown];
-        let table = |of: fn(Truth, Truth) -> Truth| all.map(|one| all.map(|other| of(one, other)));
-        assert_eq!(table(Truth::and), [[True, False, Unknown], [False; 3], [Unknown, False, Unknown]]);
-        assert_eq!(table(Truth::or), [[True; 3], [True, False, Unknown], [True, Unknown, Unknown]]);
-        assert_eq!(all.map(Truth::negated), [False, True, Unknown]);
+        let table =
+            |of: fn(TruthValue, TruthValue) -> TruthValue| all.map(|one| all.map(|other| of(one, other)));
+        assert_eq!(table(TruthValue::and), [[True, False, Unknown], [False; 3], [Unknown, False, Unknown]]);
+        assert_eq!(table(TruthValue::or), [[True; 3], [True, False, Unknown], [True, Unknown, Unknown]]);
+        assert_eq!(all.map(TruthValue::negated), [False, True, Unknown]);
     }
 }

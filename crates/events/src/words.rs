@@ -1,9 +1,9 @@
 //! Values, conditions and answers in words.
 
-use crate::condition::{Condition, Operand};
-use crate::graph::{Query, Trigger};
-use crate::seen::Seen;
-use model::{Event, EventKind, Item, Span, Status, Value};
+use crate::condition::{Operand, TriggerCondition};
+use crate::graph::{GraphQuery, QueryTrigger};
+use crate::seen::ObservedWindow;
+use model::{AnswerStatus, Event, EventKind, Item, Span, Value};
 
 /// Columns of an answer's first row that a sentence has.
 const MOST_COLUMNS: usize = 8;
@@ -75,11 +75,11 @@ pub(crate) fn key(key: &[Item]) -> String {
 }
 
 /// Returns what fired, as a reason: `count(src_addr) = 40,000 > 1,000`. `names`: those of the sources.
-pub(crate) fn reason(trigger: &Trigger, names: &[&str], values: &[Item]) -> String {
+pub(crate) fn reason(trigger: &QueryTrigger, names: &[&str], values: &[Item]) -> String {
     let items = trigger.condition.items();
-    let of = |condition: &Condition| part(condition, &items, names, values);
+    let of = |condition: &TriggerCondition| part(condition, &items, names, values);
     let reasons: Option<Vec<String>> = match &trigger.condition {
-        Condition::And(all) => all.iter().map(of).collect(),
+        TriggerCondition::And(all) => all.iter().map(of).collect(),
         one => of(one).map(|reason| vec![reason]),
     };
     reasons.map_or_else(
@@ -92,25 +92,25 @@ pub(crate) fn reason(trigger: &Trigger, names: &[&str], values: &[Item]) -> Stri
 }
 
 /// A comparison of an item with a number, or the absence of a source; `None` of other conditions.
-fn part(condition: &Condition, items: &[usize], names: &[&str], values: &[Item]) -> Option<String> {
+fn part(condition: &TriggerCondition, items: &[usize], names: &[&str], values: &[Item]) -> Option<String> {
     match condition {
-        Condition::Compare(Operand::Item(item), comparison, threshold) => {
+        TriggerCondition::Compare(Operand::Item(item), comparison, threshold) => {
             let threshold = threshold.number()?;
             let item = items.iter().position(|own| own == item).and_then(|at| values.get(at))?;
             Some(format!("{} {} {}", named(&item.column, &item.value), comparison.text(), number(threshold)))
         }
-        Condition::Surely(of) => Some(format!("surely {}", part(of, items, names, values)?)),
-        Condition::IsMissing(source) => Some(format!("no answer of {}", names.get(*source)?)),
+        TriggerCondition::Surely(of) => Some(format!("surely {}", part(of, items, names, values)?)),
+        TriggerCondition::IsMissing(source) => Some(format!("no answer of {}", names.get(*source)?)),
         _ => None,
     }
 }
 
 /// Returns what a run found in a window.
-pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
+pub(crate) fn found(query: &GraphQuery, seen: ObservedWindow<'_>) -> String {
     let answer = match seen {
-        Seen::Missing => return "there is no answer".to_owned(),
-        Seen::Empty => return "the window had no packets".to_owned(),
-        Seen::Answer(answer) => answer,
+        ObservedWindow::Missing => return "there is no answer".to_owned(),
+        ObservedWindow::Empty => return "the window had no packets".to_owned(),
+        ObservedWindow::Answer(answer) => answer,
     };
     let first = answer.rows.first().map(|row| {
         let columns = query.columns.iter().map(|column| &column.column);
@@ -124,9 +124,9 @@ pub(crate) fn found(query: &Query, seen: Seen<'_>) -> String {
         (Some(first), groups) => format!("{} groups, the first with {first}", notation::grouped(groups)),
     };
     match answer.status {
-        Status::Complete => text,
-        Status::Cut => format!("{text} (the window was watched in part)"),
-        Status::Partial => format!("{text} (the answer is incomplete)"),
+        AnswerStatus::Complete => text,
+        AnswerStatus::Cut => format!("{text} (the window was watched in part)"),
+        AnswerStatus::Partial => format!("{text} (the answer is incomplete)"),
     }
 }
 

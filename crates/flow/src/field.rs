@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 /// A way in which a field is read from a record, which also decides its type in every format.
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub enum FieldAccessor {
     /// An unsigned integer of 8, 16, 32 or 64 bits.
     Unsigned(u8, fn(&FlowRecord) -> u64),
     /// An unsigned integer that a record may lack.
@@ -27,7 +27,7 @@ pub enum Value {
     Node,
 }
 
-impl Value {
+impl FieldAccessor {
     /// The name of the type, as `edison fields` prints it.
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ pub struct Field {
     /// The name that columns, queries and options carry.
     pub name: &'static str,
     /// The way in which the field is read, and so its type.
-    pub value: Value,
+    pub value: FieldAccessor,
     /// The unit; empty where there is none.
     pub unit: &'static str,
     /// The place of the field in window rows.
@@ -189,7 +189,12 @@ impl Field {
         FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    const fn new(name: &'static str, value: Value, aggregation: Aggregation, meaning: &'static str) -> Self {
+    const fn new(
+        name: &'static str,
+        value: FieldAccessor,
+        aggregation: Aggregation,
+        meaning: &'static str,
+    ) -> Self {
         Self {
             name,
             value,
@@ -238,7 +243,7 @@ impl Field {
         aggregation: Aggregation,
         meaning: &'static str,
     ) -> Self {
-        let field = Self::new(name, Value::Optional(64, get), aggregation, meaning).unit(unit);
+        let field = Self::new(name, FieldAccessor::Optional(64, get), aggregation, meaning).unit(unit);
         Self { part: Part::Loss, standard: "RFC 9293, tshark tcp.analysis; docs/loss.md", ..field }
     }
 }
@@ -260,7 +265,7 @@ fn of_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
 
 /// Table of all fields of fixed names in the order of the columns: the plain ones, the paper's first, then those of `--loss`.
 pub const FIELDS: &[Field] = &[
-    Field::new("src_addr", Value::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
+    Field::new("src_addr", FieldAccessor::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()
         .ipfix(&[
             element("sourceIPv4Address", 8),
@@ -269,7 +274,7 @@ pub const FIELDS: &[Field] = &[
             element("sourceIPv6PrefixLength", 29),
         ])
         .standard("RFC 791, RFC 8200"),
-    Field::new("dst_addr", Value::Address(|r| r.key.and_then(|k| k.dst_addr)), Key, "destination address")
+    Field::new("dst_addr", FieldAccessor::Address(|r| r.key.and_then(|k| k.dst_addr)), Key, "destination address")
         .paper()
         .ipfix(&[
             element("destinationIPv4Address", 12),
@@ -280,7 +285,7 @@ pub const FIELDS: &[Field] = &[
         .standard("RFC 791, RFC 8200"),
     Field::new(
         "protocol",
-        Value::Optional(8, |r| r.key.and_then(|k| k.protocol).map(u64::from)),
+        FieldAccessor::Optional(8, |r| r.key.and_then(|k| k.protocol).map(u64::from)),
         Key,
         "IP protocol number; IPv6: of the header after the last extension header",
     )
@@ -289,7 +294,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 791, RFC 8200"),
     Field::new(
         "src_port",
-        Value::Optional(16, |r| r.key.and_then(|k| k.src_port).map(u64::from)),
+        FieldAccessor::Optional(16, |r| r.key.and_then(|k| k.src_port).map(u64::from)),
         Key,
         "source port; 0 where the protocol has none, and in non-first fragments",
     )
@@ -298,30 +303,30 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 9293, RFC 768, RFC 9260"),
     Field::new(
         "dst_port",
-        Value::Optional(16, |r| r.key.and_then(|k| k.dst_port).map(u64::from)),
+        FieldAccessor::Optional(16, |r| r.key.and_then(|k| k.dst_port).map(u64::from)),
         Key,
         "destination port, 0 as in src_port; ICMP: type × 256 + code",
     )
     .paper()
     .ipfix(&[element("destinationTransportPort", 11)])
     .standard("RFC 9293, RFC 768, RFC 9260, RFC 792, RFC 4443"),
-    Field::new("node_id", Value::Node, Constant, "name of the observation point")
+    Field::new("node_id", FieldAccessor::Node, Constant, "name of the observation point")
         .paper()
         .ipfix(&[element("observationDomainName", 300)])
         .standard("RFC 7011"),
-    Field::new("stime", Value::Time(|r| r.stime), Min, "time of the earliest packet, since the epoch (UTC)")
+    Field::new("stime", FieldAccessor::Time(|r| r.stime), Min, "time of the earliest packet, since the epoch (UTC)")
     .row(RowValue::First)
         .unit("ns")
         .paper()
         .ipfix(&[element("flowStartNanoseconds", 156), element("flowStartMilliseconds", 152)]),
-    Field::new("ltime", Value::Time(|r| r.ltime), Max, "time of the latest packet, since the epoch (UTC)")
+    Field::new("ltime", FieldAccessor::Time(|r| r.ltime), Max, "time of the latest packet, since the epoch (UTC)")
     .row(RowValue::Last)
         .unit("ns")
         .paper()
         .ipfix(&[element("flowEndNanoseconds", 157), element("flowEndMilliseconds", 153)]),
     Field::new(
         "smac",
-        Value::Mac(|r| r.smac),
+        FieldAccessor::Mac(|r| r.smac),
         First,
         "source MAC address; null where the link has none, and where it is all zero",
     )
@@ -330,13 +335,13 @@ pub const FIELDS: &[Field] = &[
     .paper()
     .ipfix(&[element("sourceMacAddress", 56)])
     .standard("IEEE 802.3"),
-    Field::new("dmac", Value::Mac(|r| r.dmac), First, "destination MAC address; null as in smac")
+    Field::new("dmac", FieldAccessor::Mac(|r| r.dmac), First, "destination MAC address; null as in smac")
     .row(RowValue::DestinationMac)
     .changing("first_dmac")
         .paper()
         .ipfix(&[element("destinationMacAddress", 80)])
         .standard("IEEE 802.3"),
-    Field::new("ip_ttl", Value::Unsigned(8, |r| r.ip_ttl.into()), Last, "time to live (IPv6: hop limit)")
+    Field::new("ip_ttl", FieldAccessor::Unsigned(8, |r| r.ip_ttl.into()), Last, "time to live (IPv6: hop limit)")
     .row(RowValue::IpTtl)
     .changing("last_ip_ttl")
         .unit("hops")
@@ -345,7 +350,7 @@ pub const FIELDS: &[Field] = &[
         .standard("RFC 791, RFC 8200"),
     Field::new(
         "ip_tos",
-        Value::Unsigned(8, |r| r.ip_tos.into()),
+        FieldAccessor::Unsigned(8, |r| r.ip_tos.into()),
         Last,
         "type of service (IPv6: traffic class): DSCP in the upper six bits, ECN in the lower two",
     )
@@ -356,7 +361,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 2474, RFC 3168"),
     Field::new(
         "tcp_seq",
-        Value::Unsigned(32, |r| r.tcp_seq.into()),
+        FieldAccessor::Unsigned(32, |r| r.tcp_seq.into()),
         Last,
         "TCP sequence number; 0 where the protocol is not TCP",
     )
@@ -367,7 +372,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 9293"),
     Field::new(
         "tcp_ack",
-        Value::Unsigned(32, |r| r.tcp_ack.into()),
+        FieldAccessor::Unsigned(32, |r| r.tcp_ack.into()),
         Last,
         "TCP acknowledgement number; 0 where the protocol is not TCP",
     )
@@ -378,7 +383,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 9293"),
     Field::new(
         "tcp_win",
-        Value::Unsigned(16, |r| r.tcp_win.into()),
+        FieldAccessor::Unsigned(16, |r| r.tcp_win.into()),
         Last,
         "TCP window as the header states it, unscaled; 0 where the protocol is not TCP",
     )
@@ -388,14 +393,14 @@ pub const FIELDS: &[Field] = &[
     .paper()
     .ipfix(&[element("tcpWindowSize", 186)])
     .standard("RFC 9293"),
-    Field::new("total_count", Value::Unsigned(64, |r| r.total_count), Sum, "packets")
+    Field::new("total_count", FieldAccessor::Unsigned(64, |r| r.total_count), Sum, "packets")
     .row(RowValue::Packets)
         .unit("packets")
         .paper()
         .ipfix(&[element("packetDeltaCount", 2)]),
     Field::new(
         "total_byte",
-        Value::Unsigned(64, |r| r.total_byte),
+        FieldAccessor::Unsigned(64, |r| r.total_byte),
         Sum,
         "layer-3 bytes as the IP headers state them: headers and payload, no padding",
     )
@@ -406,7 +411,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 791, RFC 8200"),
     Field::new(
         "wire_byte",
-        Value::Optional(64, |r| r.wire_bytes()),
+        FieldAccessor::Optional(64, |r| r.wire_bytes()),
         Sum,
         "bytes of the frames on the wire, without the frame check sequence",
     )
@@ -416,7 +421,7 @@ pub const FIELDS: &[Field] = &[
     .standard("IEEE 802.3"),
     Field::new(
         "tcp_flags",
-        Value::Unsigned(8, |r| r.tcp_flags.into()),
+        FieldAccessor::Unsigned(8, |r| r.tcp_flags.into()),
         Or,
         "TCP flags that any packet had: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128; 0 where not TCP",
     )
@@ -426,7 +431,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 9293, RFC 3168"),
     Field::new(
         "vlan",
-        Value::Optional(16, |r| r.vlan.or(r.key.and_then(|k| k.vlan)).map(u64::from)),
+        FieldAccessor::Optional(16, |r| r.vlan.or(r.key.and_then(|k| k.vlan)).map(u64::from)),
         First,
         "VLAN identifier of the outermost tag; null where untagged",
     )
@@ -436,7 +441,7 @@ pub const FIELDS: &[Field] = &[
     .standard("IEEE 802.1Q"),
     Field::new(
         "end_reason",
-        Value::EndReason(|r| r.end_reason),
+        FieldAccessor::EndReason(|r| r.end_reason),
         Last,
         "why the record ended: idle, active (timeouts), end (of the source)",
     )
@@ -540,7 +545,7 @@ pub const FIELDS: &[Field] = &[
         part: Part::Sampling,
         ..Field::new(
             "sampling_rate",
-            Value::Optional(32, |r| (r.sampling_rate != 0).then_some(r.sampling_rate.into())),
+            FieldAccessor::Optional(32, |r| (r.sampling_rate != 0).then_some(r.sampling_rate.into())),
             Max,
             "how many packets each one stands for that a router counted, by which packets and bytes are multiplied; 1: it counted all; null: not known",
         )

@@ -37,7 +37,7 @@ mod window;
 
 pub use derived::{DERIVED, Derived, DerivedField};
 pub use estimate::{Bounds, Estimate};
-pub use field::{Aggregation, FIELDS, Field, InformationElement, Part, Value};
+pub use field::{Aggregation, FIELDS, Field, FieldAccessor, InformationElement, Part};
 pub use key::FlowKey;
 pub use loss_counts::LossCounts;
 pub use null::{NULL, float_bits};

@@ -158,7 +158,7 @@ impl<K: Copy> WindowRow<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FIELDS, Field, Rows, Value};
+    use crate::{FIELDS, Field, FieldAccessor, Rows};
 
     fn rows() -> Rows<u64> {
         let row = WindowRow {
@@ -217,7 +217,7 @@ mod tests {
     fn each_field_of_rows_has_a_column() {
         let is_read = |field: &&Field| {
             !matches!(field.row, RowValue::Key | RowValue::Absent | RowValue::RttAvg)
-                && !matches!(field.value, Value::Node)
+                && !matches!(field.value, FieldAccessor::Node)
         };
         let unread: Vec<_> = FIELDS
             .iter()

@@ -100,8 +100,8 @@ impl Sampled {
 
     /// Estimates the number of packets where no more than bounds are known of how many were sampled.
     pub fn packets_between(&self, value: f64, lower: f64, upper: f64) -> Estimate {
-        let fewest = binomial_end(lower, self.greatest.probability(), Side::Lower).ceil();
-        let most = binomial_end(upper + self.lost as f64, self.least.probability(), Side::Upper).floor();
+        let fewest = binomial_end(lower, self.greatest.probability(), BoundSide::Lower).ceil();
+        let most = binomial_end(upper + self.lost as f64, self.least.probability(), BoundSide::Upper).floor();
         self.scaled_between(value, fewest, most)
     }
 
@@ -132,8 +132,8 @@ impl Sampled {
             Share::ALL => seen,
             share => (poisson_end(seen / longest, side) * longest / share.probability()).max(seen),
         };
-        let fewest = end(lower, self.greatest, Side::Lower).ceil();
-        let most = end(upper + self.lost as f64 * longest, self.least, Side::Upper).floor();
+        let fewest = end(lower, self.greatest, BoundSide::Lower).ceil();
+        let most = end(upper + self.lost as f64 * longest, self.least, BoundSide::Upper).floor();
         self.scaled_between(value, fewest, most)
     }
 
@@ -157,7 +157,7 @@ impl fmt::Display for Sampled {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum BoundSide {
     Lower,
     Upper,
 }
@@ -171,7 +171,7 @@ fn most() -> f64 {
 ///
 /// The chance of a share at least as far from the expected one is at most exp(−n · D), with the relative entropy D of the share that
 /// was seen to the expected one (Chernoff 1952). It is convex in n, and 0 where both are equal.
-fn binomial_end(seen: f64, p: f64, side: Side) -> f64 {
+fn binomial_end(seen: f64, p: f64, side: BoundSide) -> f64 {
     let middle = seen / p;
     if p >= 1.0 {
         return seen;
@@ -186,19 +186,19 @@ fn binomial_end(seen: f64, p: f64, side: Side) -> f64 {
 }
 
 /// The least or the greatest mean of a sum of independent terms between 0 and 1, of which the sum `seen` is no exception.
-fn poisson_end(seen: f64, side: Side) -> f64 {
+fn poisson_end(seen: f64, side: BoundSide) -> f64 {
     let exponent = |mean: f64| mean - seen + if seen > 0.0 { seen * (seen / mean).ln() } else { 0.0 };
     end(seen, 0.0, side, exponent)
 }
 
 /// Returns the place where a convex exponent, 0 at `middle`, reaches what a tail has. Nothing is below `least`.
-fn end(middle: f64, least: f64, side: Side, exponent: impl Fn(f64) -> f64) -> f64 {
+fn end(middle: f64, least: f64, side: BoundSide, exponent: impl Fn(f64) -> f64) -> f64 {
     let most = most();
     let (mut inside, mut outside) = (middle, least);
     match side {
-        Side::Lower if middle <= least || least > 0.0 && exponent(least) <= most => return least,
-        Side::Lower => {}
-        Side::Upper => {
+        BoundSide::Lower if middle <= least || least > 0.0 && exponent(least) <= most => return least,
+        BoundSide::Lower => {}
+        BoundSide::Upper => {
             let mut step = 1.0;
             outside = middle + step;
             while exponent(outside) <= most {

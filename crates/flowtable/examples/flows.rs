@@ -4,7 +4,7 @@ use arena::Limits;
 use flow::{FlowRecord, LossCounts, WindowRow};
 use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 use packet::{BurstParser, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, Seed, Tunnel};
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 /// Prints the rows of each window and counts the packets in them.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl FlowSink for Printer {
 
 fn main() {
     let mut generator =
-        Generator::new("packets=1000,flows=20,rate=1000".parse::<Spec>().expect("a specification"));
+        Generator::new("packets=1000,flows=20,rate=1000".parse::<TrafficSpec>().expect("a specification"));
     let (seed, limits, mut rows) = (Seed::new(1), Limits::new(1 << 30, usize::MAX), Printer::default());
     let mut parser = BurstParser::new(seed, Tunnel::Outer, 1);
     let config = TableConfig::plain(seed, Timeouts::default());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// The times of a record's packets and of their arrival, as far as they are known, all in nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct RecordTimes {
     /// Earliest packet.
     pub(crate) stime: u64,
     /// Latest packet.
@@ -16,7 +16,7 @@ pub(crate) struct Times {
     pub(crate) arrived: u64,
 }
 
-/// The part of [`Times`] that is in neither line of a slot.
+/// The part of [`RecordTimes`] that is in neither line of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     ltime: u64,
@@ -27,7 +27,7 @@ struct Apart {
 /// Times of records, by slot, whose packets did not arrive at their own times. Of all others the lines of the slot say it:
 /// packets that come in order are what a cache line has room for.
 #[derive(Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct OutOfOrderTimes {
     apart: HashMap<u32, Apart>,
     limits: Limits,
     lease: Lease,
@@ -45,7 +45,7 @@ fn bytes_for(records: usize) -> usize {
     (records * 8).div_ceil(7).next_power_of_two() * (size_of::<(u32, Apart)>() + 1)
 }
 
-impl Arrivals {
+impl OutOfOrderTimes {
     /// Creates the times of no record as yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self { apart: HashMap::new(), limits: limits.clone(), lease: limits.empty_lease() }
@@ -71,23 +71,23 @@ impl Arrivals {
 
     /// Times of the record in a slot whose lines have these.
     #[inline]
-    pub(crate) fn times(&self, slot: usize, stime: u64, arrived: u64) -> Times {
-        let in_order = Times { stime, ltime: arrived, began: stime, arrived };
+    pub(crate) fn times(&self, slot: usize, stime: u64, arrived: u64) -> RecordTimes {
+        let in_order = RecordTimes { stime, ltime: arrived, began: stime, arrived };
         if self.apart.is_empty() { in_order } else { self.times_apart(slot, in_order) }
     }
 
-    fn times_apart(&self, slot: usize, in_order: Times) -> Times {
+    fn times_apart(&self, slot: usize, in_order: RecordTimes) -> RecordTimes {
         let Some(&Apart { ltime, began, arrived }) = self.apart.get(&(slot as u32)) else { return in_order };
         match in_order.arrived {
-            OUT_OF_ORDER => Times { ltime, began, arrived, ..in_order },
-            _ => Times { began, ..in_order },
+            OUT_OF_ORDER => RecordTimes { ltime, began, arrived, ..in_order },
+            _ => RecordTimes { began, ..in_order },
         }
     }
 
     /// Keeps the times of the record in a slot, for which there must be room unless they are in order. Gives what its hot line
     /// is to have as the time of the last packet.
-    pub(crate) fn set(&mut self, slot: usize, times: &Times) -> u64 {
-        let &Times { stime, ltime, began, arrived } = times;
+    pub(crate) fn set(&mut self, slot: usize, times: &RecordTimes) -> u64 {
+        let &RecordTimes { stime, ltime, began, arrived } = times;
         if (ltime, stime) == (arrived, began) {
             self.forget(slot);
             return arrived;
@@ -117,17 +117,17 @@ mod tests {
 
     #[test]
     fn what_is_in_order_takes_no_place() {
-        let mut arrivals = Arrivals::new(&Limits::new(1 << 20, 0));
-        let in_order = Times { stime: 5, ltime: 9, began: 5, arrived: 9 };
+        let mut arrivals = OutOfOrderTimes::new(&Limits::new(1 << 20, 0));
+        let in_order = RecordTimes { stime: 5, ltime: 9, began: 5, arrived: 9 };
         assert_eq!(arrivals.set(3, &in_order), 9);
         assert_eq!((arrivals.times(3, 5, 9), arrivals.bytes()), (in_order, 0));
-        let late = Times { stime: 4, ltime: 9, began: 5, arrived: 20 };
+        let late = RecordTimes { stime: 4, ltime: 9, began: 5, arrived: 20 };
         assert!(arrivals.make_room());
         assert_eq!(arrivals.set(3, &late), OUT_OF_ORDER);
         assert_eq!(arrivals.times(3, 4, OUT_OF_ORDER), late);
         assert_eq!(arrivals.times(2, 5, 9), in_order, "of another slot");
         // The next one in order: only the beginning is apart.
-        let then = Times { ltime: 21, arrived: 21, ..late };
+        let then = RecordTimes { ltime: 21, arrived: 21, ..late };
         assert_eq!((arrivals.set(3, &then), arrivals.times(3, 4, 22).began), (21, 5));
         arrivals.forget(3);
         assert_eq!(arrivals.times(3, 4, 22).began, 4);
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn room_is_taken_out_of_the_limits() {
         let limits = Limits::new(bytes_for(LEAST), 0);
-        let mut arrivals = Arrivals::new(&limits);
-        let late = Times { stime: 1, ltime: 1, began: 2, arrived: 2 };
+        let mut arrivals = OutOfOrderTimes::new(&limits);
+        let late = RecordTimes { stime: 1, ltime: 1, began: 2, arrived: 2 };
         let mut kept = 0;
         while arrivals.make_room() {
             arrivals.set(kept, &late);

@@ -22,7 +22,7 @@ const LEAST_BITS: u32 = if cfg!(fuzzing) { 5 } else { 11 };
 /// Bits of a position: those, and the 15 that a slot keeps.
 const POSITION_BITS: u32 = LEAST_BITS + 15;
 const POSITION_MASK: u32 = (1 << POSITION_BITS) - 1;
-/// The bit that is set in `Bucket::upper` where the slot lies in the second bucket of its key.
+/// The bit that is set in `CuckooBucket::upper` where the slot lies in the second bucket of its key.
 const SECOND: u16 = 1 << 15;
 /// Growth begins at this load: 12 of 16 slots. At higher loads, inserts spend more on moving slots than the
 /// memory is worth.
@@ -42,14 +42,14 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A bucket of one cache line. A tag of zero is a free slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Bucket {
+struct CuckooBucket {
     tags: [u16; SLOTS],
     /// Bits 11 to 25 of the first position, and `SECOND`.
     upper: [u16; SLOTS],
     entries: [u32; SLOTS],
 }
 
-impl Bucket {
+impl CuckooBucket {
     const EMPTY: Self = Self { tags: [0; SLOTS], upper: [0; SLOTS], entries: [0; SLOTS] };
 
     /// A bit for each slot with this tag.
@@ -66,12 +66,12 @@ impl Bucket {
 
 /// The places where a key may lie, derived from its hash.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CuckooPosition {
     tag: u16,
     position: u32,
 }
 
-impl Place {
+impl CuckooPosition {
     #[inline(always)]
     fn of(hash: u64) -> Self {
         // The tag and the position use different bits, so that an accidental match has a probability of 2^-15
@@ -95,13 +95,13 @@ impl Place {
 
 /// The complete content of a slot: sufficient to place it in either of its positions.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    place: Place,
+struct CuckooSlot {
+    place: CuckooPosition,
     second: bool,
     entry: u32,
 }
 
-impl Slot {
+impl CuckooSlot {
     /// The position that determines the slot's present bucket.
     fn position(&self) -> u32 {
         if self.second { self.place.second() } else { self.place.position }
@@ -116,7 +116,7 @@ impl Slot {
 /// Hash to entry number.
 #[derive(Debug)]
 pub(crate) struct CuckooIndex {
-    buckets: Arena<Bucket>,
+    buckets: Arena<CuckooBucket>,
     /// Buckets before the growth under way: a power of two.
     base: u32,
     /// Buckets `0..split` are split already: their positions have one bit more.
@@ -134,7 +134,7 @@ impl CuckooIndex {
             if !buckets.make_room() {
                 break;
             }
-            buckets.push(Bucket::EMPTY);
+            buckets.push(CuckooBucket::EMPTY);
         }
         // If even this is not allowed, the index cannot hold anything.
         let base = if buckets.len() == 1 << LEAST_BITS { 1 << LEAST_BITS } else { 0 };
@@ -164,20 +164,20 @@ impl CuckooIndex {
     pub(crate) fn first_bucket_of<const MAY_BE_SPLITTING: bool>(&self, hash: u64) -> u32 {
         match MAY_BE_SPLITTING {
             true => self.first_bucket(hash),
-            false => Place::of(hash).position & self.base.wrapping_sub(1),
+            false => CuckooPosition::of(hash).position & self.base.wrapping_sub(1),
         }
     }
 
     /// The bucket to be searched first.
     #[inline(always)]
     pub(crate) fn first_bucket(&self, hash: u64) -> u32 {
-        self.bucket(Place::of(hash).position)
+        self.bucket(CuckooPosition::of(hash).position)
     }
 
     /// The bucket to be searched next.
     #[inline(always)]
     pub(crate) fn second_bucket(&self, hash: u64) -> u32 {
-        self.bucket(Place::of(hash).second())
+        self.bucket(CuckooPosition::of(hash).second())
     }
 
     #[inline(always)]
@@ -191,7 +191,7 @@ impl CuckooIndex {
     #[inline(always)]
     pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
         let Some(bucket) = self.buckets.get(bucket as usize) else { return (0, false) };
-        let at = tags::first_matching(&bucket.tags, Place::of(hash).tag);
+        let at = tags::first_matching(&bucket.tags, CuckooPosition::of(hash).tag);
         (bucket.entries[at % SLOTS], at < SLOTS)
     }
 
@@ -223,7 +223,7 @@ impl CuckooIndex {
     #[cold]
     fn move_to_first_bucket(&mut self, first: u32, second: u32, hash: u64) {
         let (first, second) = (first as usize, second as usize);
-        let at = self.buckets[second].matches(Place::of(hash).tag).trailing_zeros() as usize;
+        let at = self.buckets[second].matches(CuckooPosition::of(hash).tag).trailing_zeros() as usize;
         let slot = self.read(second, at);
         // Another key with the same tag may belong here, or elsewhere.
         if slot.second
@@ -238,7 +238,7 @@ impl CuckooIndex {
     /// The entry among all candidates for which `is_it` holds.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let tag = Place::of(hash).tag;
+        let tag = CuckooPosition::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = self.buckets.get(number as usize)?;
             let mut candidates = ones(bucket.matches(tag)).map(|slot| bucket.entries[slot]);
@@ -252,7 +252,7 @@ impl CuckooIndex {
     /// Adds an entry that is not in the index yet; false if no place can be made for it.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.grow();
-        let slot = Slot { place: Place::of(hash), second: false, entry };
+        let slot = CuckooSlot { place: CuckooPosition::of(hash), second: false, entry };
         let placed = self.base != 0 && (self.place(slot) || self.place(slot.moved()) || self.make_room(slot));
         self.len += usize::from(placed);
         placed
@@ -260,7 +260,7 @@ impl CuckooIndex {
 
     /// Removes an existing entry.
     pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
-        let tag = Place::of(hash).tag;
+        let tag = CuckooPosition::of(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = &mut self.buckets[number as usize];
             for slot in ones(bucket.matches(tag)) {
@@ -276,12 +276,12 @@ impl CuckooIndex {
 
     /// Removes everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.buckets.fill(Bucket::EMPTY);
+        self.buckets.fill(CuckooBucket::EMPTY);
         self.len = 0;
     }
 
     /// Puts a slot into a free one of its bucket.
-    fn place(&mut self, slot: Slot) -> bool {
+    fn place(&mut self, slot: CuckooSlot) -> bool {
         let number = self.bucket(slot.position()) as usize;
         match self.buckets[number].free_slot() {
             Some(at) => {
@@ -292,36 +292,36 @@ impl CuckooIndex {
         }
     }
 
-    fn write(&mut self, number: usize, at: usize, slot: Slot) {
+    fn write(&mut self, number: usize, at: usize, slot: CuckooSlot) {
         let bucket = &mut self.buckets[number];
         bucket.tags[at] = slot.place.tag;
         bucket.upper[at] = (slot.place.position >> LEAST_BITS) as u16 | if slot.second { SECOND } else { 0 };
         bucket.entries[at] = slot.entry;
     }
 
-    fn read(&self, number: usize, at: usize) -> Slot {
+    fn read(&self, number: usize, at: usize) -> CuckooSlot {
         let bucket = &self.buckets[number];
         let (tag, upper) = (bucket.tags[at], bucket.upper[at]);
         let second = upper & SECOND != 0;
-        let difference = if second { Place::difference(tag) } else { 0 };
+        let difference = if second { CuckooPosition::difference(tag) } else { 0 };
         let low = (number as u32 ^ difference) & ((1 << LEAST_BITS) - 1);
         let position = u32::from(upper & !SECOND) << LEAST_BITS | low;
-        Slot { place: Place { tag, position }, second, entry: bucket.entries[at] }
+        CuckooSlot { place: CuckooPosition { tag, position }, second, entry: bucket.entries[at] }
     }
 
     /// Frees a slot in one of `slot`'s buckets by moving others to their other bucket, nearest first
     /// (breadth-first, so that the fewest are moved), and puts `slot` there.
     #[cold]
-    fn make_room(&mut self, slot: Slot) -> bool {
+    fn make_room(&mut self, slot: CuckooSlot) -> bool {
         /// A way to reach a bucket: by moving slot `slot` of bucket `path[parent]` here.
         #[derive(Clone, Copy)]
-        struct Step {
+        struct PathStep {
             bucket: usize,
             parent: usize,
             slot: usize,
         }
         const ROOT: usize = usize::MAX;
-        let mut path = [Step { bucket: 0, parent: ROOT, slot: 0 }; SEARCH];
+        let mut path = [PathStep { bucket: 0, parent: ROOT, slot: 0 }; SEARCH];
         path[0].bucket = self.bucket(slot.position()) as usize;
         path[1].bucket = self.bucket(slot.moved().position()) as usize;
         let mut known = 2;
@@ -345,7 +345,7 @@ impl CuckooIndex {
                 let bucket = self.bucket(self.read(here.bucket, at).moved().position()) as usize;
                 // From a bucket that occurs twice on one path, two slots would be moved.
                 if known < SEARCH && path[..known].iter().all(|step| step.bucket != bucket) {
-                    path[known] = Step { bucket, parent: next, slot: at };
+                    path[known] = PathStep { bucket, parent: next, slot: at };
                     known += 1;
                 }
             }
@@ -376,7 +376,7 @@ impl CuckooIndex {
     /// Moves the slots of the next bucket to split whose position has the next bit set to a new bucket.
     fn split_bucket(&mut self) {
         let (lower, upper) = (self.split as usize, self.buckets.len());
-        self.buckets.push(Bucket::EMPTY);
+        self.buckets.push(CuckooBucket::EMPTY);
         for at in 0..SLOTS {
             if self.buckets[lower].tags[at] == 0 {
                 continue;
@@ -408,7 +408,7 @@ mod tests {
     }
 
     fn in_second(index: &CuckooIndex) -> usize {
-        let slots = |bucket: &Bucket| {
+        let slots = |bucket: &CuckooBucket| {
             (0..SLOTS).filter(|&at| bucket.tags[at] != 0 && bucket.upper[at] & SECOND != 0).count()
         };
         index.buckets.iter().map(slots).sum()

@@ -1,7 +1,7 @@
 //! A flow's state in the table: a hot part that every packet touches and a cold one that few do.
 
-use crate::arrivals::{Arrivals, OUT_OF_ORDER, Times};
-use crate::tally::{First, Spills, Tally};
+use crate::arrivals::{OUT_OF_ORDER, OutOfOrderTimes, RecordTimes};
+use crate::tally::{FirstLinkFields, FlowTally, Spills};
 use flow::{EndReason, FlowRecord, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
@@ -16,7 +16,7 @@ pub(crate) struct Hot<K> {
     /// Layer-3 bytes of the open window.
     pub(crate) bytes: u64,
     /// Packets of the open window and bytes of their frames on the wire, minus what spilled ([`Spills`]).
-    tally: Tally,
+    tally: FlowTally,
     /// Time of the flow's first packet or of its arrival, the earlier of both, in units of 2^30 ns: it tells here that the flow may be too
     /// old. 0 where no record is in the entry. In a free entry: the next free one.
     pub(crate) start_coarse: u32,
@@ -34,15 +34,15 @@ pub(crate) struct Hot<K> {
     /// TCP flags of the record's packets in the open window. Those before are in the cold line: so a window and a record have separate
     /// flags, and a packet sets one byte.
     pub(crate) tcp_flags: u8,
-    state: State,
+    state: SlotState,
 }
 
 /// The state of a slot: if it holds a record, and which window its counts belong to: the open one, or the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-struct State(u8);
+struct SlotState(u8);
 
-impl State {
+impl SlotState {
     /// A record is in the slot.
     const LIVE: u8 = 1 << 7;
     /// The other direction of the pair is the initiator, also of a record that ended by the active timeout.
@@ -125,12 +125,12 @@ pub(crate) const LATEST_COARSE: u32 = u32::MAX - 1;
 impl<K: Key> Hot<K> {
     /// A key without a record.
     pub(crate) fn vacant(key: K, window: u16) -> Self {
-        Self { state: State::new(window, 0), arrived: 0, start_coarse: 0, ..Self::empty(key, window) }
+        Self { state: SlotState::new(window, 0), arrived: 0, start_coarse: 0, ..Self::empty(key, window) }
     }
 
     /// A record without packets.
     pub(crate) fn empty(key: K, window: u16) -> Self {
-        Self { tally: Tally::EMPTY, ..Self::first(key, &PacketFields::default(), 0, window) }
+        Self { tally: FlowTally::EMPTY, ..Self::first(key, &PacketFields::default(), 0, window) }
     }
 
     /// A record of one packet.
@@ -139,7 +139,7 @@ impl<K: Key> Hot<K> {
             key,
             arrived: packet.time_ns,
             bytes: packet.total_byte.into(),
-            tally: Tally::first(packet.wire_byte),
+            tally: FlowTally::first(packet.wire_byte),
             start_coarse: coarse(packet.time_ns),
             number: number as u32,
             number_high: (number >> 32) as u16,
@@ -149,34 +149,34 @@ impl<K: Key> Hot<K> {
             ip_ttl: packet.ip_ttl,
             ip_tos: packet.ip_tos,
             tcp_flags: packet.tcp_flags,
-            state: State::new(window, State::LIVE),
+            state: SlotState::new(window, SlotState::LIVE),
         }
     }
 
     /// True if a record is in this slot.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
-        self.state.has(State::LIVE)
+        self.state.has(SlotState::LIVE)
     }
 
     /// Returns true if the other direction of the pair is the initiator.
     pub(crate) fn is_second(&self) -> bool {
-        self.state.has(State::SECOND)
+        self.state.has(SlotState::SECOND)
     }
 
     /// Sets the flag.
     pub(crate) fn set_second(&mut self, is_second: bool) {
-        self.state.set(State::SECOND, is_second);
+        self.state.set(SlotState::SECOND, is_second);
     }
 
     /// True if no record is in the slot, but counts of one that are still to be sealed.
     pub(crate) fn has_left(&self) -> bool {
-        self.state.has(State::LEFT)
+        self.state.has(SlotState::LEFT)
     }
 
     /// Records that there is something to be sealed, though no record is in the slot.
     pub(crate) fn set_left(&mut self) {
-        self.state.set(State::LEFT, true);
+        self.state.set(SlotState::LEFT, true);
     }
 
     /// True where the last packet did not arrive at its own time.
@@ -194,18 +194,18 @@ impl<K: Key> Hot<K> {
     /// The counts, which were sealed, belong to this window from here on.
     #[inline(always)]
     pub(crate) fn enter(&mut self, window: u16) {
-        self.state = State::new(window, self.state.0 & (State::LIVE | State::SECOND));
+        self.state = SlotState::new(window, self.state.0 & (SlotState::LIVE | SlotState::SECOND));
     }
 
     /// Returns the entry's tally with this packet.
     #[inline(always)]
-    pub(crate) fn tally_with(&self, packet: &PacketFields) -> Tally {
+    pub(crate) fn tally_with(&self, packet: &PacketFields) -> FlowTally {
         self.tally.plus(packet.wire_byte)
     }
 
     /// Counts a packet that arrived at its own time after another one that did, with the tally that it makes, which does not spill. Branch-free.
     #[inline(always)]
-    pub(crate) fn add(&mut self, packet: &PacketFields, tally: Tally) {
+    pub(crate) fn add(&mut self, packet: &PacketFields, tally: FlowTally) {
         self.tally = tally;
         self.bytes += u64::from(packet.total_byte);
         self.set_last(packet);
@@ -238,23 +238,23 @@ impl<K: Key> Hot<K> {
 }
 
 /// Two lines of a slot, the hot and the cold one, and what its tally spilled: for all changes other than one more packet.
-pub(crate) struct Slot<'a, K> {
+pub(crate) struct EntrySlot<'a, K> {
     pub(crate) number: usize,
     pub(crate) hot: &'a mut Hot<K>,
     pub(crate) cold: &'a mut Cold,
     pub(crate) spills: &'a mut Spills,
-    pub(crate) arrivals: &'a mut Arrivals,
+    pub(crate) arrivals: &'a mut OutOfOrderTimes,
 }
 
-impl<K: Key> Slot<'_, K> {
+impl<K: Key> EntrySlot<'_, K> {
     /// Returns when the record's packets were, and when they arrived.
     #[inline]
-    pub(crate) fn times(&self) -> Times {
+    pub(crate) fn times(&self) -> RecordTimes {
         self.arrivals.times(self.number, self.cold.stime, self.hot.arrived)
     }
 
     /// Sets the times; there must be room for them unless they are in order.
-    pub(crate) fn set_times(&mut self, times: &Times) {
+    pub(crate) fn set_times(&mut self, times: &RecordTimes) {
         self.cold.stime = times.stime;
         self.hot.start_coarse = coarse(times.began.min(times.stime));
         self.hot.arrived = self.arrivals.set(self.number, times);
@@ -294,7 +294,7 @@ impl<K: Key> Slot<'_, K> {
         let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
         let (packets, wire) = self.spills.whole(self.number, hot.tally);
-        hot.tally = Tally::EMPTY;
+        hot.tally = FlowTally::EMPTY;
         let mut row = WindowRow {
             key: hot.key,
             packets,
@@ -312,7 +312,7 @@ impl<K: Key> Slot<'_, K> {
             macs: cold.macs,
         };
         if !self.spills.is_empty()
-            && let Some(First { vlan, macs }) = self.spills.forget(self.number)
+            && let Some(FirstLinkFields { vlan, macs }) = self.spills.forget(self.number)
         {
             (row.vlan, row.macs) = (vlan, macs);
         }
@@ -336,15 +336,15 @@ impl<K: Key> Slot<'_, K> {
         hot.tcp_flags = 0;
         // A packet finds the slot past a timeout: records end by timeouts alone while packets come.
         (hot.arrived, hot.start_coarse) = (0, 0);
-        hot.state.set(State::LIVE, false);
-        hot.state.set(State::LEFT, hot.has_left() || !is_sealed);
+        hot.state.set(SlotState::LIVE, false);
+        hot.state.set(SlotState::LEFT, hot.has_left() || !is_sealed);
     }
 
     /// Begins a record after one that left counts in the open window.
     pub(crate) fn begin_again(&mut self, packet: &PacketFields, number: u64) {
         let left = self.counts();
-        let first = First { vlan: self.cold.vlan, macs: self.cold.macs };
-        if !self.is_sealed() && first != (First { vlan: packet.vlan, macs: packet.macs }) {
+        let first = FirstLinkFields { vlan: self.cold.vlan, macs: self.cold.macs };
+        if !self.is_sealed() && first != (FirstLinkFields { vlan: packet.vlan, macs: packet.macs }) {
             self.spills.begin(self.number, first);
         }
         let (hot, cold) = (&mut *self.hot, &mut *self.cold);
@@ -357,8 +357,8 @@ impl<K: Key> Slot<'_, K> {
             ..Cold::first(packet, number)
         };
         hot.start_coarse = coarse(packet.time_ns);
-        hot.state.set(State::LIVE, true);
-        hot.state.set(State::SECOND, false);
+        hot.state.set(SlotState::LIVE, true);
+        hot.state.set(SlotState::SECOND, false);
         self.add_any(packet);
         self.hot.set_number(number);
     }
@@ -371,7 +371,7 @@ impl<K: Key> Slot<'_, K> {
     /// The record so far, as one row.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
-        let Times { stime, ltime, .. } = self.times();
+        let RecordTimes { stime, ltime, .. } = self.times();
         let (hot, cold) = (&*self.hot, &*self.cold);
         WindowRow {
             key: hot.key,

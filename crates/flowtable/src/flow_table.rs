@@ -8,11 +8,11 @@ mod records;
 mod shares;
 mod windows;
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::OutOfOrderTimes;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{Cold, Hot};
 use crate::loss_part::LossPart;
-use crate::parts::Parts;
+use crate::parts::MeasuredParts;
 use crate::statistic_part::StatisticPart;
 use crate::tally::Spills;
 use crate::timeouts::Timeouts;
@@ -59,13 +59,13 @@ pub struct TableConfig {
     /// Timeouts by which records end.
     pub timeouts: Timeouts,
     /// Parts that records carry beyond the plain ones.
-    pub parts: Parts,
+    pub parts: MeasuredParts,
 }
 
 impl TableConfig {
     /// Plain records of 5-tuples.
     pub fn plain(seed: Seed, timeouts: Timeouts) -> Self {
-        Self { seed, key: KeySpec::FIVE_TUPLE, timeouts, parts: Parts::default() }
+        Self { seed, key: KeySpec::FIVE_TUPLE, timeouts, parts: MeasuredParts::default() }
     }
 }
 
@@ -84,7 +84,7 @@ pub struct FlowTable<K: Key> {
     /// Cold lines, by slot.
     cold: Arena<Cold>,
     spills: Spills,
-    arrivals: Arrivals,
+    arrivals: OutOfOrderTimes,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
     /// The kind of change that a packet makes ([`kind_of`]).
@@ -128,7 +128,7 @@ impl<K: Key> FlowTable<K> {
             hot: Arena::reserve(most << slot_bits, limits)?,
             cold: Arena::reserve(most << slot_bits, limits)?,
             spills: Spills::default(),
-            arrivals: Arrivals::new(limits),
+            arrivals: OutOfOrderTimes::new(limits),
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
             part: kind_of(&parts),

@@ -22,18 +22,18 @@ const SLOTS_PER_GROUP: usize = 2;
 
 /// A slot of the index: the hash's lower half, by which it grows without reading any key, and the group.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct IndexSlot {
     hash: u32,
     group: u32,
 }
 
-const FREE: Slot = Slot { hash: 0, group: NO_GROUP };
+const FREE: IndexSlot = IndexSlot { hash: 0, group: NO_GROUP };
 
 /// An exact table from keys of `K` words to states of a fixed number of words, within the memory of a run.
 #[derive(Debug)]
 pub struct GroupTable<const K: usize> {
     /// A power of two of slots.
-    index: Vec<Slot>,
+    index: Vec<IndexSlot>,
     keys: Vec<[u64; K]>,
     /// `width` words for each group.
     states: Vec<u64>,
@@ -173,7 +173,7 @@ impl<const K: usize> GroupTable<K> {
             return NO_GROUP;
         }
         let group = self.keys.len() as u32;
-        self.index[at] = Slot { hash, group };
+        self.index[at] = IndexSlot { hash, group };
         self.keys.push(*key);
         self.states.extend_from_slice(&self.initial);
         group
@@ -195,8 +195,8 @@ impl<const K: usize> GroupTable<K> {
             return false;
         }
         let slots = capacity * SLOTS_PER_GROUP;
-        let bytes =
-            slots * size_of::<Slot>() + capacity * (size_of::<[u64; K]>() + self.width * size_of::<u64>());
+        let bytes = slots * size_of::<IndexSlot>()
+            + capacity * (size_of::<[u64; K]>() + self.width * size_of::<u64>());
         if !self.memory.grow(bytes - self.memory.bytes()) {
             return false;
         }

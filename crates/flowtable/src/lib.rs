@@ -39,9 +39,11 @@ mod zoom;
 pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
 pub use group_table::{GroupTable, NO_GROUP};
-pub use parts::Parts;
-pub use share::{FlowShare, Marks};
+pub use parts::MeasuredParts;
+pub use share::{FlowAttributes, FlowShare};
 pub use shared_table::SharedTable;
-pub use statistic::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
+pub use statistic::{
+    Moments, PSquare, Quantile, RequestedStatistic, StatisticBlock, StatisticError, StatisticSpec,
+};
 pub use timeouts::Timeouts;
-pub use zoom::{Followed, Found, Zoom};
+pub use zoom::{RequestedMetrics, TrackedMeasurement, Zoom};

@@ -6,7 +6,7 @@ use arena::{Arena, OutOfMemory};
 use flow::Loss;
 use packet::{KeyedPacket, TcpSegment};
 use std::cell::Cell;
-use tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use tcp::{ColdStream, HotStream, LossCounts, Segment, SegmentOutcome, finish, track, track_rare};
 
 /// Loss counts that were booked for a pair, by direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,7 +120,9 @@ impl LossPart {
             if !segment.is_some() {
                 // Its acknowledgement number, if any, is the last one of the slot now.
                 hot[direction].forget_ack();
-            } else if track(hot, direction, &without_options(packet, segment), repeats_ack) == Tracked::Rare {
+            } else if track(hot, direction, &without_options(packet, segment), repeats_ack)
+                == SegmentOutcome::Rare
+            {
                 self.update_rare(entry, direction, packet, segment);
             }
         }

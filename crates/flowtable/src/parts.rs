@@ -1,12 +1,12 @@
 //! The parts that a run may measure of flows beyond the plain record. Their state lies in separate arenas (except for packets' numbers,
 //! which have room next to what every packet touches), so that the plain record pays nothing.
 
-use crate::statistic::{Statistic, StatisticSpec};
+use crate::statistic::{RequestedStatistic, StatisticSpec};
 use flow::Metric;
 
 /// The parts that are measured of flows beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Parts {
+pub struct MeasuredParts {
     /// Statistics by metric, in the order of the record's values.
     pub statistics: [Option<(Metric, StatisticSpec)>; 3],
     /// True if both directions of a key share an entry, and end together in one record (`--biflow`).
@@ -17,7 +17,7 @@ pub struct Parts {
     pub shares: bool,
 }
 
-impl Parts {
+impl MeasuredParts {
     /// True if both directions of a key must share an entry: keys must then be hashed alike
     /// ([`packet::Key::pair_hash`]).
     pub fn are_paired(&self) -> bool {
@@ -43,5 +43,5 @@ impl Parts {
 /// the last. The mean inter-arrival time is not among them: if times run backwards, it does not follow from
 /// those of the first and the last packet.
 pub(crate) fn is_of_record(metric: Metric, spec: &StatisticSpec) -> bool {
-    metric != Metric::InterArrival && spec.statistics() == [Statistic::Mean]
+    metric != Metric::InterArrival && spec.statistics() == [RequestedStatistic::Mean]
 }

@@ -2,8 +2,8 @@
 //! core would have made, whatever the order in which they are merged.
 
 use crate::Counts;
-use crate::arrivals::Times;
-use crate::entry::Slot;
+use crate::arrivals::RecordTimes;
+use crate::entry::EntrySlot;
 use packet::{Key, PacketFields};
 
 /// The part of a flow that one core has seen.
@@ -14,7 +14,7 @@ pub struct FlowShare<K> {
     /// Counts of the flow's packets.
     pub counts: Counts,
     /// The properties that are not sums.
-    pub marks: Marks,
+    pub marks: FlowAttributes,
 }
 
 impl<K> FlowShare<K> {
@@ -31,7 +31,7 @@ impl<K> FlowShare<K> {
 /// Packets of one flow that reached several receivers (fragments, which a card spreads by other fields) are
 /// numbered separately at each: the first and the last of them is then one of theirs.
 #[derive(Clone, Copy, Debug)]
-pub struct Marks {
+pub struct FlowAttributes {
     pub(crate) stime: u64,
     pub(crate) ltime: u64,
     /// Number of the first packet, and of the last.
@@ -47,7 +47,7 @@ pub struct Marks {
     pub(crate) macs: [u8; 12],
 }
 
-impl Marks {
+impl FlowAttributes {
     /// TCP flags of all packets, or-ed.
     pub fn tcp_flags(&self) -> u8 {
         self.tcp_flags
@@ -87,9 +87,9 @@ impl Marks {
     }
 
     /// Reads the marks of a flow in a table. `latest`: the greatest number of all that arrived there.
-    pub(crate) fn read<K: Key>(slot: &Slot<'_, K>, latest: u64) -> Self {
+    pub(crate) fn read<K: Key>(slot: &EntrySlot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
-        let Times { stime, ltime, .. } = slot.times();
+        let RecordTimes { stime, ltime, .. } = slot.times();
         Self {
             stime,
             ltime,
@@ -106,9 +106,9 @@ impl Marks {
     }
 
     /// Writes the marks into a table, except for the TCP flags, which windows keep separately.
-    pub(crate) fn write<K: Key>(&self, slot: &mut Slot<'_, K>) {
+    pub(crate) fn write<K: Key>(&self, slot: &mut EntrySlot<'_, K>) {
         let &Self { stime, ltime, .. } = self;
-        slot.set_times(&Times { stime, ltime, began: stime, arrived: ltime });
+        slot.set_times(&RecordTimes { stime, ltime, began: stime, arrived: ltime });
         let (hot, cold) = (&mut *slot.hot, &mut *slot.cold);
         (cold.vlan, cold.macs) = (self.vlan, self.macs);
         cold.first_number = self.numbers[0];

@@ -2,8 +2,8 @@
 
 use crate::Counts;
 use crate::flow_table::FlowSink;
-use crate::share::{FlowShare, Marks};
-use arena::shared::{Counter, Section, Slots};
+use crate::share::{FlowAttributes, FlowShare};
+use arena::shared::{AtomicCounter, Section, Slots};
 use arena::{Lease, Limits, OutOfMemory};
 use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 
@@ -12,20 +12,20 @@ const BATCH: usize = 64;
 
 /// The state of a flow.
 #[derive(Debug)]
-struct Flow {
-    packets: Counter,
-    bytes: Counter,
-    wire: Counter,
-    marks: Section<Marks>,
+struct SharedFlow {
+    packets: AtomicCounter,
+    bytes: AtomicCounter,
+    wire: AtomicCounter,
+    marks: Section<FlowAttributes>,
 }
 
-impl Flow {
+impl SharedFlow {
     fn new() -> Self {
         Self {
-            packets: Counter::new(),
-            bytes: Counter::new(),
-            wire: Counter::new(),
-            marks: Section::new(Marks::NONE),
+            packets: AtomicCounter::new(),
+            bytes: AtomicCounter::new(),
+            wire: AtomicCounter::new(),
+            marks: Section::new(FlowAttributes::NONE),
         }
     }
 }
@@ -34,7 +34,7 @@ impl Flow {
 /// without timeouts. Its size is fixed: flows without a place are passed to the sink.
 #[derive(Debug)]
 pub struct SharedTable<K: Key> {
-    flows: Slots<K, Flow>,
+    flows: Slots<K, SharedFlow>,
     /// The memory of the table, credited when the table is dropped.
     _memory: Lease,
 }
@@ -47,12 +47,12 @@ impl<K: Key> SharedTable<K> {
     pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let bytes = Self::bytes_for(flows);
         let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::of_limits(bytes))?;
-        Ok(Self { flows: Slots::new(flows, K::default(), Flow::new), _memory: memory })
+        Ok(Self { flows: Slots::new(flows, K::default(), SharedFlow::new), _memory: memory })
     }
 
     /// Bytes that a table for `flows` flows takes.
     pub fn bytes_for(flows: usize) -> usize {
-        Slots::<K, Flow>::bytes_for(flows)
+        Slots::<K, SharedFlow>::bytes_for(flows)
     }
 
     /// Counts a burst; other cores may count at the same time.
@@ -71,7 +71,7 @@ impl<K: Key> SharedTable<K> {
                     flow.packets.add(1);
                     flow.bytes.add(fields.total_byte.into());
                     flow.wire.add(fields.wire_byte.into());
-                    flow.marks.enter(|marks| marks.merge(&Marks::of(fields, numbers.of(fields))));
+                    flow.marks.enter(|marks| marks.merge(&FlowAttributes::of(fields, numbers.of(fields))));
                 }
                 None => sink.no_place(key, fields),
             }
@@ -81,9 +81,9 @@ impl<K: Key> SharedTable<K> {
     /// Emits all flows, and is empty afterwards.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         self.flows.drain(|key, flow| {
-            let Flow { packets, bytes, wire, marks } = flow;
+            let SharedFlow { packets, bytes, wire, marks } = flow;
             let counts = Counts { packets: packets.take(), bytes: bytes.take(), wire: wire.take() };
-            let marks = marks.enter(|marks| std::mem::replace(marks, Marks::NONE));
+            let marks = marks.enter(|marks| std::mem::replace(marks, FlowAttributes::NONE));
             take(&FlowShare { key: *key, counts, marks });
         });
     }

@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 /// A statistic that can be requested. Its text form is its name in a list and as a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
+pub enum RequestedStatistic {
     /// Arithmetic mean, exact ([`Moments::mean`]).
     Mean,
     /// Standard deviation of the population, exact ([`Moments::stddev`]).
@@ -27,7 +27,7 @@ pub enum Statistic {
     Percentile(u32),
 }
 
-impl fmt::Display for Statistic {
+impl fmt::Display for RequestedStatistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Mean => f.write_str("mean"),
@@ -40,7 +40,7 @@ impl fmt::Display for Statistic {
     }
 }
 
-impl FromStr for Statistic {
+impl FromStr for RequestedStatistic {
     type Err = StatisticError;
 
     /// Reads a name, case-insensitive.
@@ -83,9 +83,9 @@ pub enum StatisticError {
     /// A percentile with more than four decimals.
     TooFine(String),
     /// A statistic is in the list more than once.
-    Twice(Statistic),
+    Twice(RequestedStatistic),
     /// The first one beyond [`StatisticSpec::MAX_STATISTICS`].
-    TooMany(Statistic),
+    TooMany(RequestedStatistic),
 }
 
 impl fmt::Display for StatisticError {
@@ -123,7 +123,7 @@ impl std::error::Error for StatisticError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticSpec {
     /// The first `len` are requested.
-    statistics: [Statistic; Self::MAX_STATISTICS],
+    statistics: [RequestedStatistic; Self::MAX_STATISTICS],
     len: usize,
     has_moments: bool,
     /// Quantiles of the percentiles, in their order.
@@ -137,7 +137,7 @@ impl FromStr for StatisticSpec {
     /// Reads a list with commas; blanks around the names and their case are ignored.
     fn from_str(list: &str) -> Result<Self, StatisticError> {
         let mut spec = Self {
-            statistics: [Statistic::Mean; Self::MAX_STATISTICS],
+            statistics: [RequestedStatistic::Mean; Self::MAX_STATISTICS],
             len: 0,
             has_moments: false,
             quantiles: [Quantile::new(0); Self::MAX_STATISTICS],
@@ -153,7 +153,7 @@ impl FromStr for StatisticSpec {
             }
             spec.statistics[spec.len] = statistic;
             spec.len += 1;
-            if let Statistic::Percentile(p) = statistic {
+            if let RequestedStatistic::Percentile(p) = statistic {
                 spec.quantiles[spec.quantiles_len] = Quantile::new(p);
                 spec.quantiles_len += 1;
             } else {
@@ -175,7 +175,7 @@ impl fmt::Display for StatisticSpec {
 
 /// A sample of one flow, for [`StatisticSpec::add_to_percentiles`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sample {
+pub(crate) struct PercentileSample {
     /// Index of the first block of the flow's state.
     pub(crate) block: usize,
     /// The sample: packets of other flows, bytes, nanoseconds.
@@ -187,7 +187,7 @@ impl StatisticSpec {
     pub const MAX_STATISTICS: usize = 4;
 
     /// The requested statistics, in their order.
-    pub fn statistics(&self) -> &[Statistic] {
+    pub fn statistics(&self) -> &[RequestedStatistic] {
         &self.statistics[..self.len]
     }
 
@@ -232,7 +232,7 @@ impl StatisticSpec {
     ///
     /// # Panics
     /// If a sample's blocks do not all lie in `states`.
-    pub(crate) fn add_to_percentiles(&self, states: &mut [StatisticBlock], samples: &[Sample]) {
+    pub(crate) fn add_to_percentiles(&self, states: &mut [StatisticBlock], samples: &[PercentileSample]) {
         for (offset, quantile) in (usize::from(self.has_moments)..).zip(self.quantiles()) {
             for sample in samples {
                 states[sample.block + offset].add_to_quantile(quantile, sample.value);
@@ -263,9 +263,9 @@ impl StatisticSpec {
         let mut values = [f64::NAN; Self::MAX_STATISTICS];
         for (value, statistic) in values.iter_mut().zip(self.statistics()) {
             let known = match statistic {
-                Statistic::Mean => moments.mean(),
-                Statistic::StdDev => moments.stddev(),
-                Statistic::Percentile(_) => estimates.next().flatten(),
+                RequestedStatistic::Mean => moments.mean(),
+                RequestedStatistic::StdDev => moments.stddev(),
+                RequestedStatistic::Percentile(_) => estimates.next().flatten(),
             };
             *value = known.unwrap_or(f64::NAN);
         }

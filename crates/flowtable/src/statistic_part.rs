@@ -1,8 +1,8 @@
 //! Statistics of every flow (`--gap`, `--packet-size`, `--inter-arrival`).
 
 use crate::cuckoo::NONE;
-use crate::parts::{Parts, is_of_record};
-use crate::statistic::{Sample, StatisticBlock, StatisticSpec};
+use crate::parts::{MeasuredParts, is_of_record};
+use crate::statistic::{PercentileSample, StatisticBlock, StatisticSpec};
 use arena::Limits;
 use arena::{Arena, OutOfMemory};
 use flow::{MAX_STATISTICS, Metric};
@@ -29,7 +29,11 @@ pub(crate) struct StatisticPart {
 
 impl StatisticPart {
     /// Creates the statistics of every flow; `None` if nothing is requested.
-    pub(crate) fn new(parts: &Parts, flows: usize, limits: &Limits) -> Result<Option<Self>, OutOfMemory> {
+    pub(crate) fn new(
+        parts: &MeasuredParts,
+        flows: usize,
+        limits: &Limits,
+    ) -> Result<Option<Self>, OutOfMemory> {
         let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
             let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };
             MetricBlocks { metric, spec, blocks }
@@ -82,7 +86,8 @@ impl StatisticPart {
     ) {
         let mut offset = 0;
         for MetricBlocks { metric, spec, blocks } in self.asked.iter().filter(|asked| asked.blocks != 0) {
-            let state = State { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
+            let state =
+                MetricState { blocks: &mut self.blocks, per_flow: self.blocks_per_flow, offset, spec };
             // What is sampled, and for what, is determined once per batch, not per packet.
             match (spec.has_moments(), spec.has_percentiles()) {
                 (true, false) => state.update::<K, true, false, BATCH>(*metric, packets, numbers, slots),
@@ -117,7 +122,7 @@ impl StatisticPart {
 }
 
 /// The state of one metric, of all flows.
-struct State<'a> {
+struct MetricState<'a> {
     blocks: &'a mut [StatisticBlock],
     /// Blocks of a flow, of all metrics together.
     per_flow: usize,
@@ -126,7 +131,7 @@ struct State<'a> {
     spec: &'a StatisticSpec,
 }
 
-impl State<'_> {
+impl MetricState<'_> {
     fn update<K, const MOMENTS: bool, const PERCENTILES: bool, const BATCH: usize>(
         self,
         metric: Metric,
@@ -138,7 +143,7 @@ impl State<'_> {
             NONE => None,
             slot => Some(slot as usize * self.per_flow + self.offset),
         };
-        let mut samples = [Sample::default(); BATCH];
+        let mut samples = [PercentileSample::default(); BATCH];
         let mut count = 0;
         // The moments at once, while their block is at hand; percentiles after all samples.
         let mut take = |block: &mut StatisticBlock, at, value| {
@@ -146,7 +151,7 @@ impl State<'_> {
                 block.add_to_moments(value);
             }
             if PERCENTILES && let Some(sample) = samples.get_mut(count) {
-                *sample = Sample { block: at, value };
+                *sample = PercentileSample { block: at, value };
                 count += 1;
             }
         };

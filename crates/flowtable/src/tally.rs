@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 /// Packets and wire bytes of a flow in the open window: in the upper half 30 bits of packets, in the lower
-/// one 32 bits of bytes; above each, the bit into which it spills. Without packets it is [`Tally::EMPTY`],
+/// one 32 bits of bytes; above each, the bit into which it spills. Without packets it is [`FlowTally::EMPTY`],
 /// which spills at the first one: so the test for rare cases also detects a flow's first packet of a window,
 /// at no cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Tally(u64);
+pub(crate) struct FlowTally(u64);
 
 const BYTES: u32 = 32;
 /// Bits of the bytes, and the one above.
@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = (1 << BYTES) - 1;
 const MOST_PACKETS: u64 = (1 << PACKETS) - 1;
 const SPILL: u64 = 1 << 63 | 1 << BYTES;
 
-impl Tally {
+impl FlowTally {
     /// The tally of no packet. As a count of packets it would be one with less than five bytes in each, which no IP packet has.
     pub(crate) const EMPTY: Self = Self(!SPILL);
 
@@ -56,7 +56,7 @@ impl Tally {
 
 /// The VLAN and the MAC addresses of a flow's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct First {
+pub(crate) struct FirstLinkFields {
     pub(crate) vlan: u16,
     pub(crate) macs: [u8; 12],
 }
@@ -71,34 +71,34 @@ pub(crate) struct Spills(HashMap<u32, Spilt>);
 struct Spilt {
     packets: u64,
     bytes: u64,
-    first: Option<First>,
+    first: Option<FirstLinkFields>,
 }
 
 impl Spills {
     /// Adds any number of packets and bytes to the tally in `slot`.
-    pub(crate) fn add(&mut self, slot: usize, tally: &mut Tally, packets: u64, bytes: u64) {
+    pub(crate) fn add(&mut self, slot: usize, tally: &mut FlowTally, packets: u64, bytes: u64) {
         let (held_packets, held_bytes) = tally.held();
         let (packets, bytes) = (held_packets + packets, held_bytes + bytes);
         let whole = packets << PACKET | bytes;
-        if packets <= MOST_PACKETS && bytes <= MOST_BYTES && whole != Tally::EMPTY.0 {
-            *tally = if packets == 0 { Tally::EMPTY } else { Tally(whole) };
+        if packets <= MOST_PACKETS && bytes <= MOST_BYTES && whole != FlowTally::EMPTY.0 {
+            *tally = if packets == 0 { FlowTally::EMPTY } else { FlowTally(whole) };
         } else {
             // One packet stays: a tally with packets elsewhere is not empty.
             let spilt = self.0.entry(slot as u32).or_default();
             spilt.packets += packets - 1;
             spilt.bytes += bytes;
-            *tally = Tally::first(0);
+            *tally = FlowTally::first(0);
         }
     }
 
     /// Keeps how the window of the flow in `slot` began, unless that is known.
-    pub(crate) fn begin(&mut self, slot: usize, first: First) {
+    pub(crate) fn begin(&mut self, slot: usize, first: FirstLinkFields) {
         self.0.entry(slot as u32).or_default().first.get_or_insert(first);
     }
 
     /// The packets and the bytes of the tally in `slot`, with what spilled.
     #[inline]
-    pub(crate) fn whole(&self, slot: usize, tally: Tally) -> (u64, u64) {
+    pub(crate) fn whole(&self, slot: usize, tally: FlowTally) -> (u64, u64) {
         let (packets, bytes) = tally.held();
         if self.0.is_empty() {
             return (packets, bytes);
@@ -115,7 +115,7 @@ impl Spills {
 
     /// Forgets the flow in `slot`. Returns how its window began, where that was kept.
     #[cold]
-    pub(crate) fn forget(&mut self, slot: usize) -> Option<First> {
+    pub(crate) fn forget(&mut self, slot: usize) -> Option<FirstLinkFields> {
         self.0.remove(&(slot as u32))?.first
     }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_is_full_spills_and_loses_nothing() {
-        let (mut full, mut spills) = (Tally::EMPTY, Spills::default());
+        let (mut full, mut spills) = (FlowTally::EMPTY, Spills::default());
         spills.add(7, &mut full, MOST_PACKETS, MOST_BYTES - 1);
         assert!(!full.spills() && spills.0.is_empty());
         assert!(full.plus(0).spills(), "packets");
@@ -145,16 +145,16 @@ mod tests {
         assert!(!full.plus(0).spills());
         assert_eq!(spills.forget(7), None);
         assert!(spills.is_empty());
-        assert_eq!(spills.whole(7, Tally::EMPTY), (0, 0));
+        assert_eq!(spills.whole(7, FlowTally::EMPTY), (0, 0));
     }
 
     #[test]
     fn how_a_window_began_is_kept_once() {
         let mut spills = Spills::default();
-        let first = |vlan| First { vlan, macs: [vlan as u8; 12] };
+        let first = |vlan| FirstLinkFields { vlan, macs: [vlan as u8; 12] };
         spills.begin(7, first(1));
         spills.begin(7, first(2));
-        assert_eq!(spills.whole(7, Tally::first(60)), (1, 60));
+        assert_eq!(spills.whole(7, FlowTally::first(60)), (1, 60));
         assert_eq!(spills.forget(8), None, "another slot's");
         assert_eq!(spills.forget(7), Some(first(1)));
         assert_eq!(spills.forget(7), None);
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn the_first_packet_spills() {
         for bytes in [0, 1, u32::MAX] {
-            assert!(Tally::EMPTY.plus(bytes).spills());
-            assert!(!Tally::first(bytes).spills());
+            assert!(FlowTally::EMPTY.plus(bytes).spills());
+            assert!(!FlowTally::first(bytes).spills());
         }
-        assert!(!Tally::EMPTY.spills());
+        assert!(!FlowTally::EMPTY.spills());
     }
 
     proptest! {
@@ -176,7 +176,7 @@ mod tests {
         fn sums_are_whole(
             steps in prop::collection::vec((0u64..1 << 40, 0u64..1 << 50, any::<u32>()), 0..50)
         ) {
-            let (mut tally, mut spills, mut sum) = (Tally::EMPTY, Spills::default(), (0, 0));
+            let (mut tally, mut spills, mut sum) = (FlowTally::EMPTY, Spills::default(), (0, 0));
             for (packets, bytes, one) in steps {
                 if packets != 0 {
                     spills.add(3, &mut tally, packets, bytes);

@@ -15,7 +15,7 @@ use crate::flow_table::FlowSink;
 use crate::timeouts::Timeouts;
 use arena::Limits;
 use flow::Statistic;
-use losses::Losses;
+use losses::LossTables;
 use packet::{Bursts, FamilyKey, Key, Pins, Seed};
 use statistics::ZoomStatistics;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tcp::LossCounts;
 
 /// The measurements that are made of pinned flows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Followed<'a> {
+pub struct RequestedMetrics<'a> {
     /// True if their losses are counted.
     pub losses: bool,
     /// The statistics of their packets that are asked for, [`flow::MAX_ROW_STATISTICS`] at the most.
@@ -32,7 +32,7 @@ pub struct Followed<'a> {
 
 /// The measurements of a key in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found<'a> {
+pub struct TrackedMeasurement<'a> {
     /// The TCP losses; `None` if they were not tracked: none were asked for, or there was no memory.
     pub loss: Option<LossCounts>,
     /// The statistics, in the order in which they were asked for, NaN where there is no value; none at all if no packet was counted.
@@ -46,7 +46,7 @@ pub struct Zoom {
     timeouts: Timeouts,
     limits: Limits,
     /// The tables of losses, made when losses are first asked for.
-    losses: Option<Losses>,
+    losses: Option<LossTables>,
     /// True if losses are asked for in the open window.
     follows_losses: bool,
     statistics: ZoomStatistics,
@@ -79,7 +79,7 @@ impl Zoom {
 
     /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. Connections that they do not
     /// have are followed no longer; what is open of them is not decided.
-    pub fn set_pins(&mut self, pins: &Arc<Pins>, followed: Followed<'_>) {
+    pub fn set_pins(&mut self, pins: &Arc<Pins>, followed: RequestedMetrics<'_>) {
         self.pins = Arc::clone(pins);
         self.statistics.set(followed.statistics);
         self.follows_losses = followed.losses;
@@ -87,14 +87,16 @@ impl Zoom {
             Some(losses) if followed.losses => losses.set_pins(pins),
             Some(losses) => losses.set_pins(&self.none),
             // Without address space for it, packets are counted as not followed.
-            none if followed.losses => *none = Losses::new(self.seed, self.timeouts, pins, &self.limits).ok(),
+            none if followed.losses => {
+                *none = LossTables::new(self.seed, self.timeouts, pins, &self.limits).ok()
+            }
             _ => {}
         }
     }
 
     /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
-        self.losses.as_ref().map_or(0, Losses::bytes) + self.statistics.bytes()
+        self.losses.as_ref().map_or(0, LossTables::bytes) + self.statistics.bytes()
     }
 
     /// Follows the packets that bursts name, one at least. Gives the number of those for which there is no memory.
@@ -123,7 +125,7 @@ impl Zoom {
 
     /// Returns what was found of the key of a row in the window that is being sealed, to be asked once; `None` if its flow was not pinned.
     #[inline(always)]
-    pub fn found<K: Key>(&mut self, key: K) -> Option<Found<'_>> {
+    pub fn found<K: Key>(&mut self, key: K) -> Option<TrackedMeasurement<'_>> {
         let family = key.family()?;
         let may_have = match &family {
             FamilyKey::V4(key) => self.closing_pins.may_have_ports(key),
@@ -134,7 +136,7 @@ impl Zoom {
     }
 
     #[inline(never)]
-    fn found_of(&mut self, key: FamilyKey) -> Option<Found<'_>> {
+    fn found_of(&mut self, key: FamilyKey) -> Option<TrackedMeasurement<'_>> {
         let Self { losses, statistics, closing_pins, .. } = self;
         let hash = match &key {
             FamilyKey::V4(key) => key.hash(&self.seed),
@@ -145,11 +147,11 @@ impl Zoom {
         }
         let losses = losses.as_mut();
         match &key {
-            FamilyKey::V4(key) if closing_pins.have(key) => Some(Found {
+            FamilyKey::V4(key) if closing_pins.have(key) => Some(TrackedMeasurement {
                 loss: losses.and_then(|losses| losses.v4.loss(key)),
                 statistics: statistics.of_v4(key),
             }),
-            FamilyKey::V6(key) if closing_pins.have(key) => Some(Found {
+            FamilyKey::V6(key) if closing_pins.have(key) => Some(TrackedMeasurement {
                 loss: losses.and_then(|losses| losses.v6.loss(key)),
                 statistics: statistics.of_v6(key),
             }),
@@ -161,7 +163,7 @@ impl Zoom {
     pub fn turn(&mut self) {
         let has_packets = std::mem::take(&mut self.has_packets);
         self.closing_pins = Arc::clone(if has_packets { &self.pins } else { &self.none });
-        self.losses.iter_mut().for_each(Losses::turn);
+        self.losses.iter_mut().for_each(LossTables::turn);
         self.statistics.turn();
     }
 
@@ -175,6 +177,6 @@ impl Zoom {
     /// The source has ended, and the last window is turned away from: what is open of all connections is decided in it. Rows are to be
     /// sealed and swept afterwards.
     pub fn end(&mut self) {
-        self.losses.iter_mut().for_each(Losses::end);
+        self.losses.iter_mut().for_each(LossTables::end);
     }
 }

@@ -1,20 +1,24 @@
 //! A small cache of places: traffic comes back to few addresses.
 
-use crate::Place;
+use crate::AddressLocation;
 use std::net::IpAddr;
 
 const BITS: u32 = 12;
 
 /// Places of the addresses that were looked up last, each in the one slot that its address has.
 #[derive(Debug, Default)]
-pub(crate) struct Cache {
+pub(crate) struct PlaceCache {
     /// The slots of the cache; empty until the first address.
-    slots: Vec<Option<(IpAddr, Place)>>,
+    slots: Vec<Option<(IpAddr, AddressLocation)>>,
 }
 
-impl Cache {
+impl PlaceCache {
     /// The place of an address, which `find` finds where it is not known.
-    pub(crate) fn place(&mut self, address: IpAddr, find: impl FnOnce() -> Place) -> Place {
+    pub(crate) fn place(
+        &mut self,
+        address: IpAddr,
+        find: impl FnOnce() -> AddressLocation,
+    ) -> AddressLocation {
         if self.slots.is_empty() {
             self.slots.resize(1 << BITS, None);
         }
@@ -42,8 +46,8 @@ mod tests {
 
     #[test]
     fn an_address_is_found_once_and_another_takes_its_slot() {
-        let mut cache = Cache::default();
-        let place = |n: u32| Place { asn: Some(n), country: None };
+        let mut cache = PlaceCache::default();
+        let place = |n: u32| AddressLocation { asn: Some(n), country: None };
         let address = |n: u32| IpAddr::V4(Ipv4Addr::from_bits(n));
         assert_eq!(cache.place(address(7), || place(7)), place(7));
         assert_eq!(cache.place(address(7), || unreachable!("it is known")), place(7));

@@ -1,8 +1,8 @@
 //! Databases in memory.
 
-use crate::cache::Cache;
-use crate::record::Record;
-use crate::{DatabaseError, Flaw, Place};
+use crate::cache::PlaceCache;
+use crate::record::GeoRecord;
+use crate::{AddressLocation, DatabaseError, Flaw};
 use maxminddb::{MaxMindDbError, Reader};
 use std::fmt;
 use std::fs::File;
@@ -25,7 +25,7 @@ const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 #[derive(Default)]
 pub struct Databases {
     readers: Vec<Reader<Vec<u8>>>,
-    cache: Mutex<Cache>,
+    cache: Mutex<PlaceCache>,
 }
 
 impl fmt::Debug for Databases {
@@ -80,7 +80,7 @@ impl Databases {
 /// A row of lookups.
 pub struct Lookup<'a> {
     readers: &'a [Reader<Vec<u8>>],
-    cache: MutexGuard<'a, Cache>,
+    cache: MutexGuard<'a, PlaceCache>,
 }
 
 impl fmt::Debug for Lookup<'_> {
@@ -91,10 +91,10 @@ impl fmt::Debug for Lookup<'_> {
 
 impl Lookup<'_> {
     /// Returns what the databases know of an address. A database that is damaged at this address knows nothing.
-    pub fn place(&mut self, address: IpAddr) -> Place {
+    pub fn place(&mut self, address: IpAddr) -> AddressLocation {
         let readers = self.readers;
         self.cache.place(address, || {
-            let mut place = Place::default();
+            let mut place = AddressLocation::default();
             for reader in readers {
                 if place.is_complete() {
                     break;
@@ -106,9 +106,9 @@ impl Lookup<'_> {
     }
 }
 
-fn place_in(reader: &Reader<Vec<u8>>, address: IpAddr) -> Place {
-    let record = reader.lookup(address).and_then(|found| found.decode::<Record>());
-    record.ok().flatten().map_or_else(Place::default, |record| record.place())
+fn place_in(reader: &Reader<Vec<u8>>, address: IpAddr) -> AddressLocation {
+    let record = reader.lookup(address).and_then(|found| found.decode::<GeoRecord>());
+    record.ok().flatten().map_or_else(AddressLocation::default, |record| record.place())
 }
 
 /// Returns true if a database has countries or autonomous systems, as its first networks tell. The numbers of networks and of records are
@@ -123,9 +123,9 @@ fn tells_places(reader: &Reader<Vec<u8>>) -> Result<bool, MaxMindDbError> {
             false => IpAddr::V4(Ipv4Addr::from_bits(first as u32)),
         };
         let found = reader.lookup(address)?;
-        if let Some(record) = found.decode::<Record>()? {
+        if let Some(record) = found.decode::<GeoRecord>()? {
             records += 1;
-            if record.place() != Place::default() {
+            if record.place() != AddressLocation::default() {
                 return Ok(true);
             }
             if records == MOST_RECORDS {

@@ -17,14 +17,14 @@ pub type Country = [u8; 2];
 
 /// The location of an address, as far as the databases know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct AddressLocation {
     /// The number of the autonomous system that announces it.
     pub asn: Option<u32>,
     /// The country.
     pub country: Option<Country>,
 }
 
-impl Place {
+impl AddressLocation {
     /// Returns this place, completed by another.
     fn or(self, other: Self) -> Self {
         Self { asn: self.asn.or(other.asn), country: self.country.or(other.country) }

@@ -10,23 +10,23 @@ mod work;
 
 use crate::file_times::FileTimes;
 use crate::files::FlowFiles;
-use crate::question::{Period, Question, Refused, Setting};
+use crate::question::{AnswerSetting, Period, Question, QuestionError};
 use crate::shares::refuse_mixed;
 use crate::whole::{Cut, windows_at};
 use caveats::Caveats;
 use model::{Answer, Span};
 pub(crate) use needs::lacking_columns;
-use part::{Bounds, Place};
-use record::read::{Contents, ReadError, Wanted};
+use part::{PartPosition, ReadExtent};
+use record::read::{Contents, ReadError, ReadProjection};
 use std::collections::BTreeSet;
 use task::Generation;
 use task::query::Query;
 use task::rows::RowQueries;
-use work::Work;
+use work::AnsweringState;
 
 /// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ScanProgress {
     /// The number of rows that were read.
     pub rows: u64,
     /// Bytes of the files' parts that were read or need not be.
@@ -37,7 +37,7 @@ pub struct Progress {
 
 /// The result of reading.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct ScanSummary {
     /// The number of rows that were read. Rows of two directions count twice.
     pub rows: u64,
     /// Rows that are of no flow: of the record `other`, or without an address.
@@ -67,10 +67,10 @@ impl FlowFiles {
     pub fn answer(
         &mut self,
         questions: &[Question],
-        setting: &Setting,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        setting: &AnswerSetting,
+        progress: &mut dyn FnMut(ScanProgress) -> bool,
         give: &mut dyn FnMut(Answer),
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<ScanSummary, QuestionError> {
         let lacking = self.nodes_without_wire_bytes();
         let told = self.without_wire_bytes(questions, &lacking, setting);
         let (mut questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
@@ -92,7 +92,7 @@ impl FlowFiles {
         let site = self.site(setting);
         let known = self.spans();
         let wanted = self.wanted(&groups, &site, &lacking, may_be_open, known.is_none())?;
-        let mut work = Work::of(self, groups, site, known, &wanted);
+        let mut work = AnsweringState::of(self, groups, site, known, &wanted);
         let (questions, lacking) = (&questions, &lacking);
         let caveats = Caveats { questions, unknown, cuts, lacking, common_key, of_flows, times };
         let mut give = |mut answer: Answer| {
@@ -106,14 +106,16 @@ impl FlowFiles {
     /// Reads the parts that are asked for, by their first times, and gives answers that no later part has rows of.
     fn read_parts(
         &mut self,
-        work: &mut Work<'_>,
-        wanted: &Wanted,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        work: &mut AnsweringState<'_>,
+        wanted: &ReadProjection,
+        progress: &mut dyn FnMut(ScanProgress) -> bool,
         give: &mut dyn FnMut(Answer),
     ) {
         let places = self.places();
-        let mut progressed =
-            Progress { total_bytes: places.iter().map(|place| place.bytes).sum(), ..Progress::default() };
+        let mut progressed = ScanProgress {
+            total_bytes: places.iter().map(|place| place.bytes).sum(),
+            ..ScanProgress::default()
+        };
         for place in places {
             let before = progressed;
             progressed.done_bytes += place.bytes;
@@ -136,15 +138,16 @@ impl FlowFiles {
     /// Reads the rows of a part. `before`: the progress without it.
     fn read_part(
         &mut self,
-        place: &Place,
-        before: Progress,
-        work: &mut Work<'_>,
-        wanted: &Wanted,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        place: &PartPosition,
+        before: ScanProgress,
+        work: &mut AnsweringState<'_>,
+        wanted: &ReadProjection,
+        progress: &mut dyn FnMut(ScanProgress) -> bool,
     ) {
         let file = &mut self.files[place.file];
         let part = &file.contents().parts[place.part];
-        let (bounds, rows_of_part) = (Bounds { clip: self.clips[place.file], times: part.times }, part.rows);
+        let (bounds, rows_of_part) =
+            (ReadExtent { clip: self.clips[place.file], times: part.times }, part.rows);
         let is_measured = file.contents().is_measured;
         let mut read = 0;
         let mut refused = None;
@@ -155,7 +158,7 @@ impl FlowFiles {
                 return false;
             }
             let share = rows_of_part.map_or(0.0, |rows| (read as f64 / rows.max(1) as f64).min(1.0));
-            work.outcome.stopped = !progress(Progress {
+            work.outcome.stopped = !progress(ScanProgress {
                 rows: work.outcome.rows,
                 done_bytes: before.done_bytes + (place.bytes as f64 * share) as u64,
                 ..before
@@ -189,7 +192,7 @@ impl FlowFiles {
     }
 
     /// The names of questions whose answers depend on which packets are one flow.
-    fn questions_of_flows(&self, questions: &[Question], setting: &Setting) -> BTreeSet<String> {
+    fn questions_of_flows(&self, questions: &[Question], setting: &AnswerSetting) -> BTreeSet<String> {
         let site = self.site(setting);
         let counts_flows = |query: &Query| {
             let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site);

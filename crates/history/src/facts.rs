@@ -112,8 +112,8 @@ fn begins(windows: &RecordedWindows, start_ns: u64, count: u64) -> impl Iterator
 /// source lost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefusedRows {
-    refused: Vec<Refused>,
-    watched: Vec<Watched>,
+    refused: Vec<RefusedRowWindows>,
+    watched: Vec<WatchedWindows>,
     /// The shortfall of each flow file, with its node; `None` stands for all nodes. Flow files do not tell the times of it.
     shortfalls: Vec<(Option<Arc<str>>, Shortfall)>,
     /// The nodes with windows of flow records that were imported.
@@ -122,7 +122,7 @@ pub(crate) struct RefusedRows {
 
 /// Windows that follow each other, and how much of each was watched.
 #[derive(Clone, Debug)]
-struct Watched {
+struct WatchedWindows {
     node: Option<Arc<str>>,
     first_ns: u64,
     windows: u64,
@@ -139,7 +139,7 @@ fn windows_in([first_ns, last_ns]: [u64; 2], length_ns: u64, [from_ns, to_ns]: [
 }
 
 #[derive(Clone, Debug)]
-struct Refused {
+struct RefusedRowWindows {
     node: Option<Arc<str>>,
     /// The begin of the first window, and that of the last.
     first_ns: u64,
@@ -222,7 +222,7 @@ impl RefusedRows {
             let last_ns = start_ns.saturating_add((count - 1).saturating_mul(length_ns));
             let is_read = clip.is_none_or(|clip| start_ns < clip.to_ns && last_ns >= clip.from_ns);
             let rows = facts.refused_rows.saturating_mul(count);
-            self.refused.extend(is_read.then(|| Refused {
+            self.refused.extend(is_read.then(|| RefusedRowWindows {
                 node: node.clone(),
                 first_ns: start_ns,
                 last_ns,
@@ -245,7 +245,7 @@ impl RefusedRows {
                 continue;
             }
             let watched_ns = facts.watched.map_or(length_ns, |[from, to]| to.saturating_sub(from));
-            let follows = |last: &&mut Watched| {
+            let follows = |last: &&mut WatchedWindows| {
                 let end_ns = last.first_ns.saturating_add(last.windows.saturating_mul(length_ns));
                 (&last.node, last.length_ns, last.watched_ns, end_ns)
                     == (node, length_ns, watched_ns, first_ns)
@@ -254,7 +254,13 @@ impl RefusedRows {
                 Some(last) => last.windows += count,
                 None => {
                     let node = node.clone();
-                    self.watched.push(Watched { node, first_ns, windows: count, length_ns, watched_ns });
+                    self.watched.push(WatchedWindows {
+                        node,
+                        first_ns,
+                        windows: count,
+                        length_ns,
+                        watched_ns,
+                    });
                 }
             }
         }
@@ -303,11 +309,12 @@ impl RefusedRows {
     /// Says in an answer what of its time did not arrive or was not read, and what are samples.
     fn describe_records(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
         let time = time_of(answer, period);
-        let said = |one: &&Refused| one.node == *node && (one.lacks.is_some() || one.estimates.is_some());
+        let said =
+            |one: &&RefusedRowWindows| one.node == *node && (one.lacks.is_some() || one.estimates.is_some());
         let mut all = WindowFacts::default();
         for one in self.refused.iter().filter(said) {
             let windows = windows_in([one.first_ns, one.last_ns], one.length_ns, time);
-            let Refused { lacks, estimates, .. } = one.clone();
+            let RefusedRowWindows { lacks, estimates, .. } = one.clone();
             let more = WindowFacts { lacks, estimates, ..WindowFacts::default() };
             (0..windows.min(2)).for_each(|_| all.add(&more, time));
         }
@@ -328,11 +335,11 @@ impl RefusedRows {
 
     /// Says in an answer how many rows of its time it lacks.
     pub(crate) fn describe(&self, answer: &mut Answer, node: &Option<Arc<str>>, period: Option<Period>) {
-        let is_of_window = |refused: &Refused, window: Span| {
+        let is_of_window = |refused: &RefusedRowWindows, window: Span| {
             refused.first_ns < window.end_ns
                 && refused.last_ns.saturating_add(refused.length_ns) > window.start_ns
         };
-        let is_of = |refused: &&Refused| {
+        let is_of = |refused: &&RefusedRowWindows| {
             refused.node == *node
                 && answer.window.is_none_or(|window| is_of_window(refused, window))
                 && period
@@ -357,7 +364,7 @@ impl RefusedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Status;
+    use model::AnswerStatus;
     use record::read::WithoutKey;
 
     fn contents(facts: &[WindowFacts]) -> Contents {
@@ -398,7 +405,7 @@ mod tests {
             let window = window.map(|[start_ns, end_ns]| Span { start_ns, end_ns });
             let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
             refused.describe(&mut answer, node, period);
-            assert_eq!(answer.reason.is_some(), answer.status == Status::Partial);
+            assert_eq!(answer.reason.is_some(), answer.status == AnswerStatus::Partial);
             answer.reason
         };
         let said = Some("14 rows could not be written".to_owned());
@@ -448,7 +455,7 @@ mod tests {
             let window = Some(Span { start_ns: window[0], end_ns: window[1] });
             let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
             refused.describe(&mut answer, &None, None);
-            (answer.status == Status::Partial, answer.bounds, answer.reason.unwrap_or_default())
+            (answer.status == AnswerStatus::Partial, answer.bounds, answer.reason.unwrap_or_default())
         };
         let of = |is_partial, bounds: &str, reason: &str| (is_partial, bounds.to_owned(), reason.to_owned());
         assert_eq!(told([100, 110]), of(false, "exact", ""));
@@ -466,7 +473,7 @@ mod tests {
             let window = Some(Span { start_ns, end_ns: start_ns + 10 });
             let mut answer = Answer::new("q", window, Vec::new(), Vec::new());
             refused.describe(&mut answer, &None, None);
-            assert_eq!(answer.reason.is_some(), answer.status == Status::Partial);
+            assert_eq!(answer.reason.is_some(), answer.status == AnswerStatus::Partial);
             answer.reason
         };
         let said = Some("what its rows were imported from may lack some".to_owned());

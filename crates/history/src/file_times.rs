@@ -11,11 +11,11 @@ use store::store_of_records;
 use task::query::Over;
 
 /// The times of each node that were not watched, in order.
-pub(crate) type Unwatched = BTreeMap<Option<Arc<str>>, Vec<Span>>;
+pub(crate) type UnwatchedTimes = BTreeMap<Option<Arc<str>>, Vec<Span>>;
 
 /// Returns the times between those that files watched. Of nodes that are not known there are none next to others, and none of a node with a file that does
 /// not tell which time it watched.
-pub(crate) fn unwatched<'a>(files: impl Iterator<Item = &'a Contents>) -> Unwatched {
+pub(crate) fn unwatched<'a>(files: impl Iterator<Item = &'a Contents>) -> UnwatchedTimes {
     let mut watched: BTreeMap<Option<Arc<str>>, Option<Vec<Span>>> = BTreeMap::new();
     for contents in files {
         let span = watched_of(contents);
@@ -30,7 +30,7 @@ pub(crate) fn unwatched<'a>(files: impl Iterator<Item = &'a Contents>) -> Unwatc
         }
     }
     if watched.len() > 1 && watched.contains_key(&None) {
-        return Unwatched::new();
+        return UnwatchedTimes::new();
     }
     watched.into_iter().filter_map(|(node, spans)| Some((node, between(spans?)))).collect()
 }
@@ -52,7 +52,7 @@ fn between(mut spans: Vec<Span>) -> Vec<Span> {
 /// The times of files, and the queries whose answers depend on them.
 #[derive(Debug, Default)]
 pub(crate) struct FileTimes {
-    unwatched: Arc<Unwatched>,
+    unwatched: Arc<UnwatchedTimes>,
     /// Files that do not tell which time was watched, with their nodes; `None` stands for all nodes.
     untold: Vec<(Option<String>, String)>,
     /// The queries that have rates.
@@ -67,7 +67,7 @@ impl FileTimes {
     /// Returns what answers to these questions over files have to say.
     pub(crate) fn of<'a>(
         files: impl Iterator<Item = (&'a Path, &'a Contents)>,
-        unwatched: &Arc<Unwatched>,
+        unwatched: &Arc<UnwatchedTimes>,
         questions: &[Question],
     ) -> Self {
         let names = |is_it: fn(&Question) -> bool| {

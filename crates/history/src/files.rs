@@ -1,18 +1,18 @@
 //! The files, and what their rows have in common.
 
 use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
-use crate::file_times::{Unwatched, unwatched};
+use crate::file_times::{UnwatchedTimes, unwatched};
 use crate::node_spans::{NodeSpans, union};
-use crate::question::{Period, Question, Refused, Setting};
+use crate::question::{AnswerSetting, Period, Question, QuestionError};
 use flow::{NULL, RowBatch, RowValue};
 use model::Span;
 use packet::KeySpec;
 use record::RecordedWindows;
-use record::read::{Contents, FlowFile, Part, ReadError, WithoutKey};
+use record::read::{Contents, FilePart, FlowFile, ReadError, WithoutKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use task::rows::{ByPackets, Site};
+use task::rows::{PacketFieldPolicy, PlanContext};
 
 /// Flow files that are open.
 pub struct FlowFiles {
@@ -28,7 +28,7 @@ pub struct FlowFiles {
     /// Nodes that are answered without rows too.
     pub(crate) nodes: Vec<String>,
     /// Times of nodes that were not watched.
-    pub(crate) missing: Arc<Unwatched>,
+    pub(crate) missing: Arc<UnwatchedTimes>,
     /// The node and the time of the windows of each file of a store; empty where the files are in none.
     pub(crate) times: Arc<StoredTimes>,
 }
@@ -74,8 +74,11 @@ impl FlowFiles {
         let key = common_keys(keys)?.unwrap_or(KeySpec::FIVE_TUPLE);
         let have_other_keys = told.map(FlowFile::contents).any(|contents| contents.key != key);
         // Of a store its manifest tells them.
-        let missing =
-            if covers.is_none() { unwatched(files.iter().map(FlowFile::contents)) } else { Unwatched::new() };
+        let missing = if covers.is_none() {
+            unwatched(files.iter().map(FlowFile::contents))
+        } else {
+            UnwatchedTimes::new()
+        };
         let (nodes, missing) = (Vec::new(), Arc::new(missing));
         let times = Arc::default();
         Ok(Self { files, clips, errors, key, have_other_keys, covers, nodes, missing, times })
@@ -177,7 +180,7 @@ impl FlowFiles {
     }
 
     /// Refuses a question to another engine, which does not know that rows of samples are scaled.
-    pub(crate) fn refuse_samples(&self, question: &Question) -> Result<(), Refused> {
+    pub(crate) fn refuse_samples(&self, question: &Question) -> Result<(), QuestionError> {
         let is_asked = |windows: &RecordedWindows, clip: Option<Period>| {
             windows.each().filter(|(.., facts)| facts.is_sampled()).any(|(first_ns, count, _)| {
                 let last_ns = first_ns.saturating_add((count - 1).saturating_mul(windows.length_ns));
@@ -190,7 +193,7 @@ impl FlowFiles {
             (runs && is_asked(contents.windows.as_ref()?, *clip)).then(|| path.display().to_string())
         });
         let Some(first) = asked.next() else { return Ok(()) };
-        Err(Refused::Queries(vec![(
+        Err(QuestionError::Queries(vec![(
             question.query.name.clone(),
             format!(
                 "another engine does not scale samples: the rows of {first} are of one; ask without --engine"
@@ -246,24 +249,24 @@ impl FlowFiles {
     }
 
     /// Returns the properties of the rows, as queries are planned for them.
-    pub(crate) fn site(&self, setting: &Setting) -> Site {
-        Site {
+    pub(crate) fn site(&self, setting: &AnswerSetting) -> PlanContext {
+        PlanContext {
             // Rows have times of their own: any length is a multiple.
             window_ns: Some(1),
             tracks_loss: self.track_losses(),
             statistics: self.statistics(),
             geo: setting.geo.clone(),
-            by_packets: ByPackets::Named,
-            ..Site::new(self.key, setting.seed, setting.limits.clone())
+            by_packets: PacketFieldPolicy::Named,
+            ..PlanContext::new(self.key, setting.seed, setting.limits.clone())
         }
     }
 }
 
 /// The time of the packets of a part.
-pub(crate) fn span_of(part: &Part) -> Option<Span> {
+pub(crate) fn span_of(part: &FilePart) -> Option<Span> {
     let of = |name: &str| {
         part.ranges.iter().find_map(|(field, range)| match range {
-            record::read::Range::Numbers(first, last) if *field == name => Some((*first, *last)),
+            record::read::ValueRange::Numbers(first, last) if *field == name => Some((*first, *last)),
             _ => None,
         })
     };

@@ -1,7 +1,7 @@
 //! The levels of a store: window rows, and rollups of them without ports over a minute and an hour.
 //!
 //! A [`Shelf`] is what a store's manifest names. [`Shelf::choose`] finds the coarsest rollup that answers a question exactly, and which files of
-//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet. A [`Stored`] answers from them.
+//! which levels cover the question's time: rollups as far as they are complete and their windows lie in it, finer ones or rows for the rest, and what was measured late and is in no rollup yet. A [`OpenStore`] answers from them.
 
 mod cover;
 mod elsewhere;
@@ -14,7 +14,7 @@ mod telling;
 mod times;
 
 pub use elsewhere::Elsewhere;
-pub use reading::Reading;
-pub use share::Share;
+pub use reading::ScanPlan;
+pub use share::QuestionShare;
 pub use shelf::Shelf;
-pub use stored::Stored;
+pub use stored::OpenStore;

@@ -22,7 +22,7 @@ mod totals;
 mod unknown;
 mod whole;
 
-pub use answering::{Outcome, Progress};
+pub use answering::{ScanProgress, ScanSummary};
 pub use facts::{count_at_end, part_of};
 pub use files::FlowFiles;
-pub use question::{Period, Question, Refused, RunsOn, Setting};
+pub use question::{AnswerSetting, Period, Question, QuestionError, RunsOn};

@@ -1,6 +1,6 @@
 //! Parts of files in which no row can pass a filter.
 
-use record::read::{Part, Range};
+use record::read::{FilePart, ValueRange};
 use std::net::IpAddr;
 use task::query::{Comparison, Condition, Expression};
 
@@ -8,7 +8,7 @@ use task::query::{Comparison, Condition, Expression};
 const MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
 /// False if no row of the part can pass, by what is known of its members.
-pub(crate) fn may_pass(condition: &Condition, part: &Part) -> bool {
+pub(crate) fn may_pass(condition: &Condition, part: &FilePart) -> bool {
     match condition {
         Condition::And(parts) => parts.iter().all(|condition| may_pass(condition, part)),
         Condition::Or(parts) => parts.iter().any(|condition| may_pass(condition, part)),
@@ -34,23 +34,23 @@ pub(crate) fn may_pass(condition: &Condition, part: &Part) -> bool {
     }
 }
 
-fn range<'a>(field: &str, part: &'a Part) -> Option<&'a Range> {
+fn range<'a>(field: &str, part: &'a FilePart) -> Option<&'a ValueRange> {
     let name = flow::usual_name(field).to_ascii_lowercase();
     let is_member = MEMBERS.contains(&name.as_str());
     part.ranges.iter().find(|(known, _)| is_member && *known == name).map(|(_, range)| range)
 }
 
-fn numbers(field: &str, part: &Part) -> Option<(u64, u64)> {
+fn numbers(field: &str, part: &FilePart) -> Option<(u64, u64)> {
     match range(field, part)? {
-        Range::Numbers(least, greatest) => Some((*least, *greatest)),
-        Range::Addresses(..) => None,
+        ValueRange::Numbers(least, greatest) => Some((*least, *greatest)),
+        ValueRange::Addresses(..) => None,
     }
 }
 
-fn addresses(field: &str, part: &Part) -> Option<(u128, u128)> {
+fn addresses(field: &str, part: &FilePart) -> Option<(u128, u128)> {
     match range(field, part)? {
-        Range::Addresses(least, greatest) => Some((*least, *greatest)),
-        Range::Numbers(..) => None,
+        ValueRange::Addresses(least, greatest) => Some((*least, *greatest)),
+        ValueRange::Numbers(..) => None,
     }
 }
 
@@ -80,18 +80,18 @@ fn bounds((address, length): (IpAddr, u8)) -> (u128, u128) {
 mod tests {
     use super::*;
 
-    fn part() -> Part {
+    fn part() -> FilePart {
         let address = |text: &str| match text.parse() {
             Ok(IpAddr::V4(v4)) => v4.to_ipv6_mapped().to_bits(),
             Ok(IpAddr::V6(v6)) => v6.to_bits(),
             Err(_) => 0,
         };
         let ranges = vec![
-            ("dst_port", Range::Numbers(80, 443)),
-            ("src_addr", Range::Addresses(address("10.0.0.5"), address("10.0.1.9"))),
-            ("total_byte", Range::Numbers(1, 2)),
+            ("dst_port", ValueRange::Numbers(80, 443)),
+            ("src_addr", ValueRange::Addresses(address("10.0.0.5"), address("10.0.1.9"))),
+            ("total_byte", ValueRange::Numbers(1, 2)),
         ];
-        Part { ranges, ..Part::default() }
+        FilePart { ranges, ..FilePart::default() }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Period {
 
 /// The settings by which questions are answered.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct AnswerSetting {
     /// The limits of the memory of groups and merged rows.
     pub limits: Limits,
     /// The seed of the tables' hash.
@@ -81,7 +81,7 @@ pub struct Setting {
 
 /// The reason why nothing is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum QuestionError {
     /// Queries that the rows cannot answer: name and reason.
     Queries(Vec<(String, String)>),
     /// Files that lack columns, a line each.

@@ -1,6 +1,6 @@
 //! Windows of different shares: one estimate does not scale the rows of all of them.
 
-use crate::question::{Period, Question, Refused};
+use crate::question::{Period, Question, QuestionError};
 use flow::Share;
 use record::RecordedWindows;
 use record::read::Contents;
@@ -93,12 +93,12 @@ fn is_one(over: Over, one_ns: u64, later_ns: u64) -> bool {
 pub(crate) fn refuse_mixed<'a>(
     files: impl Iterator<Item = (&'a Contents, &'a Option<Period>)>,
     questions: &[Question],
-) -> Result<(), Refused> {
+) -> Result<(), QuestionError> {
     let mut nodes: BTreeMap<Option<&str>, Vec<Alike>> = BTreeMap::new();
     for (contents, clip) in files.filter(|(contents, _)| !contents.is_blank() || contents.windows.is_some()) {
         let sampled = contents.windows.as_ref().map_or(0, sampled_windows);
         if sampled > MOST_WINDOWS {
-            return Err(Refused::Files(vec![format!(
+            return Err(QuestionError::Files(vec![format!(
                 "a file has {sampled} windows of a sample, of which no more than {MOST_WINDOWS} are read"
             )]));
         }
@@ -116,7 +116,7 @@ pub(crate) fn refuse_mixed<'a>(
         Some((question.query.name.clone(), reason(time_ns, shares)))
     });
     let refused: Vec<_> = refused.collect();
-    if refused.is_empty() { Ok(()) } else { Err(Refused::Queries(refused)) }
+    if refused.is_empty() { Ok(()) } else { Err(QuestionError::Queries(refused)) }
 }
 
 /// Returns why files of a node cannot be replayed together, if windows of a time have different shares.

@@ -1,7 +1,7 @@
 //! Totals of columns: no sum of any rows is greater than that of all, which must be a number of 64 bits.
 
 use flow::{Aggregation, FIELDS, NULL, RowValue};
-use record::read::{RowBlock, Wanted};
+use record::read::{ReadProjection, RowBlock};
 
 /// The totals of the columns that add up, of all rows.
 #[derive(Clone, Debug)]
@@ -11,12 +11,12 @@ pub(crate) struct ColumnTotals {
 
 impl ColumnTotals {
     /// Creates totals of no rows.
-    pub(crate) fn new(wanted: &Wanted) -> Self {
+    pub(crate) fn new(wanted: &ReadProjection) -> Self {
         Self { totals: vec![0; wanted.columns.len()] }
     }
 
     /// Adds rows; refuses those whose numbers cannot be added up.
-    pub(crate) fn add(&mut self, block: &RowBlock, wanted: &Wanted) -> Result<(), String> {
+    pub(crate) fn add(&mut self, block: &RowBlock, wanted: &ReadProjection) -> Result<(), String> {
         let is_sum = |column: &RowValue| {
             FIELDS.iter().any(|field| field.row == *column && field.aggregation == Aggregation::Sum)
         };

@@ -2,8 +2,8 @@
 
 use model::{Answer, Column, Value};
 use task::Generation;
-use task::query::{Expression, Grouping, Item, Order, Over, Query};
-use task::rows::{RowQueries, Site};
+use task::query::{Expression, Grouping, Order, OutputColumn, Over, Query};
+use task::rows::{PlanContext, RowQueries};
 
 /// The columns of a query that are not read, and what becomes of an answer without them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,17 @@ pub(crate) struct Unknown {
 pub(crate) fn known(
     query: &Query,
     is_told: &dyn Fn(&Query) -> bool,
-    site: &Site,
+    site: &PlanContext,
 ) -> Option<(Query, Unknown)> {
     if query.group == Grouping::Flows {
         return None;
     }
-    let alone = |column: Item| Query { columns: vec![column], order: Vec::new(), ..query.clone() };
+    let alone = |column: OutputColumn| Query { columns: vec![column], order: Vec::new(), ..query.clone() };
     // Fields that are grouped by, and the conditions on rows and groups, have to be told.
-    let is_value_told = |value: &Expression| is_told(&alone(Item::new("value", value.clone())));
+    let is_value_told = |value: &Expression| is_told(&alone(OutputColumn::new("value", value.clone())));
     let is_read: Vec<bool> = query.columns.iter().map(|column| is_value_told(&column.value)).collect();
     let read = query.columns.iter().zip(&is_read).filter(|(_, is_read)| **is_read);
-    let read: Vec<Item> = read.map(|(column, _)| column.clone()).collect();
+    let read: Vec<OutputColumn> = read.map(|(column, _)| column.clone()).collect();
     let (order, unknown): (Vec<Order>, Vec<Order>) =
         asked_order(query).into_iter().partition(|order| is_value_told(&order.by));
     let name = |order: &Order| {
@@ -68,7 +68,7 @@ fn is_list(value: &Expression) -> bool {
 }
 
 /// The columns of a query.
-fn columns(query: &Query, site: &Site) -> Option<Vec<Column>> {
+fn columns(query: &Query, site: &PlanContext) -> Option<Vec<Column>> {
     let query = Query { over: Over::Run, ..query.clone() };
     let plan = RowQueries::plan(Generation::default(), &[query], site).ok()?;
     let answer = plan.recorded().finish(&plan, None).pop()?;

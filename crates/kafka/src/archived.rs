@@ -1,7 +1,7 @@
 //! The archive of a controller as an outbox: what it has stored waits there until it is delivered, whatever happens to the process.
 
-use crate::{Batch, Outbox, of_answer, of_event};
-use archive::{Archive, ArchiveError, Changes, Numbered};
+use crate::{MessageBatch, Outbox, of_answer, of_event};
+use archive::{Archive, ArchiveChanges, ArchiveError, Numbered};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows that are read at once.
@@ -67,12 +67,12 @@ impl<A: SharedArchive> Archived<A> {
     /// Makes the archive keep the number of the last answer or event that was acknowledged.
     fn note(&self, number: u64) -> Result<(), ArchiveError> {
         let states = vec![(self.name(), number.to_string())];
-        let changes = Changes { states, ..Changes::default() };
+        let changes = ArchiveChanges { states, ..ArchiveChanges::default() };
         self.archive.with(|archive| archive.commit(&changes))
     }
 
     /// Rows as messages. Returns how many of them are damaged.
-    fn messages(&self, rows: &[(u64, Vec<u8>)], batch: &mut Batch) {
+    fn messages(&self, rows: &[(u64, Vec<u8>)], batch: &mut MessageBatch) {
         let (mut damaged, mut not_json) = (0, 0);
         for (_, body) in rows {
             let made = match self.of {
@@ -97,7 +97,7 @@ impl<A: SharedArchive> Outbox for Archived<A> {
         self.of.name()
     }
 
-    fn next(&mut self) -> Result<Batch, String> {
+    fn next(&mut self) -> Result<MessageBatch, String> {
         let mut after = self.after().map_err(|error| error.to_string())?;
         let of = self.of;
         let read = |archive: &mut Archive| {
@@ -112,9 +112,9 @@ impl<A: SharedArchive> Outbox for Archived<A> {
             let again = |archive: &mut Archive| archive.after(of, 0, MOST);
             rows = self.archive.with(again).map_err(|error| error.to_string())?;
         }
-        let Some([(first, _), ..]) = rows.get(..1) else { return Ok(Batch::default()) };
+        let Some([(first, _), ..]) = rows.get(..1) else { return Ok(MessageBatch::default()) };
         let dropped = first.saturating_sub(after + 1);
-        let mut batch = Batch::default();
+        let mut batch = MessageBatch::default();
         batch.lost.extend((dropped != 0).then_some(("dropped", dropped)));
         self.messages(&rows, &mut batch);
         self.given = rows.last().map_or(after, |(number, _)| *number);

@@ -1,7 +1,7 @@
 //! Kafka.
 
 use crate::classify::refusal;
-use crate::{Message, Problem, Producer, Refusal, Servers, Topic, Topics, partition};
+use crate::{KafkaProblem, Message, ProduceError, Producer, Servers, Topic, Topics, partition};
 use rskafka::BackoffConfig;
 use rskafka::chrono::{DateTime, Utc};
 use rskafka::client::error::{Error, ProtocolError};
@@ -39,7 +39,7 @@ struct Connected {
 }
 
 /// The result of each message, as far as it is known.
-type Results = Vec<Option<Result<(), Refusal>>>;
+type Results = Vec<Option<Result<(), ProduceError>>>;
 
 impl Cluster {
     /// A cluster; nothing is sent as yet.
@@ -54,7 +54,7 @@ impl Cluster {
 }
 
 impl Producer for Cluster {
-    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), Refusal>> {
+    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), ProduceError>> {
         let mut results: Results = vec![None; messages.len()];
         let place = format!("Kafka at {}", self.servers);
         let Self { servers, topics, runtime, connected, .. } = self;
@@ -63,9 +63,9 @@ impl Producer for Cluster {
         let rest = match ended {
             Ok(Ok(())) => None,
             Ok(Err(refusal)) => Some(refusal),
-            Err(_) => Some(Refusal::new(Problem::Slow, format!("{place} does not answer in time"))),
+            Err(_) => Some(ProduceError::new(KafkaProblem::Slow, format!("{place} does not answer in time"))),
         };
-        let is_well = |result: &Option<Result<(), Refusal>>| match result {
+        let is_well = |result: &Option<Result<(), ProduceError>>| match result {
             Some(Ok(())) => true,
             Some(Err(refusal)) => refusal.problem.is_of_message(),
             None => false,
@@ -74,7 +74,8 @@ impl Producer for Cluster {
         if !results.iter().all(is_well) {
             self.connected = None;
         }
-        let unknown = || Refusal::new(Problem::Refused, format!("{place} says nothing of a message"));
+        let unknown =
+            || ProduceError::new(KafkaProblem::Refused, format!("{place} says nothing of a message"));
         let rest = rest.unwrap_or_else(unknown);
         results.into_iter().map(|result| result.unwrap_or_else(|| Err(rest.clone()))).collect()
     }
@@ -87,7 +88,7 @@ async fn hand_over(
     place: &str,
     messages: &[&Message],
     results: &mut Results,
-) -> Result<(), Refusal> {
+) -> Result<(), ProduceError> {
     let connected = match connected {
         Some(connected) => connected,
         None => {
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(results.len(), 2);
         for result in results {
             let refusal = result.expect_err("no broker listens there");
-            assert_eq!(refusal.problem, Problem::Away);
+            assert_eq!(refusal.problem, KafkaProblem::Away);
             assert!(refusal.reason.contains(&format!("127.0.0.1:{port}")), "{}", refusal.reason);
         }
     }
@@ -258,6 +259,6 @@ mod tests {
         let message =
             Message { topic: Topic::Events, id: "1".into(), key: "k".into(), value: b"{}".to_vec() };
         let results = cluster.produce(&[&message], Duration::from_millis(200));
-        assert_eq!(results[0].as_ref().expect_err("nothing is said").problem, Problem::Slow);
+        assert_eq!(results[0].as_ref().expect_err("nothing is said").problem, KafkaProblem::Slow);
     }
 }

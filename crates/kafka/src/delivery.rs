@@ -1,24 +1,24 @@
 //! The way of the messages of one outbox to the producer. It has no thread.
 
-use crate::{Batch, Message, Outbox, Problem, Producer, Refusal};
+use crate::{KafkaProblem, Message, MessageBatch, Outbox, ProduceError, Producer};
 use model::view::Delivered;
 use std::time::{Duration, Instant};
 
 /// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum DeliveryStep {
     /// The step had nothing to do.
     Idle,
     /// A batch is done.
     Done,
     /// Part of the batch was not taken: the rest is to be tried again.
-    Failed(Refusal),
+    Failed(ProduceError),
 }
 
 /// An outbox, and the batch of it that is on its way.
-pub(crate) struct Delivery {
+pub(crate) struct OutboxDelivery {
     outbox: Box<dyn Outbox>,
-    batch: Batch,
+    batch: MessageBatch,
     /// The numbers of the messages that were not taken yet.
     open: Vec<usize>,
     /// True if some of these were handed over before.
@@ -27,9 +27,15 @@ pub(crate) struct Delivery {
     pub(crate) given_up: Vec<String>,
 }
 
-impl Delivery {
+impl OutboxDelivery {
     pub(crate) fn new(outbox: Box<dyn Outbox>) -> Self {
-        Self { outbox, batch: Batch::default(), open: Vec::new(), is_again: false, given_up: Vec::new() }
+        Self {
+            outbox,
+            batch: MessageBatch::default(),
+            open: Vec::new(),
+            is_again: false,
+            given_up: Vec::new(),
+        }
     }
 
     /// Returns the number of messages that are not delivered, with what they are in words.
@@ -43,15 +49,15 @@ impl Delivery {
         producer: &mut dyn Producer,
         counts: &mut Delivered,
         patience: Duration,
-    ) -> Step {
+    ) -> DeliveryStep {
         if self.batch.is_empty() {
             match self.outbox.next() {
-                Ok(batch) if batch.is_empty() => return Step::Idle,
+                Ok(batch) if batch.is_empty() => return DeliveryStep::Idle,
                 Ok(batch) => {
                     self.open = (0..batch.messages.len()).collect();
                     (self.batch, self.is_again) = (batch, false);
                 }
-                Err(reason) => return failed(counts, Refusal::new(Problem::Outbox, reason)),
+                Err(reason) => return failed(counts, ProduceError::new(KafkaProblem::Outbox, reason)),
             }
         } else if let Ok(gone) = self.outbox.look() {
             // An outbox that cannot be read is told of once it is asked for the next batch.
@@ -61,12 +67,12 @@ impl Delivery {
             return failed(counts, refusal);
         }
         if let Err(reason) = self.outbox.acknowledge() {
-            return failed(counts, Refusal::new(Problem::Outbox, reason));
+            return failed(counts, ProduceError::new(KafkaProblem::Outbox, reason));
         }
         for (reason, number) in std::mem::take(&mut self.batch).lost {
             counts.lost.count(reason, number);
         }
-        Step::Done
+        DeliveryStep::Done
     }
 
     /// Counts what the batch that is under way says is lost.
@@ -82,7 +88,7 @@ impl Delivery {
         producer: &mut dyn Producer,
         counts: &mut Delivered,
         patience: Duration,
-    ) -> Option<Refusal> {
+    ) -> Option<ProduceError> {
         if self.open.is_empty() {
             return None;
         }
@@ -100,13 +106,14 @@ impl Delivery {
         for at in open {
             let message = &self.batch.messages[at];
             // Who says nothing of a message has not taken it.
-            let unsaid = || Err(Refusal::new(Problem::Refused, "the broker says nothing of a message"));
+            let unsaid =
+                || Err(ProduceError::new(KafkaProblem::Refused, "the broker says nothing of a message"));
             let result = results.next().unwrap_or_else(unsaid);
             let result = match result {
                 // The messages around it may be what was too much.
                 Err(refusal) if refusal.problem.is_of_message() => match left() {
                     // It is sent again in the next step.
-                    Duration::ZERO => Err(Refusal::new(Problem::Slow, refusal.reason)),
+                    Duration::ZERO => Err(ProduceError::new(KafkaProblem::Slow, refusal.reason)),
                     left => producer.produce(&[message], left).into_iter().next().unwrap_or(Err(refusal)),
                 },
                 result => result,
@@ -131,7 +138,7 @@ impl Delivery {
     }
 }
 
-fn failed(counts: &mut Delivered, refusal: Refusal) -> Step {
+fn failed(counts: &mut Delivered, refusal: ProduceError) -> DeliveryStep {
     counts.problems.count(refusal.problem.name(), 1);
-    Step::Failed(refusal)
+    DeliveryStep::Failed(refusal)
 }

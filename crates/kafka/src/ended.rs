@@ -4,7 +4,7 @@ use model::view::Delivered;
 
 /// The state of a sink at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct KafkaOutcome {
     /// The counts of messages by what became of them.
     pub counts: Delivered,
     /// The numbers of messages that were still waiting, each with what they are.
@@ -15,7 +15,7 @@ pub struct Ended {
     pub has_failed: bool,
 }
 
-impl Ended {
+impl KafkaOutcome {
     /// Returns what was not delivered, in words: a line each; none if everything was.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

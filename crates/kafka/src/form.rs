@@ -10,7 +10,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// An answer, or a part of one.
     Answer,
     /// An event.
@@ -22,12 +22,12 @@ pub(crate) enum Kind {
 /// The value of a message in the topics PREFIX.answers, PREFIX.events and PREFIX.rows. Version 1.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Form<'a> {
+pub(crate) struct MessageValue<'a> {
     /// The version of this form.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub(crate) schema: u32,
     /// The content of the message.
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageKind,
     /// A digest of what the message says; the header `id` has it too. Messages with the same one are the same message.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[0-9a-f]{40}$")))]
     pub(crate) id: &'a str,

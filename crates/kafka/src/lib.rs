@@ -1,7 +1,7 @@
 //! Answers, events and window rows as messages to Kafka: at least once, each with an identifier by which those that came twice are told.
 //!
 //! An [`Outbox`] keeps messages until they are acknowledged: [`MemoryOutbox`] in memory, [`Archived`] in the archive of a controller,
-//! [`StoredRows`] in a store. A [`Sink`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which
+//! [`StoredRows`] in a store. A [`DeliveryThread`] is a thread that takes messages from outboxes and hands them to a [`Producer`], which
 //! [`client()`] gives where there is a Kafka. Measuring threads never wait for it. `docs/kafka.md` describes the messages, and
 //! `docs/schema/kafka.json` is their schema.
 //!
@@ -33,14 +33,14 @@ mod stored_rows;
 
 pub use archived::{Archived, SharedArchive};
 pub use bell::Bell;
-pub use client::{Client, client};
-pub use ended::Ended;
+pub use client::{ProducerFactory, client};
+pub use ended::KafkaOutcome;
 pub use form::SCHEMA;
-pub use memory::{Feed, MemoryOutbox};
+pub use memory::{MemoryOutbox, OutboxSender};
 pub use message::{Message, Topic, of_answer, of_event};
 pub use murmur2::partition;
-pub use outbox::{Batch, Outbox};
-pub use producer::{Problem, Producer, Refusal};
+pub use outbox::{MessageBatch, Outbox};
+pub use producer::{KafkaProblem, ProduceError, Producer};
 pub use servers::{Servers, Topics};
-pub use sink::Sink;
+pub use sink::DeliveryThread;
 pub use stored_rows::StoredRows;

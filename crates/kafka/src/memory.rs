@@ -1,6 +1,6 @@
 //! Messages that wait in memory, which has a bound.
 
-use crate::{Batch, Bell, Message, Outbox};
+use crate::{Bell, Message, MessageBatch, Outbox};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 4 << 20;
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Default)]
-struct Queue {
+struct MessageQueue {
     messages: VecDeque<Message>,
     bytes: usize,
     /// Messages of the batch that was given last.
@@ -26,33 +26,33 @@ struct Queue {
 }
 
 #[derive(Debug)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct SharedQueue {
+    queue: Mutex<MessageQueue>,
     /// The condition that there is room.
     room: Condvar,
     most_bytes: usize,
     bell: Bell,
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl SharedQueue {
+    fn queue(&self) -> MutexGuard<'_, MessageQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Messages that wait in memory.
 #[derive(Debug)]
-pub struct MemoryOutbox(Arc<Shared>);
+pub struct MemoryOutbox(Arc<SharedQueue>);
 
 impl MemoryOutbox {
     /// An outbox with a limit in bytes. Each new message rings the bell.
     pub fn new(most_bytes: usize, bell: Bell) -> Self {
-        Self(Arc::new(Shared { queue: Mutex::default(), room: Condvar::new(), most_bytes, bell }))
+        Self(Arc::new(SharedQueue { queue: Mutex::default(), room: Condvar::new(), most_bytes, bell }))
     }
 
     /// Returns a feed that puts messages in. A feed that waits for room waits no more once `stop` is set.
-    pub fn feed(&self, may_wait: bool, stop: Arc<AtomicBool>) -> Feed {
-        Feed { shared: Arc::clone(&self.0), may_wait, stop }
+    pub fn feed(&self, may_wait: bool, stop: Arc<AtomicBool>) -> OutboxSender {
+        OutboxSender { shared: Arc::clone(&self.0), may_wait, stop }
     }
 }
 
@@ -68,7 +68,7 @@ impl Outbox for MemoryOutbox {
         "answers and events"
     }
 
-    fn next(&mut self) -> Result<Batch, String> {
+    fn next(&mut self) -> Result<MessageBatch, String> {
         let mut queue = self.0.queue();
         let mut bytes = 0;
         let within = |message: &&Message| {
@@ -84,7 +84,7 @@ impl Outbox for MemoryOutbox {
         queue.given = messages.len();
         let [no_room, not_json] = [std::mem::take(&mut queue.no_room), std::mem::take(&mut queue.not_json)];
         let lost = [("no_room", no_room), ("not_json", not_json)];
-        Ok(Batch { messages, lost: lost.into_iter().filter(|(_, number)| *number != 0).collect() })
+        Ok(MessageBatch { messages, lost: lost.into_iter().filter(|(_, number)| *number != 0).collect() })
     }
 
     fn acknowledge(&mut self) -> Result<(), String> {
@@ -104,21 +104,22 @@ impl Outbox for MemoryOutbox {
 
 /// The end of a [`MemoryOutbox`] where messages are put in.
 #[derive(Clone, Debug)]
-pub struct Feed {
-    shared: Arc<Shared>,
+pub struct OutboxSender {
+    shared: Arc<SharedQueue>,
     may_wait: bool,
     stop: Arc<AtomicBool>,
 }
 
-impl Feed {
+impl OutboxSender {
     /// Puts in messages. Those that find no room are counted; a feed that may wait waits for room before.
     pub fn push(&self, messages: impl IntoIterator<Item = Message>) {
         let mut queue = self.shared.queue();
         for message in messages {
             let bytes = message.bytes();
             // An empty outbox takes one of any size.
-            let is_full =
-                |queue: &Queue| !queue.messages.is_empty() && queue.bytes + bytes > self.shared.most_bytes;
+            let is_full = |queue: &MessageQueue| {
+                !queue.messages.is_empty() && queue.bytes + bytes > self.shared.most_bytes
+            };
             while is_full(&queue) && self.may_wait && !queue.is_over && !self.stop.load(Relaxed) {
                 let waited = self.shared.room.wait_timeout(queue, LOOK);
                 queue = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -150,7 +151,7 @@ mod tests {
         Message { topic: Topic::Answers, id, key, value: vec![0; bytes] }
     }
 
-    fn ids(batch: &Batch) -> Vec<&str> {
+    fn ids(batch: &MessageBatch) -> Vec<&str> {
         batch.messages.iter().map(|message| message.id.as_str()).collect()
     }
 
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(batch.lost, [("no_room", 11)]);
         assert_eq!(outbox.waiting(), 9);
         outbox.acknowledge().expect("it is noted");
-        assert_eq!(outbox.next(), Ok(Batch::default()));
+        assert_eq!(outbox.next(), Ok(MessageBatch::default()));
         // One that is larger than all the room goes into an empty outbox.
         feed.push([message(20, 20_000), message(21, 1)]);
         let batch = outbox.next().expect("a batch");

@@ -1,6 +1,6 @@
 //! The form of a message, and answers and events as messages.
 
-use crate::form::{Form, Kind, SCHEMA};
+use crate::form::{MessageKind, MessageValue, SCHEMA};
 use model::{Answer, Event};
 use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
@@ -89,9 +89,9 @@ pub fn of_event(event: &Event) -> Result<Message, String> {
     let written = || {
         let text = to_raw_value(event)?;
         let id = id_of(Topic::Events, [0, 0], text.get());
-        let form = Form {
+        let form = MessageValue {
             schema: SCHEMA,
-            kind: Kind::Event,
+            kind: MessageKind::Event,
             id: &id,
             part: None,
             parts: None,
@@ -113,9 +113,9 @@ fn message(
 ) -> serde_json::Result<Message> {
     let part = part + 1;
     let id = id_of(topic, [part, parts], text.get());
-    let form = Form {
+    let form = MessageValue {
         schema: SCHEMA,
-        kind: if topic == Topic::Rows { Kind::Rows } else { Kind::Answer },
+        kind: if topic == Topic::Rows { MessageKind::Rows } else { MessageKind::Answer },
         id: &id,
         part: Some(part),
         parts: Some(parts),

@@ -4,14 +4,14 @@ use crate::Message;
 
 /// Messages, and what went missing on the way to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
+pub struct MessageBatch {
     /// The messages, in order.
     pub messages: Vec<Message>,
     /// The numbers of messages that there will not be, by reason. They are counted when the batch is acknowledged.
     pub lost: Vec<(&'static str, u64)>,
 }
 
-impl Batch {
+impl MessageBatch {
     /// True if there is nothing to send and nothing to count.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.lost.is_empty()
@@ -28,7 +28,7 @@ pub trait Outbox: Send {
     ///
     /// # Errors
     /// One line: it cannot be read. It is asked again later.
-    fn next(&mut self) -> Result<Batch, String>;
+    fn next(&mut self) -> Result<MessageBatch, String>;
 
     /// Looks what has gone while a batch cannot be delivered: what there will be no message of, by reason, which is counted at once.
     ///

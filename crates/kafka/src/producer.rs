@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The kind of reason why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Problem {
+pub enum KafkaProblem {
     /// No broker can be reached.
     Away,
     /// The broker does not answer in time.
@@ -26,7 +26,7 @@ pub enum Problem {
     Outbox,
 }
 
-impl Problem {
+impl KafkaProblem {
     /// Returns the name of the problem, as counters have it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,16 +50,16 @@ impl Problem {
 
 /// The reason why a message was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ProduceError {
     /// The kind of the problem.
-    pub problem: Problem,
+    pub problem: KafkaProblem,
     /// The reason in words, one line.
     pub reason: String,
 }
 
-impl Refusal {
+impl ProduceError {
     /// A refusal.
-    pub fn new(problem: Problem, reason: impl Into<String>) -> Self {
+    pub fn new(problem: KafkaProblem, reason: impl Into<String>) -> Self {
         // What a broker says is one line of a log.
         Self { problem, reason: reason.into().replace(['\n', '\r'], " ") }
     }
@@ -69,11 +69,11 @@ impl Refusal {
 pub trait Producer: Send {
     /// Hands over messages. Returns one result for each, in order; one that is refused may have arrived nevertheless. It takes not much longer
     /// than `patience`.
-    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), Refusal>>;
+    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), ProduceError>>;
 }
 
 impl<P: Producer + ?Sized> Producer for Box<P> {
-    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), Refusal>> {
+    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), ProduceError>> {
         (**self).produce(messages, patience)
     }
 }

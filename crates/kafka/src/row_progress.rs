@@ -12,7 +12,7 @@ const HOUR: u64 = 3_600_000_000_000;
 
 /// The progress of the delivery of a node's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct DeliveryProgress {
     /// The begin of the last window that was delivered.
     pub(crate) after_ns: Option<u64>,
     /// The numbers of segments that were delivered and are there still. A number is given when a segment is begun: the manifest may name a later one
@@ -30,7 +30,7 @@ pub(crate) fn group_of(file: &StoredFile) -> String {
 }
 
 /// Reads the file; nothing was delivered where there is none.
-pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Progress>, String> {
+pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, DeliveryProgress>, String> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         text => text.map_err(|error| format!("{}: {error}", path.display()))?,
@@ -39,7 +39,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Progress>, String> {
         .ok_or_else(|| format!("{} is damaged: remove it, and all rows are delivered again", path.display()))
 }
 
-fn of_json(text: &str) -> Option<BTreeMap<String, Progress>> {
+fn of_json(text: &str) -> Option<BTreeMap<String, DeliveryProgress>> {
     let json: Json = serde_json::from_str(text).ok()?;
     // Times are texts of digits: most readers hold numbers as doubles.
     let time = |json: &Json| json.as_str()?.parse::<u64>().ok();
@@ -56,18 +56,18 @@ fn of_json(text: &str) -> Option<BTreeMap<String, Progress>> {
         let delivered = delivered.map(|(group, rows)| Some((group.clone(), rows.as_u64()?)));
         let delivered = delivered.collect::<Option<_>>()?;
         let segments = json["segments"].as_array()?.iter().map(Json::as_u64).collect::<Option<_>>()?;
-        Some((node.clone(), Progress { after_ns, segments, current, delivered }))
+        Some((node.clone(), DeliveryProgress { after_ns, segments, current, delivered }))
     };
     json["nodes"].as_object()?.iter().map(of).collect()
 }
 
 /// Writes the file so that a crash leaves the old text or the new one.
-pub(crate) fn write(path: &Path, progress: &BTreeMap<String, Progress>) -> Result<(), String> {
-    let node = |(node, of): (&String, &Progress)| {
+pub(crate) fn write(path: &Path, progress: &BTreeMap<String, DeliveryProgress>) -> Result<(), String> {
+    let node = |(node, of): (&String, &DeliveryProgress)| {
         let after = of.after_ns.map(|after| after.to_string());
         let current =
             of.current.map(|(segment, after)| json!({ "segment": segment, "after": after.to_string() }));
-        let Progress { segments, delivered, .. } = of;
+        let DeliveryProgress { segments, delivered, .. } = of;
         let json =
             json!({ "after": after, "segments": segments, "current": current, "delivered": delivered });
         (node.clone(), json)
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(read(&path), Ok(BTreeMap::new()));
         let delivered = BTreeMap::from([("498703 10 src_addr".to_owned(), 12)]);
         let segments = BTreeSet::from([5, 7]);
-        let of = Progress { after_ns: Some(u64::MAX), segments, current: Some((8, 9)), delivered };
-        let all = BTreeMap::from([("a".to_owned(), of), ("b \"".to_owned(), Progress::default())]);
+        let of = DeliveryProgress { after_ns: Some(u64::MAX), segments, current: Some((8, 9)), delivered };
+        let all = BTreeMap::from([("a".to_owned(), of), ("b \"".to_owned(), DeliveryProgress::default())]);
         write(&path, &all).expect("it is written");
         assert_eq!(read(&path), Ok(all));
         for text in [

@@ -9,9 +9,9 @@ use flow::{
     Aggregation, BatchRows, FIELDS, Field, FlowKey, FlowRecord, LossCounts, Part, RowValue, WindowRow,
     row_columns,
 };
-use model::{Answer, Class, Column, Sampling, Span, Status, Value};
+use model::{Answer, AnswerStatus, Class, Column, Sampling, Span, Value};
 use packet::{Key, KeySpec};
-use record::read::{Contents, FlowFile, ReadError, Wanted};
+use record::read::{Contents, FlowFile, ReadError, ReadProjection};
 use record::{WindowFacts, record_of_row};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ const ROWS: u64 = 1_000;
 
 /// A share of the messages of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct WindowMessageRange {
     /// The begin of the window.
     pub(crate) start_ns: u64,
     /// The number of messages that the window has.
@@ -38,7 +38,7 @@ pub(crate) fn parts_of(rows: u64) -> usize {
 
 /// The windows of a file that begin after a time, and the rows of each.
 pub(crate) fn windows(file: &mut FlowFile, after_ns: Option<u64>) -> Result<BTreeMap<u64, u64>, ReadError> {
-    let wanted = Wanted { columns: vec![RowValue::Time], ..Wanted::default() };
+    let wanted = ReadProjection { columns: vec![RowValue::Time], ..ReadProjection::default() };
     let mut windows = BTreeMap::new();
     let first = after_ns.map_or(0, |after| after.saturating_add(1));
     for part in parts_within(file.contents(), first..=u64::MAX) {
@@ -58,17 +58,21 @@ pub(crate) fn windows(file: &mut FlowFile, after_ns: Option<u64>) -> Result<BTre
 
 /// The parts of a file that may have rows of a time.
 fn parts_within(contents: &Contents, times: std::ops::RangeInclusive<u64>) -> Vec<usize> {
-    let has = |part: &record::read::Part| {
+    let has = |part: &record::read::FilePart| {
         part.times.is_none_or(|[first, last]| first <= *times.end() && last >= *times.start())
     };
     contents.parts.iter().enumerate().filter(|(_, part)| has(part)).map(|(number, _)| number).collect()
 }
 
 /// The messages of these shares, in their order.
-pub(crate) fn messages(file: &mut FlowFile, node: &str, shares: &[Share]) -> Result<Vec<Message>, String> {
+pub(crate) fn messages(
+    file: &mut FlowFile,
+    node: &str,
+    shares: &[WindowMessageRange],
+) -> Result<Vec<Message>, String> {
     let contents = file.contents();
     let (key, tracks_loss) = (contents.key, contents.tracks_loss);
-    let form = Form::new(contents);
+    let form = RowColumns::new(contents);
     let length_ns = contents.window_ns.unwrap_or(0);
     let facts = |start_ns: u64| {
         let known = contents.windows.as_ref().and_then(|windows| windows.since(start_ns));
@@ -94,7 +98,7 @@ pub(crate) fn messages(file: &mut FlowFile, node: &str, shares: &[Share]) -> Res
 /// Says what the window lacks, and of which sample its rows are.
 fn describe(answer: &mut Answer, facts: &WindowFacts) {
     if let Some([start_ns, end_ns]) = facts.watched {
-        answer.status = Status::Cut;
+        answer.status = AnswerStatus::Cut;
         answer.watched = Some(Span { start_ns, end_ns });
     }
     if facts.refused_rows != 0 {
@@ -120,14 +124,14 @@ struct Buckets(Vec<Vec<Vec<FlowRecord>>>);
 impl Buckets {
     fn read(
         file: &mut FlowFile,
-        shares: &[Share],
+        shares: &[WindowMessageRange],
         key: &KeySpec,
         tracks_loss: bool,
     ) -> Result<Self, ReadError> {
         let mut buckets = Self(shares.iter().map(|share| vec![Vec::new(); share.wanted.len()]).collect());
         let starts = shares.iter().map(|share| share.start_ns);
         let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(buckets) };
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: key.columns().collect(),
             columns: row_columns(tracks_loss),
             statistics: Vec::new(),
@@ -143,7 +147,13 @@ impl Buckets {
         Ok(buckets)
     }
 
-    fn take<K: Key>(&mut self, rows: &BatchRows<'_, K>, shares: &[Share], key: &KeySpec, tracks_loss: bool) {
+    fn take<K: Key>(
+        &mut self,
+        rows: &BatchRows<'_, K>,
+        shares: &[WindowMessageRange],
+        key: &KeySpec,
+        tracks_loss: bool,
+    ) {
         for at in 0..rows.len() {
             let time = rows.time(at);
             let Some(number) = shares.iter().position(|share| share.start_ns == time) else { continue };
@@ -179,18 +189,20 @@ fn bytes_of(key: &FlowKey) -> Vec<u8> {
 }
 
 /// The columns of a row.
-struct Form {
+struct RowColumns {
     fields: Vec<&'static Field>,
     columns: Vec<Column>,
 }
 
-impl Form {
+impl RowColumns {
     fn new(contents: &Contents) -> Self {
         let members: Vec<&str> = contents.key.columns().collect();
         let is_there = |field: &&Field| match field.value {
             // The mean of round trips cannot be had from rows.
             _ if field.aggregation == Aggregation::Mean => false,
-            flow::Value::Node | flow::Value::EndReason(_) | flow::Value::Float(_) => false,
+            flow::FieldAccessor::Node | flow::FieldAccessor::EndReason(_) | flow::FieldAccessor::Float(_) => {
+                false
+            }
             _ if members.contains(&field.name) => true,
             _ if field.part == Part::Loss => contents.tracks_loss,
             _ => contents.fields.contains(field.name),
@@ -210,14 +222,16 @@ impl Form {
 
 fn value(field: &Field, record: &FlowRecord) -> Value {
     match field.value {
-        flow::Value::Unsigned(_, get) => Value::Unsigned(get(record)),
-        flow::Value::Optional(_, get) => get(record).into(),
-        flow::Value::Time(get) => Value::Time(get(record)),
-        flow::Value::Address(get) => get(record).into(),
-        flow::Value::Mac(get) => match get(record) {
+        flow::FieldAccessor::Unsigned(_, get) => Value::Unsigned(get(record)),
+        flow::FieldAccessor::Optional(_, get) => get(record).into(),
+        flow::FieldAccessor::Time(get) => Value::Time(get(record)),
+        flow::FieldAccessor::Address(get) => get(record).into(),
+        flow::FieldAccessor::Mac(get) => match get(record) {
             [0, 0, 0, 0, 0, 0] => Value::Null,
             octets => Value::Text(octets.map(|octet| format!("{octet:02x}")).join(":")),
         },
-        flow::Value::EndReason(_) | flow::Value::Float(_) | flow::Value::Node => Value::Null,
+        flow::FieldAccessor::EndReason(_) | flow::FieldAccessor::Float(_) | flow::FieldAccessor::Node => {
+            Value::Null
+        }
     }
 }

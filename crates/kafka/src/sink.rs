@@ -1,7 +1,7 @@
 //! The thread that delivers.
 
-use crate::delivery::{Delivery, Step};
-use crate::{Bell, Ended, Outbox, Problem, Producer, Refusal};
+use crate::delivery::{DeliveryStep, OutboxDelivery};
+use crate::{Bell, KafkaOutcome, KafkaProblem, Outbox, ProduceError, Producer};
 use model::view::Delivered;
 use std::collections::BTreeMap;
 use std::io;
@@ -22,20 +22,20 @@ const LAST: Duration = Duration::from_millis(500);
 const MOST_SAID: usize = 10;
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedDelivery {
     counts: Delivered,
     /// The time when the sink ends at the latest.
     ends: Option<Instant>,
 }
 
 /// Delivers what outboxes have, on a thread of its own.
-pub struct Sink {
-    shared: Arc<Mutex<Shared>>,
+pub struct DeliveryThread {
+    shared: Arc<Mutex<SharedDelivery>>,
     bell: Bell,
-    thread: JoinHandle<Ended>,
+    thread: JoinHandle<KafkaOutcome>,
 }
 
-impl Sink {
+impl DeliveryThread {
     /// Starts the thread. Each outbox keeps its own order, and none waits for another one whose topic is refused. `bell` tells that there is
     /// something to do; `say` is told what is wrong and when it is well again, once for each change.
     ///
@@ -47,9 +47,9 @@ impl Sink {
         bell: &Bell,
         say: Box<dyn Fn(&str) + Send>,
     ) -> io::Result<Self> {
-        let shared: Arc<Mutex<Shared>> = Arc::default();
-        let work = Work {
-            lanes: outboxes.into_iter().map(Lane::new).collect(),
+        let shared: Arc<Mutex<SharedDelivery>> = Arc::default();
+        let work = DeliveryWorker {
+            lanes: outboxes.into_iter().map(ScheduledOutbox::new).collect(),
             producer,
             bell: bell.clone(),
             say,
@@ -69,51 +69,57 @@ impl Sink {
     }
 
     /// Ends once everything is delivered, or after this time.
-    pub fn finish(self, wait: Duration) -> Ended {
+    pub fn finish(self, wait: Duration) -> KafkaOutcome {
         let now = Instant::now();
         locked(&self.shared).ends = Some(now.checked_add(wait).unwrap_or(now));
         self.bell.ring();
-        let failed = |_| Ended { has_failed: true, ..Ended::default() };
+        let failed = |_| KafkaOutcome { has_failed: true, ..KafkaOutcome::default() };
         self.thread.join().unwrap_or_else(failed)
     }
 }
 
-fn locked(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
+fn locked(shared: &Mutex<SharedDelivery>) -> std::sync::MutexGuard<'_, SharedDelivery> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An outbox, and when it is its turn.
-struct Lane {
-    delivery: Delivery,
+struct ScheduledOutbox {
+    delivery: OutboxDelivery,
     /// The reason why the last step failed; none if it did not.
-    refusal: Option<Refusal>,
+    refusal: Option<ProduceError>,
     not_before: Option<Instant>,
     wait: Duration,
     is_idle: bool,
 }
 
-impl Lane {
+impl ScheduledOutbox {
     fn new(outbox: Box<dyn Outbox>) -> Self {
-        Self { delivery: Delivery::new(outbox), refusal: None, not_before: None, wait: FIRST, is_idle: false }
+        Self {
+            delivery: OutboxDelivery::new(outbox),
+            refusal: None,
+            not_before: None,
+            wait: FIRST,
+            is_idle: false,
+        }
     }
 }
 
-struct Work {
-    lanes: Vec<Lane>,
+struct DeliveryWorker {
+    lanes: Vec<ScheduledOutbox>,
     producer: Box<dyn Producer>,
     bell: Bell,
     say: Box<dyn Fn(&str) + Send>,
     counts: Delivered,
     /// The problems at present that were said, each with its reason.
-    wrong: BTreeMap<Problem, String>,
+    wrong: BTreeMap<KafkaProblem, String>,
     /// Problems for which messages were given up, which were said.
     said: Vec<String>,
     is_ending: bool,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedDelivery>>,
 }
 
-impl Work {
-    fn run(mut self) -> Ended {
+impl DeliveryWorker {
+    fn run(mut self) -> KafkaOutcome {
         loop {
             let ends = locked(&self.shared).ends;
             if ends.is_some() && !std::mem::replace(&mut self.is_ending, true) {
@@ -144,13 +150,13 @@ impl Work {
             }
             let left = ends.map_or(PATIENCE, |ends| ends.saturating_duration_since(now));
             let step = lane.delivery.step(&mut *self.producer, &mut self.counts, PATIENCE.min(left));
-            lane.is_idle = step == Step::Idle;
+            lane.is_idle = step == DeliveryStep::Idle;
             match step {
-                Step::Idle | Step::Done => {
-                    has_worked |= step == Step::Done;
+                DeliveryStep::Idle | DeliveryStep::Done => {
+                    has_worked |= step == DeliveryStep::Done;
                     (lane.refusal, lane.not_before, lane.wait) = (None, None, FIRST);
                 }
-                Step::Failed(refusal) => {
+                DeliveryStep::Failed(refusal) => {
                     lane.refusal = Some(refusal);
                     lane.not_before = now.checked_add(lane.wait);
                     lane.wait = (lane.wait * 2).min(if ends.is_some() { LAST } else { LONGEST });
@@ -162,7 +168,7 @@ impl Work {
 
     /// Says what has changed.
     fn tell(&mut self) {
-        let wrong: BTreeMap<Problem, String> = self
+        let wrong: BTreeMap<KafkaProblem, String> = self
             .lanes
             .iter()
             .filter_map(|lane| lane.refusal.as_ref())
@@ -187,12 +193,12 @@ impl Work {
         }
     }
 
-    fn ended(mut self) -> Ended {
+    fn ended(mut self) -> KafkaOutcome {
         let reason = self.lanes.iter().find_map(|lane| lane.refusal.as_ref());
         let reason = reason.map(|refusal| refusal.reason.clone());
         let waiting = self.lanes.iter_mut().map(|lane| lane.delivery.waiting());
         let waiting = waiting.filter(|(_, number)| *number != 0).collect();
         self.lanes.iter_mut().for_each(|lane| lane.delivery.abandon(&mut self.counts));
-        Ended { counts: self.counts, waiting, reason, has_failed: false }
+        KafkaOutcome { counts: self.counts, waiting, reason, has_failed: false }
     }
 }

@@ -6,9 +6,9 @@
 //! their turn: all of the hour is delivered again, and the identifiers tell what came twice.
 
 use crate::message::Message;
-use crate::row_progress::{Progress, group_of, read, write};
-use crate::rows::{self, Share, parts_of};
-use crate::{Batch, Outbox};
+use crate::row_progress::{DeliveryProgress, group_of, read, write};
+use crate::rows::{self, WindowMessageRange, parts_of};
+use crate::{MessageBatch, Outbox};
 use record::read::FlowFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -22,7 +22,7 @@ const STATE: &str = "kafka-rows.json";
 const MOST: usize = 50;
 
 /// A file some of whose windows are to be delivered.
-struct Work {
+struct FileDelivery {
     chosen: Chosen,
     open: FlowFile,
     /// The windows that are left, and their rows.
@@ -48,7 +48,7 @@ struct Chosen {
 
 /// A file that was listed.
 #[derive(Clone, Debug)]
-struct Listed {
+struct ListedFile {
     /// The node, and what becomes one file with it.
     of: (String, String),
     rows: u64,
@@ -59,12 +59,12 @@ struct Listed {
 pub struct StoredRows {
     folder: PathBuf,
     catalog: Option<Catalog>,
-    progress: Option<BTreeMap<String, Progress>>,
-    work: Option<Work>,
+    progress: Option<BTreeMap<String, DeliveryProgress>>,
+    work: Option<FileDelivery>,
     /// Files that cannot be read.
     damaged: BTreeSet<u64>,
     /// The files as they were listed last, by number.
-    listed: BTreeMap<u64, Listed>,
+    listed: BTreeMap<u64, ListedFile>,
     lost: Vec<(&'static str, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl StoredRows {
         }
     }
 
-    fn progress(&mut self) -> Result<&mut BTreeMap<String, Progress>, String> {
+    fn progress(&mut self) -> Result<&mut BTreeMap<String, DeliveryProgress>, String> {
         if self.progress.is_none() {
             self.progress = Some(read(&self.folder.join(STATE))?);
         }
@@ -106,7 +106,7 @@ impl StoredRows {
         files.retain(|file| !self.damaged.contains(&file.number));
         let progress = self.progress()?;
         let nodes: BTreeSet<&str> = files.iter().map(|file| file.node.as_str()).collect();
-        let usual = Progress::default();
+        let usual = DeliveryProgress::default();
         let of_node = |node: &str| {
             let own: Vec<&StoredFile> = files.iter().filter(|file| file.node == node).collect();
             next_of_node(progress.get(node).unwrap_or(&usual), &own)
@@ -119,13 +119,13 @@ impl StoredRows {
     fn notice_dropped(&mut self, files: &[StoredFile]) -> Result<u64, String> {
         let of = |file: &StoredFile| (file.node.clone(), group_of(file));
         let listed = files.iter().map(|file| {
-            (file.number, Listed { of: of(file), rows: file.rows, is_compacted: file.is_compacted })
+            (file.number, ListedFile { of: of(file), rows: file.rows, is_compacted: file.is_compacted })
         });
-        let listed: BTreeMap<u64, Listed> = listed.collect();
+        let listed: BTreeMap<u64, ListedFile> = listed.collect();
         self.progress()?;
         let before = std::mem::replace(&mut self.listed, listed);
         let progress = self.progress.get_or_insert_default();
-        let is_new = |(number, file): &(&u64, &Listed)| file.is_compacted && !before.contains_key(number);
+        let is_new = |(number, file): &(&u64, &ListedFile)| file.is_compacted && !before.contains_key(number);
         let merged: BTreeSet<_> =
             self.listed.iter().filter(is_new).map(|(_, file)| file.of.clone()).collect();
         let open = self.work.as_ref().map(|work| work.chosen.file.number);
@@ -176,7 +176,8 @@ impl StoredRows {
             match opened {
                 Ok((_, windows)) if windows.is_empty() => self.done(&chosen),
                 Ok((open, windows)) => {
-                    self.work = Some(Work { chosen, open, windows, delivered_parts: 0, given: (None, 0) });
+                    self.work =
+                        Some(FileDelivery { chosen, open, windows, delivered_parts: 0, given: (None, 0) });
                     return Ok(true);
                 }
                 Err(_) => {
@@ -249,7 +250,7 @@ impl StoredRows {
 }
 
 /// The next file of a node.
-fn next_of_node(of: &Progress, files: &[&StoredFile]) -> Option<Chosen> {
+fn next_of_node(of: &DeliveryProgress, files: &[&StoredFile]) -> Option<Chosen> {
     let segment = files.iter().filter(|file| !file.is_compacted && !of.segments.contains(&file.number));
     let segment = segment.min_by_key(|file| file.number).map(|file| {
         let current = of.current.filter(|(number, _)| *number == file.number);
@@ -285,14 +286,17 @@ fn next_of_node(of: &Progress, files: &[&StoredFile]) -> Option<Chosen> {
 
 /// The shares of the next windows that make a batch, and what is delivered with them: whole windows up to one, and parts of the one after
 /// it.
-fn plan(windows: &BTreeMap<u64, u64>, delivered_parts: usize) -> (Vec<Share>, (Option<u64>, usize)) {
+fn plan(
+    windows: &BTreeMap<u64, u64>,
+    delivered_parts: usize,
+) -> (Vec<WindowMessageRange>, (Option<u64>, usize)) {
     let (mut shares, mut count) = (Vec::new(), 0);
     let mut given = (None, 0);
     let mut from = delivered_parts;
     for (start_ns, rows) in windows {
         let parts = parts_of(*rows);
         let to = parts.min(from + (MOST - count));
-        shares.push(Share { start_ns: *start_ns, parts, wanted: from..to });
+        shares.push(WindowMessageRange { start_ns: *start_ns, parts, wanted: from..to });
         count += to - from;
         if to < parts {
             given.1 = to;
@@ -312,10 +316,10 @@ impl Outbox for StoredRows {
         "messages of window rows"
     }
 
-    fn next(&mut self) -> Result<Batch, String> {
+    fn next(&mut self) -> Result<MessageBatch, String> {
         loop {
             if self.work.is_none() && !self.begin()? {
-                return Ok(Batch { messages: Vec::new(), lost: std::mem::take(&mut self.lost) });
+                return Ok(MessageBatch { messages: Vec::new(), lost: std::mem::take(&mut self.lost) });
             }
             let Some(work) = &mut self.work else { continue };
             let (shares, given) = plan(&work.windows, work.delivered_parts);
@@ -324,7 +328,7 @@ impl Outbox for StoredRows {
             match messages {
                 Ok(messages) => {
                     work.given = given;
-                    return Ok(Batch { messages, lost: std::mem::take(&mut self.lost) });
+                    return Ok(MessageBatch { messages, lost: std::mem::take(&mut self.lost) });
                 }
                 Err(_) => {
                     let file = work.chosen.file.clone();
@@ -359,7 +363,7 @@ impl Outbox for StoredRows {
         let current = self.work.as_ref().map(|work| work.chosen.file.number);
         let Ok(files) = self.files() else { return left };
         let Ok(progress) = self.progress() else { return left };
-        let usual = Progress::default();
+        let usual = DeliveryProgress::default();
         let others = files.iter().filter(|file| {
             let of = progress.get(&file.node).unwrap_or(&usual);
             let is_open = match file.is_compacted {

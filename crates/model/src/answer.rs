@@ -15,7 +15,7 @@ use std::net::IpAddr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerStatus"))]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum AnswerStatus {
     /// All of the window was observed, and all rows counted.
     #[default]
     Complete,
@@ -104,7 +104,7 @@ pub struct Answer {
     /// The window; `None` for the whole run.
     pub window: Option<Span>,
     /// The completeness of the answer.
-    pub status: Status,
+    pub status: AnswerStatus,
     /// True if the answer came after the time for answers of its window.
     #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Not::not", extend("const" = true)))]
     pub late: bool,
@@ -177,7 +177,7 @@ impl Answer {
             node: None,
             bound: Vec::new(),
             window,
-            status: Status::Complete,
+            status: AnswerStatus::Complete,
             late: false,
             revision: 0,
             watched: None,
@@ -210,7 +210,7 @@ impl Answer {
     /// Makes the answer partial, for this reason in addition to those that it has. What is missing may belong to any of its rows: it
     /// is exact no more, and no bounds are certain.
     pub fn lacks(&mut self, reason: &str) {
-        self.status = Status::Partial;
+        self.status = AnswerStatus::Partial;
         self.estimates(reason);
     }
 

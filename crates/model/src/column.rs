@@ -50,11 +50,13 @@ impl Column {
     /// The column of a field of the field table.
     pub fn of_field(field: &flow::Field) -> Self {
         let kind = match field.value {
-            flow::Value::Unsigned(..) | flow::Value::Optional(..) => ColumnKind::Unsigned,
-            flow::Value::Time(_) => ColumnKind::Time,
-            flow::Value::Address(_) => ColumnKind::Address,
-            flow::Value::Mac(_) | flow::Value::EndReason(_) | flow::Value::Node => ColumnKind::Text,
-            flow::Value::Float(_) => ColumnKind::Float,
+            flow::FieldAccessor::Unsigned(..) | flow::FieldAccessor::Optional(..) => ColumnKind::Unsigned,
+            flow::FieldAccessor::Time(_) => ColumnKind::Time,
+            flow::FieldAccessor::Address(_) => ColumnKind::Address,
+            flow::FieldAccessor::Mac(_) | flow::FieldAccessor::EndReason(_) | flow::FieldAccessor::Node => {
+                ColumnKind::Text
+            }
+            flow::FieldAccessor::Float(_) => ColumnKind::Float,
         };
         // A time is text in JSON: its unit is that of the file formats.
         let unit = if kind == ColumnKind::Time { "" } else { field.unit };

@@ -19,9 +19,9 @@ struct KeyJson<'a, I> {
 
 /// The members of a key within a larger object: `#[serde(flatten, with = "Key")]`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Key(#[cfg_attr(feature = "schema", schemars(with = "KeyJson<Items>"))] ());
+pub(crate) struct FlattenedKey(#[cfg_attr(feature = "schema", schemars(with = "KeyJson<Items>"))] ());
 
-impl Key {
+impl FlattenedKey {
     pub(crate) fn serialize<S: Serializer>(key: &[Item], serializer: S) -> Result<S::Ok, S::Error> {
         KeyJson { key: Items(key), columns: columns(key) }.serialize(serializer)
     }

@@ -9,28 +9,28 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// Rows to be written. Writing fails if a row does not fit the columns.
-pub(crate) struct Rows<'a> {
+pub(crate) struct JsonRows<'a> {
     pub(crate) columns: &'a [Column],
     pub(crate) rows: &'a [Vec<Value>],
 }
 
-impl Serialize for Rows<'_> {
+impl Serialize for JsonRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         check_names(self.columns).map_err(S::Error::custom)?;
         let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
         for row in self.rows {
-            list.serialize_element(&Row { columns: self.columns, row })?;
+            list.serialize_element(&JsonRow { columns: self.columns, row })?;
         }
         list.end()
     }
 }
 
-struct Row<'a> {
+struct JsonRow<'a> {
     columns: &'a [Column],
     row: &'a [Value],
 }
 
-impl Serialize for Row<'_> {
+impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.row.len() != self.columns.len() {
             let (values, columns) = (self.row.len(), self.columns.len());

@@ -1,6 +1,6 @@
 //! The parts of schemas of single types that no attribute derives.
 
-use crate::value::Estimate;
+use crate::value::EstimateJson;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ impl JsonSchema for Total {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "The total of a count or a sum over these groups, by column. Integers beyond 2^53 are strings, what is out of range is null.",
-            "anyOf": [{"type": ["null", "number", "string"]}, generator.subschema_for::<Estimate>()],
+            "anyOf": [{"type": ["null", "number", "string"]}, generator.subschema_for::<EstimateJson>()],
         })
     }
 }

@@ -163,7 +163,7 @@ mod tests {
         let mut samples = Untold::default();
         samples.add_row(OpenFields::of("sampling_rate"));
         answer.lacks_untold(&samples);
-        assert_eq!((answer.status, answer.bounds.as_str()), (crate::Status::Complete, "none"));
+        assert_eq!((answer.status, answer.bounds.as_str()), (crate::AnswerStatus::Complete, "none"));
         assert_eq!(answer.reason.as_deref(), Some("1 record is a sample: what it counts is an estimate"));
     }
 }

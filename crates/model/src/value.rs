@@ -218,7 +218,7 @@ impl Serialize for Number {
 /// An estimate, with bounds. A number that is not known is null.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Estimate {
+pub(crate) struct EstimateJson {
     /// The most likely value.
     value: Number,
     /// A number that the truth is not less than.
@@ -242,7 +242,7 @@ impl Serialize for Value {
             Self::Heaviest(heaviest) => heaviest.serialize(serializer),
             Self::Estimate { value, lower, upper } => {
                 let [value, lower, upper] = [value, lower, upper].map(|number| Number(*number));
-                Estimate { value, lower, upper }.serialize(serializer)
+                EstimateJson { value, lower, upper }.serialize(serializer)
             }
         }
     }
@@ -259,7 +259,7 @@ impl schemars::JsonSchema for Value {
             "description": "A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings.",
             "anyOf": [
                 {"type": ["null", "number", "string"]},
-                generator.subschema_for::<Estimate>(),
+                generator.subschema_for::<EstimateJson>(),
                 generator.subschema_for::<heaviest::HeaviestJson>(),
             ],
         })

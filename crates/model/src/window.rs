@@ -1,6 +1,6 @@
 //! The result of one window, and the number of windows.
 
-use crate::{Answer, Counters, Integer, Nullable, PacketCounts, Span, Status};
+use crate::{Answer, AnswerStatus, Counters, Integer, Nullable, PacketCounts, Span};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub struct Window {
     #[serde(rename = "window")]
     pub span: Span,
     /// The completeness of the window: whether it was observed from its start to its end, and everything was counted.
-    pub status: Status,
+    pub status: AnswerStatus,
     /// The observed part of a window that was observed only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Span>,

@@ -1,6 +1,6 @@
 //! A burst of parsed packets, as the tables take it.
 
-use crate::transport::Transport;
+use crate::transport::TransportWord;
 use crate::{Key, Seed, TcpSegment};
 
 /// The fields that a flow record keeps of one packet, in addition to its key. 48 bytes.
@@ -38,7 +38,7 @@ pub struct PacketFields {
 
 impl PacketFields {
     /// The value of `vlan` for an untagged frame (VLAN ids have 12 bits).
-    pub const NO_VLAN: u16 = Transport::NO_VLAN;
+    pub const NO_VLAN: u16 = TransportWord::NO_VLAN;
 
     /// Destination MAC address.
     pub fn dmac(&self) -> [u8; 6] {

@@ -4,7 +4,7 @@ use crate::NotMeasured;
 
 /// Bytes still to be parsed. `data` may be shorter than `wire`: the snap length cut the rest.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bytes<'a> {
+pub(crate) struct ByteCursor<'a> {
     data: &'a [u8],
     wire: usize,
 }
@@ -28,7 +28,7 @@ impl Short {
     }
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteCursor<'a> {
     pub(crate) fn new(data: &'a [u8], wire: usize) -> Self {
         Self { data: &data[..data.len().min(wire)], wire }
     }

@@ -1,8 +1,8 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers down to the ports.
 
-use crate::bytes::{Bytes, HeaderBudget, Short, be16, be32};
+use crate::bytes::{ByteCursor, HeaderBudget, Short, be16, be32};
 use crate::link_header::Announced;
-use crate::transport::Transport;
+use crate::transport::TransportWord;
 use crate::{KeySpec, KeyV4, KeyV6, NotMeasured, PacketFields, Remark, TcpSegment};
 
 /// IP protocol numbers that are distinguished here.
@@ -25,7 +25,7 @@ pub(crate) mod protocol {
 
 /// The addresses of an IP header.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Addresses {
+pub(crate) enum HeaderAddresses {
     V4([u8; 8]),
     V6([u8; 16], [u8; 16]),
 }
@@ -42,7 +42,7 @@ pub enum PacketKey {
 /// A parsed IP header.
 #[derive(Debug)]
 pub(crate) struct IpPacket<'a> {
-    addresses: Addresses,
+    addresses: HeaderAddresses,
     /// Protocol after extension headers and AH.
     pub(crate) protocol: u8,
     /// Ports in network order, source first; ICMP: type and code as destination.
@@ -50,7 +50,7 @@ pub(crate) struct IpPacket<'a> {
     /// The fields that the header provides for the record; times, lengths of the frame and link fields are the caller's.
     pub(crate) fields: PacketFields,
     /// The bytes from the transport header on, without padding; `None` in a fragment that is not the first.
-    pub(crate) payload: Option<Bytes<'a>>,
+    pub(crate) payload: Option<ByteCursor<'a>>,
     /// The reason why the ports are 0 though the protocol has some.
     pub(crate) remark: Option<Remark>,
     /// True if the snap length cut what stands before the payload, or before the ports.
@@ -65,19 +65,19 @@ pub(crate) struct IpPacket<'a> {
 
 impl IpPacket<'_> {
     /// The addresses of its header.
-    pub(crate) fn addresses(&self) -> &Addresses {
+    pub(crate) fn addresses(&self) -> &HeaderAddresses {
         &self.addresses
     }
 
     /// Returns the packet's key under `spec`. Without addresses, packets of both families have the same keys.
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
-        let rest = Transport::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
+        let rest = TransportWord::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {
-            Addresses::V4(a) => PacketKey::V4(KeyV4::of_spec(*a, rest, spec)),
-            Addresses::V6(src, dst) if spec.has_addresses() => {
+            HeaderAddresses::V4(a) => PacketKey::V4(KeyV4::of_spec(*a, rest, spec)),
+            HeaderAddresses::V6(src, dst) if spec.has_addresses() => {
                 PacketKey::V6(KeyV6::of_spec(src, dst, rest, spec))
             }
-            Addresses::V6(..) => PacketKey::V4(KeyV4::of_spec([0; 8], rest, spec)),
+            HeaderAddresses::V6(..) => PacketKey::V4(KeyV4::of_spec([0; 8], rest, spec)),
         }
     }
 
@@ -98,7 +98,7 @@ fn malformed(short: Short) -> NotMeasured {
 /// its own may end in another frame.
 pub(crate) fn parse<'a>(
     announced: Announced,
-    bytes: Bytes<'a>,
+    bytes: ByteCursor<'a>,
     in_fragment: bool,
     budget: &mut HeaderBudget,
 ) -> Result<IpPacket<'a>, NotMeasured> {
@@ -111,7 +111,7 @@ pub(crate) fn parse<'a>(
 }
 
 fn ipv4<'a>(
-    mut bytes: Bytes<'a>,
+    mut bytes: ByteCursor<'a>,
     in_fragment: bool,
     budget: &mut HeaderBudget,
 ) -> Result<IpPacket<'a>, NotMeasured> {
@@ -132,7 +132,7 @@ fn ipv4<'a>(
         return Err(NotMeasured::BadLength);
     }
     let first_fragment = be16(h, 6) & 0x1fff == 0;
-    let addresses = Addresses::V4(std::array::from_fn(|i| h[12 + i]));
+    let addresses = HeaderAddresses::V4(std::array::from_fn(|i| h[12 + i]));
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[8], ip_tos: h[1], ..Default::default() };
     let fragment = be16(h, 6) & 0x3fff != 0;
     let mut packet = IpPacket {
@@ -168,7 +168,7 @@ fn ipv4<'a>(
 }
 
 fn ipv6<'a>(
-    mut bytes: Bytes<'a>,
+    mut bytes: ByteCursor<'a>,
     in_fragment: bool,
     budget: &mut HeaderBudget,
 ) -> Result<IpPacket<'a>, NotMeasured> {
@@ -186,7 +186,8 @@ fn ipv6<'a>(
     }
     let mut payload = bytes;
     payload.skip(40).map_err(malformed)?;
-    let addresses = Addresses::V6(std::array::from_fn(|i| h[8 + i]), std::array::from_fn(|i| h[24 + i]));
+    let addresses =
+        HeaderAddresses::V6(std::array::from_fn(|i| h[8 + i]), std::array::from_fn(|i| h[24 + i]));
     let ip_tos = (be16(h, 0) >> 4) as u8;
     let fields = PacketFields { total_byte: total as u32, ip_ttl: h[7], ip_tos, ..Default::default() };
     let payload = Some(payload.limit(total - 40));
@@ -212,7 +213,7 @@ fn ipv6<'a>(
 /// them.
 fn walk(packet: &mut IpPacket<'_>, budget: &mut HeaderBudget) -> Result<(), NotMeasured> {
     use protocol::*;
-    let is_v6 = matches!(packet.addresses, Addresses::V6(..));
+    let is_v6 = matches!(packet.addresses, HeaderAddresses::V6(..));
     while let Some(mut rest) = packet.payload {
         match packet.protocol {
             AH => {}

@@ -2,7 +2,7 @@
 
 use crate::Seed;
 use crate::key_spec::KeySpec;
-use crate::transport::Transport;
+use crate::transport::TransportWord;
 use flow::FlowKey;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -100,12 +100,12 @@ impl MaskedKey for KeyV4 {
 
     #[inline(always)]
     fn ports(&self) -> [u16; 2] {
-        Transport(self.0[1]).ports()
+        TransportWord(self.0[1]).ports()
     }
 
     #[inline(always)]
     fn protocol(&self) -> u8 {
-        Transport(self.0[1]).protocol()
+        TransportWord(self.0[1]).protocol()
     }
 
     #[inline(always)]
@@ -140,12 +140,12 @@ impl MaskedKey for KeyV6 {
 
     #[inline(always)]
     fn ports(&self) -> [u16; 2] {
-        Transport(self.0[4]).ports()
+        TransportWord(self.0[4]).ports()
     }
 
     #[inline(always)]
     fn protocol(&self) -> u8 {
-        Transport(self.0[4]).protocol()
+        TransportWord(self.0[4]).protocol()
     }
 
     #[inline(always)]
@@ -155,7 +155,7 @@ impl MaskedKey for KeyV6 {
 }
 
 /// The key that a table's key represents.
-fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: Transport) -> FlowKey {
+fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: TransportWord) -> FlowKey {
     let (src_addr, dst_addr) = if spec.has_addresses() {
         let (src, dst) = addresses();
         (spec.has_src_addr().then_some(src), spec.has_dst_addr().then_some(dst))
@@ -169,7 +169,7 @@ fn flow_key(spec: &KeySpec, addresses: impl FnOnce() -> (IpAddr, IpAddr), rest: 
         src_port: spec.has_src_port().then_some(src_port),
         dst_port: spec.has_dst_port().then_some(dst_port),
         protocol: spec.has_protocol().then_some(rest.protocol()),
-        vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != Transport::NO_VLAN),
+        vlan: spec.has_vlan().then_some(rest.vlan()).filter(|&vlan| vlan != TransportWord::NO_VLAN),
         ip_tos: spec.has_ip_tos().then_some(rest.ip_tos()),
     }
 }
@@ -205,8 +205,8 @@ impl KeyParts {
     #[inline(always)]
     fn transport(self) -> u64 {
         let [source, destination] = self.ports.map(u16::to_be_bytes);
-        let vlan = self.vlan.map_or(0, |vlan| vlan.unwrap_or(Transport::NO_VLAN));
-        Transport::new(
+        let vlan = self.vlan.map_or(0, |vlan| vlan.unwrap_or(TransportWord::NO_VLAN));
+        TransportWord::new(
             [source[0], source[1], destination[0], destination[1]],
             self.protocol,
             self.ip_tos,
@@ -232,12 +232,12 @@ impl KeyV4 {
     /// A 5-tuple. `addresses`: source then destination as in the header; `ports`: source then destination as in the header.
     #[inline(always)]
     pub fn new(addresses: [u8; 8], ports: [u8; 4], protocol: u8) -> Self {
-        Self([u64::from_ne_bytes(addresses), Transport::new(ports, protocol, 0, 0).0])
+        Self([u64::from_ne_bytes(addresses), TransportWord::new(ports, protocol, 0, 0).0])
     }
 
     /// A packet's key under `spec`.
     #[inline(always)]
-    pub(crate) fn of_spec(addresses: [u8; 8], rest: Transport, spec: &KeySpec) -> Self {
+    pub(crate) fn of_spec(addresses: [u8; 8], rest: TransportWord, spec: &KeySpec) -> Self {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
     }
 
@@ -269,13 +269,13 @@ impl KeyV6 {
     /// A 5-tuple. `src`, `dst`, `ports` (source first) in network order.
     #[inline(always)]
     pub fn new(src: &[u8; 16], dst: &[u8; 16], ports: [u8; 4], protocol: u8) -> Self {
-        let rest = Transport::new(ports, protocol, 0, 0).0;
+        let rest = TransportWord::new(ports, protocol, 0, 0).0;
         Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest])
     }
 
     /// A packet's key under `spec`.
     #[inline(always)]
-    pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: Transport, spec: &KeySpec) -> Self {
+    pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: TransportWord, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
     }
@@ -310,7 +310,7 @@ impl Key for KeyV4 {
 
     #[inline(always)]
     fn reversed(&self) -> Self {
-        Self([self.0[0].rotate_left(32), Transport::reversed(self.0[1])])
+        Self([self.0[0].rotate_left(32), TransportWord::reversed(self.0[1])])
     }
 
     /// Compares both directions as one number each, by two instructions.
@@ -328,7 +328,7 @@ impl Key for KeyV4 {
             let address = |at: usize| IpAddr::V4(Ipv4Addr::new(a[at], a[at + 1], a[at + 2], a[at + 3]));
             (address(0), address(4))
         };
-        flow_key(spec, addresses, Transport(self.0[1]))
+        flow_key(spec, addresses, TransportWord(self.0[1]))
     }
 }
 
@@ -346,7 +346,7 @@ impl Key for KeyV6 {
     #[inline(always)]
     fn reversed(&self) -> Self {
         let [s0, s1, d0, d1, rest] = self.0;
-        Self([d0, d1, s0, s1, Transport::reversed(rest)])
+        Self([d0, d1, s0, s1, TransportWord::reversed(rest)])
     }
 
     fn flow_key(&self, spec: &KeySpec) -> FlowKey {
@@ -356,6 +356,6 @@ impl Key for KeyV6 {
             bytes[8..].copy_from_slice(&self.0[high + 1].to_ne_bytes());
             IpAddr::V6(Ipv6Addr::from(bytes))
         };
-        flow_key(spec, || (address(0), address(2)), Transport(self.0[4]))
+        flow_key(spec, || (address(0), address(2)), TransportWord(self.0[4]))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A key of any choice is the whole key under a mask, so that it costs one `and` per word and no branch.
 
-use crate::transport::Transport;
+use crate::transport::TransportWord;
 use std::fmt;
 
 /// A field that a key may have.
@@ -289,7 +289,7 @@ const _: () = {
         all |= KEY_FIELDS[i].rest;
         i += 1;
     }
-    assert!(all == u64::MAX && size_of::<Transport>() == 8);
+    assert!(all == u64::MAX && size_of::<TransportWord>() == 8);
 };
 
 /// An invalid key expression: the expression, the place in it, and what is possible instead.

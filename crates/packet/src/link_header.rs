@@ -1,7 +1,7 @@
 //! Link headers down to IP: Ethernet II, 802.3 with LLC and SNAP, 802.1Q and 802.1ad tags, MPLS (RFC 3032),
 //! PPPoE (RFC 2516), PPP (RFC 1661), Cisco HDLC, Linux cooked, BSD loopback, raw IP.
 
-use crate::bytes::{Bytes, HeaderBudget, Short, be16, be32};
+use crate::bytes::{ByteCursor, HeaderBudget, Short, be16, be32};
 use crate::{Frame, LinkType, NotMeasured, PacketFields};
 
 pub(crate) const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -29,7 +29,7 @@ pub(crate) enum Announced {
 
 /// The fields that the link headers state of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
+pub(crate) struct LinkFields {
     /// MAC addresses, destination first.
     pub(crate) macs: [u8; 12],
     /// Outermost VLAN id.
@@ -44,10 +44,10 @@ fn malformed(short: Short) -> NotMeasured {
 pub(crate) fn parse<'a>(
     frame: &Frame<'a>,
     budget: &mut HeaderBudget,
-) -> Result<(Link, Announced, Bytes<'a>), NotMeasured> {
-    let mut bytes = Bytes::new(frame.data, frame.wire_len as usize);
+) -> Result<(LinkFields, Announced, ByteCursor<'a>), NotMeasured> {
+    let mut bytes = ByteCursor::new(frame.data, frame.wire_len as usize);
     let vlan = frame.stripped_vlan.map_or(PacketFields::NO_VLAN, |tci| tci & 0xfff);
-    let mut link = Link { macs: [0; 12], vlan };
+    let mut link = LinkFields { macs: [0; 12], vlan };
     let announced = match frame.link {
         LinkType::Ethernet => {
             link.macs = *bytes.peek::<12>().map_err(malformed)?;
@@ -79,7 +79,11 @@ pub(crate) fn parse<'a>(
 }
 
 /// Cisco HDLC: address, control, EtherType.
-fn cisco(bytes: &mut Bytes<'_>, vlan: &mut u16, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn cisco(
+    bytes: &mut ByteCursor<'_>,
+    vlan: &mut u16,
+    budget: &mut HeaderBudget,
+) -> Result<Announced, NotMeasured> {
     let h = bytes.take::<4>().map_err(malformed)?;
     match be16(h, 2) {
         // On this link the number of RARP is that of Cisco's keep-alive.
@@ -90,7 +94,7 @@ fn cisco(bytes: &mut Bytes<'_>, vlan: &mut u16, budget: &mut HeaderBudget) -> Re
 
 /// An Ethernet header, inside a tunnel too.
 pub(crate) fn ethernet(
-    bytes: &mut Bytes<'_>,
+    bytes: &mut ByteCursor<'_>,
     vlan: &mut u16,
     budget: &mut HeaderBudget,
 ) -> Result<Announced, NotMeasured> {
@@ -101,7 +105,7 @@ pub(crate) fn ethernet(
 /// Returns the header that follows an EtherType, tags and labels passed over. `vlan` gets the first tag's id if it has none yet.
 pub(crate) fn ethertype(
     mut kind: u16,
-    bytes: &mut Bytes<'_>,
+    bytes: &mut ByteCursor<'_>,
     vlan: &mut u16,
     budget: &mut HeaderBudget,
 ) -> Result<Announced, NotMeasured> {
@@ -133,7 +137,7 @@ pub(crate) fn ethertype(
 }
 
 /// LLC (IEEE 802.2), with SNAP or with IP's own service access point: the EtherType that follows.
-fn llc(bytes: &mut Bytes<'_>) -> Result<u16, NotMeasured> {
+fn llc(bytes: &mut ByteCursor<'_>) -> Result<u16, NotMeasured> {
     match bytes.take::<3>().map_err(malformed)? {
         [0xaa, 0xaa, 0x03] => {
             let snap = bytes.take::<5>().map_err(malformed)?;
@@ -149,7 +153,7 @@ fn llc(bytes: &mut Bytes<'_>) -> Result<u16, NotMeasured> {
 }
 
 /// A label stack; IP is recognised after it by its version nibble, as routers do (RFC 4928).
-fn mpls(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn mpls(bytes: &mut ByteCursor<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     loop {
         budget.spend()?;
         let label = bytes.take::<4>().map_err(malformed)?;
@@ -166,7 +170,7 @@ fn mpls(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, N
 
 /// PPP: address and control may be absent, the protocol may be one byte (RFC 1661, section 6.5 and 6.6).
 pub(crate) fn ppp(
-    bytes: &mut Bytes<'_>,
+    bytes: &mut ByteCursor<'_>,
     vlan: &mut u16,
     budget: &mut HeaderBudget,
 ) -> Result<Announced, NotMeasured> {
@@ -198,7 +202,7 @@ fn cooked_address(length: u16, address: &[u8]) -> [u8; 6] {
 fn cooked(
     hardware: u16,
     protocol: u16,
-    bytes: &mut Bytes<'_>,
+    bytes: &mut ByteCursor<'_>,
     vlan: &mut u16,
     budget: &mut HeaderBudget,
 ) -> Result<Announced, NotMeasured> {

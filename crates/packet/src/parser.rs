@@ -1,8 +1,8 @@
 //! The parser: frames in, keyed packets out, every frame accounted for.
 
-use crate::bytes::{Bytes, HeaderBudget, be16, be32};
+use crate::bytes::{ByteCursor, HeaderBudget, be16, be32};
 use crate::ip::{self, IpPacket, PacketKey, protocol};
-use crate::transport::Transport;
+use crate::transport::TransportWord;
 use crate::{
     Bursts, Frame, KeyBurst, KeySpec, KeyV4, KeyedPacket, LinkType, MaskedKey, NotMeasured, Numbers,
     PacketFields, Pins, Remark, Seed, TcpSegment,
@@ -82,10 +82,10 @@ pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
 
 /// The IP header that is measured.
 pub(crate) struct Innermost<'a> {
-    link: link_header::Link,
+    link: link_header::LinkFields,
     pub(crate) packet: IpPacket<'a>,
     /// The bytes from the IP header on.
-    pub(crate) header: Bytes<'a>,
+    pub(crate) header: ByteCursor<'a>,
     /// The reason why a header inside it is not measured, if there is one or may be one.
     inner: Option<Remark>,
 }
@@ -184,7 +184,7 @@ fn fill_common(
     packet.key = match spec {
         None => KeyV4::new(addresses, ports, h[23]),
         Some(spec) => {
-            let rest = Transport::new(ports, h[23], h[15], PacketFields::NO_VLAN);
+            let rest = TransportWord::new(ports, h[23], h[15], PacketFields::NO_VLAN);
             KeyV4::of_spec(addresses, rest, spec)
         }
     };
@@ -396,7 +396,7 @@ fn common_segment(headers: &CommonHeaders, frame: &Frame<'_>) -> TcpSegment {
         return TcpSegment::NONE;
     }
     let bytes = frame.data.get(34..).unwrap_or_default();
-    TcpSegment::read(Bytes::new(bytes, usize::from(be16(headers, 16)) - 20))
+    TcpSegment::read(ByteCursor::new(bytes, usize::from(be16(headers, 16)) - 20))
 }
 
 /// Adds a packet, with its segment where all packets have one, or its flow is pinned: then gives true.

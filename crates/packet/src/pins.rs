@@ -5,7 +5,7 @@
 mod shape;
 
 use crate::{Key, KeyV4, KeyV6, MaskedKey, Seed};
-use shape::{Shape, shapes};
+use shape::{MaskedKeySet, shapes};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -133,8 +133,8 @@ impl std::error::Error for PinsError {}
 #[derive(Clone)]
 pub struct Pins {
     pins: Vec<Pin>,
-    v4: Vec<Shape<KeyV4>>,
-    v6: Vec<Shape<KeyV6>>,
+    v4: Vec<MaskedKeySet<KeyV4>>,
+    v6: Vec<MaskedKeySet<KeyV6>>,
     seed: Seed,
     /// True for the leading 13 bits of the hash of a pinned key, a byte for each, which is read in fewer instructions than a bit; all are
     /// true where a pin has more keys than one. It lies in L1.

@@ -1,7 +1,7 @@
 //! The fields of a frame that a card hashes to choose its receive queue.
 
 use crate::bytes::HeaderBudget;
-use crate::ip::{self, Addresses, protocol};
+use crate::ip::{self, HeaderAddresses, protocol};
 use crate::{Frame, Toeplitz, link_header};
 
 impl Toeplitz {
@@ -17,10 +17,10 @@ impl Toeplitz {
             && !packet.fragment
             && packet.remark.is_none();
         Some(match (packet.addresses(), has_ports) {
-            (Addresses::V4(addresses), false) => self.ipv4(addresses),
-            (Addresses::V4(addresses), true) => self.ipv4_ports(addresses, &packet.ports),
-            (Addresses::V6(src, dst), false) => self.ipv6(src, dst),
-            (Addresses::V6(src, dst), true) => self.ipv6_ports(src, dst, &packet.ports),
+            (HeaderAddresses::V4(addresses), false) => self.ipv4(addresses),
+            (HeaderAddresses::V4(addresses), true) => self.ipv4_ports(addresses, &packet.ports),
+            (HeaderAddresses::V6(src, dst), false) => self.ipv6(src, dst),
+            (HeaderAddresses::V6(src, dst), true) => self.ipv6_ports(src, dst, &packet.ports),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A packet's TCP segment, which only loss tracking requires.
 
-use crate::bytes::{Bytes, be32};
+use crate::bytes::{ByteCursor, be32};
 
 /// The fields that a TCP header provides beyond [`crate::PacketFields`]. 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl TcpSegment {
     /// Reads the segment whose header is at `bytes`, which end where the IP packet ends.
     /// [`TcpSegment::UNPARSED`] if that is not possible.
     #[inline]
-    pub(crate) fn read(bytes: Bytes<'_>) -> Self {
+    pub(crate) fn read(bytes: ByteCursor<'_>) -> Self {
         let Ok(header) = bytes.peek::<20>() else { return Self::UNPARSED };
         let header_len = usize::from(header[12] >> 4) * 4;
         if header_len < 20 || header_len > bytes.wire_len() {
@@ -94,7 +94,7 @@ impl TcpSegment {
     }
 
     #[cold]
-    fn read_options(&mut self, bytes: Bytes<'_>, header_len: usize) {
+    fn read_options(&mut self, bytes: ByteCursor<'_>, header_len: usize) {
         let mut rest = bytes.limit(header_len);
         // Bytes cut by the snap length are treated as missing.
         if rest.skip(20).is_err() {

@@ -3,9 +3,9 @@
 /// The part of a key after the addresses, in one word: ports in network order (source first), protocol, type
 /// of service, VLAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Transport(pub(crate) u64);
+pub(crate) struct TransportWord(pub(crate) u64);
 
-impl Transport {
+impl TransportWord {
     /// The VLAN id of untagged packets.
     pub(crate) const NO_VLAN: u16 = u16::MAX;
 

@@ -1,7 +1,7 @@
 //! The headers inside a tunnel: IP-in-IP (RFC 2003), 6in4 (RFC 4213), GRE (RFC 2784, 2890; version 1 RFC 2637) with NVGRE (RFC 7637) and
 //! ERSPAN, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281).
 
-use crate::bytes::{Bytes, HeaderBudget, Short, be16};
+use crate::bytes::{ByteCursor, HeaderBudget, Short, be16};
 use crate::ip::{IpPacket, protocol};
 use crate::link_header::{self, Announced, ETHERTYPE_BRIDGED};
 use crate::{NotMeasured, PacketFields};
@@ -25,16 +25,16 @@ fn malformed(short: Short) -> NotMeasured {
 pub(crate) fn enter<'a>(
     outer: &IpPacket<'a>,
     budget: &mut HeaderBudget,
-) -> Option<Result<(Announced, Bytes<'a>), NotMeasured>> {
+) -> Option<Result<(Announced, ByteCursor<'a>), NotMeasured>> {
     let src_port = be16(&outer.ports, 0);
     let dst_port = be16(&outer.ports, 2);
     let kind = match (outer.protocol, dst_port) {
-        (protocol::IPV4, _) => Kind::Ip(Announced::Ipv4),
-        (protocol::IPV6, _) => Kind::Ip(Announced::Ipv6),
-        (protocol::GRE, _) => Kind::Gre,
-        (protocol::UDP, VXLAN | VXLAN_OLD) => Kind::Vxlan,
-        (protocol::UDP, GENEVE) => Kind::Geneve,
-        (protocol::UDP, _) if dst_port == GTP_U || src_port == GTP_U => Kind::GtpU,
+        (protocol::IPV4, _) => TunnelKind::Ip(Announced::Ipv4),
+        (protocol::IPV6, _) => TunnelKind::Ip(Announced::Ipv6),
+        (protocol::GRE, _) => TunnelKind::Gre,
+        (protocol::UDP, VXLAN | VXLAN_OLD) => TunnelKind::Vxlan,
+        (protocol::UDP, GENEVE) => TunnelKind::Geneve,
+        (protocol::UDP, _) if dst_port == GTP_U || src_port == GTP_U => TunnelKind::GtpU,
         (protocol::UDP, _) if outer.payload_truncated => return Some(Err(NotMeasured::Truncated)),
         _ if outer.protocol_truncated => return Some(Err(NotMeasured::Truncated)),
         _ => return None,
@@ -46,7 +46,7 @@ pub(crate) fn enter<'a>(
 }
 
 /// The tunnels, by the headers to be passed over.
-enum Kind {
+enum TunnelKind {
     Ip(Announced),
     Gre,
     Vxlan,
@@ -55,27 +55,31 @@ enum Kind {
 }
 
 fn inside<'a>(
-    kind: Kind,
-    mut bytes: Bytes<'a>,
+    kind: TunnelKind,
+    mut bytes: ByteCursor<'a>,
     budget: &mut HeaderBudget,
-) -> Result<(Announced, Bytes<'a>), NotMeasured> {
+) -> Result<(Announced, ByteCursor<'a>), NotMeasured> {
     const UDP_HEADER: usize = 8;
     budget.spend()?;
-    if matches!(kind, Kind::Vxlan | Kind::Geneve | Kind::GtpU) {
+    if matches!(kind, TunnelKind::Vxlan | TunnelKind::Geneve | TunnelKind::GtpU) {
         bytes.skip(UDP_HEADER).map_err(malformed)?;
     }
     let announced = match kind {
-        Kind::Ip(announced) => announced,
-        Kind::Gre => gre(&mut bytes, budget)?,
-        Kind::Vxlan => vxlan(&mut bytes, budget)?,
-        Kind::Geneve => geneve(&mut bytes, budget)?,
-        Kind::GtpU => gtp_u(&mut bytes, budget)?,
+        TunnelKind::Ip(announced) => announced,
+        TunnelKind::Gre => gre(&mut bytes, budget)?,
+        TunnelKind::Vxlan => vxlan(&mut bytes, budget)?,
+        TunnelKind::Geneve => geneve(&mut bytes, budget)?,
+        TunnelKind::GtpU => gtp_u(&mut bytes, budget)?,
     };
     Ok((announced, bytes))
 }
 
 /// The EtherType of a tunnel's payload: a bridged frame, or what may be in a frame.
-fn payload(kind: u16, bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn payload(
+    kind: u16,
+    bytes: &mut ByteCursor<'_>,
+    budget: &mut HeaderBudget,
+) -> Result<Announced, NotMeasured> {
     // The record's VLAN is the outer frame's.
     let mut vlan = PacketFields::NO_VLAN;
     match kind {
@@ -84,7 +88,7 @@ fn payload(kind: u16, bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Resul
     }
 }
 
-fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn gre(bytes: &mut ByteCursor<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;
     const KEY: u16 = 0x2000;
@@ -121,7 +125,7 @@ fn gre(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, No
     }
 }
 
-fn vxlan(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn vxlan(bytes: &mut ByteCursor<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     let h = bytes.take::<8>().map_err(malformed)?;
     // The I flag must be set (section 5): without it this is some other use of the port.
     if h[0] & 0x08 == 0 {
@@ -130,7 +134,7 @@ fn vxlan(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, 
     payload(ETHERTYPE_BRIDGED, bytes, budget)
 }
 
-fn geneve(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn geneve(bytes: &mut ByteCursor<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     let h = bytes.take::<8>().map_err(malformed)?;
     if h[0] >> 6 != 0 {
         return Err(NotMeasured::NotIp);
@@ -139,7 +143,7 @@ fn geneve(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced,
     payload(be16(h, 2), bytes, budget)
 }
 
-fn gtp_u(bytes: &mut Bytes<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
+fn gtp_u(bytes: &mut ByteCursor<'_>, budget: &mut HeaderBudget) -> Result<Announced, NotMeasured> {
     /// Message type of user data.
     const T_PDU: u8 = 255;
     let h = bytes.take::<8>().map_err(malformed)?;

@@ -21,11 +21,13 @@ pub(crate) use input::STANDARD_INPUT;
 pub use pcapng_writer::PcapngWriter;
 pub use writer::CaptureWriter;
 
-use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
-use format::Format;
-use pass::{Parsed, Stop, Warnings};
+use crate::{
+    Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, SourceProgress, TimeBase,
+};
+use format::CaptureFormat;
+use pass::{PassEnd, PassResult, Warnings};
 use std::io::Read;
-use stream::{Filled, Stream};
+use stream::{CaptureStream, Filled};
 
 /// Reads of one `rx_burst` before it returns without a frame: a run of blocks without packets can be long.
 const READS_PER_BURST: u32 = 4;
@@ -33,12 +35,12 @@ const READS_PER_BURST: u32 = 4;
 /// The frames of a capture file.
 pub struct CaptureSource {
     name: String,
-    stream: Stream,
+    stream: CaptureStream,
     total: Option<u64>,
-    format: Format,
+    format: CaptureFormat,
     warnings: Warnings,
     slots: Box<[FrameDescriptor]>,
-    state: State,
+    state: CaptureReadState,
     /// The counters that [`PacketSource::lost`] returned last.
     lost: Option<Vec<SourceCounter>>,
 }
@@ -61,7 +63,7 @@ fn grown(told: &[SourceCounter], now: &[SourceCounter]) -> Vec<SourceCounter> {
     grown
 }
 
-enum State {
+enum CaptureReadState {
     Reading,
     /// The error that is reported after the earlier frames.
     Failed(SourceError),
@@ -94,38 +96,38 @@ impl CaptureSource {
     ) -> Self {
         Self {
             name: name.into(),
-            stream: Stream::new(input),
+            stream: CaptureStream::new(input),
             total,
-            format: Format::Unknown,
+            format: CaptureFormat::Unknown,
             warnings: Warnings::default(),
             slots: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
-            state: State::Reading,
+            state: CaptureReadState::Reading,
             lost: None,
         }
     }
 
     /// Describes the next frames that are in memory and steps over them.
-    fn parse(&mut self) -> Parsed {
+    fn parse(&mut self) -> PassResult {
         let label = label(&self.name);
-        if matches!(self.format, Format::Unknown) {
-            let stop = match Format::recognise(self.stream.unread(), label, &mut self.warnings) {
+        if matches!(self.format, CaptureFormat::Unknown) {
+            let stop = match CaptureFormat::recognise(self.stream.unread(), label, &mut self.warnings) {
                 Ok(Ok((format, header))) => {
                     self.format = format;
                     self.stream.consume(header);
                     None
                 }
-                Ok(Err(needed)) => Some(Stop::Short(needed)),
+                Ok(Err(needed)) => Some(PassEnd::Short(needed)),
                 Err(stop) => Some(stop),
             };
             if let Some(stop) = stop {
-                return Parsed { frames: 0, consumed: 0, stop };
+                return PassResult { frames: 0, consumed: 0, stop };
             }
         }
         let bytes = self.stream.unread();
         let parsed = match &mut self.format {
-            Format::Pcap(reader) => reader.parse(bytes, &mut self.slots),
-            Format::Pcapng(reader) => reader.parse(bytes, &mut self.slots, label, &mut self.warnings),
-            Format::Unknown => Parsed { frames: 0, consumed: 0, stop: Stop::Short(1) },
+            CaptureFormat::Pcap(reader) => reader.parse(bytes, &mut self.slots),
+            CaptureFormat::Pcapng(reader) => reader.parse(bytes, &mut self.slots, label, &mut self.warnings),
+            CaptureFormat::Unknown => PassResult { frames: 0, consumed: 0, stop: PassEnd::Short(1) },
         };
         self.stream.consume(parsed.consumed);
         parsed
@@ -152,7 +154,7 @@ impl CaptureSource {
     /// Checks whether the input may end where the next record would need `needed` bytes.
     fn at_end(&self, needed: usize) -> Result<(), SourceError> {
         let rest = self.stream.unread();
-        if matches!(self.format, Format::Unknown) {
+        if matches!(self.format, CaptureFormat::Unknown) {
             return Err(match rest.len() {
                 0 => self.damaged("not a capture file: it is empty"),
                 1..4 => self.foreign(&pass::foreign(rest)),
@@ -189,31 +191,31 @@ fn label(name: &str) -> &str {
 
 impl PacketSource for CaptureSource {
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
-        match std::mem::replace(&mut self.state, State::Reading) {
-            State::Reading => {}
-            State::Ended => {
-                self.state = State::Ended;
+        match std::mem::replace(&mut self.state, CaptureReadState::Reading) {
+            CaptureReadState::Reading => {}
+            CaptureReadState::Ended => {
+                self.state = CaptureReadState::Ended;
                 return Ok(Poll::Ended);
             }
-            State::Failed(error) => {
-                self.state = State::Ended;
+            CaptureReadState::Failed(error) => {
+                self.state = CaptureReadState::Ended;
                 return Err(error);
             }
         }
         let mut reads = 0;
         loop {
-            let Parsed { frames, stop, .. } = self.parse();
+            let PassResult { frames, stop, .. } = self.parse();
             let needed = match stop {
                 // A loss before the first frame of a burst ends a pass, too.
-                Stop::Full if frames == 0 => continue,
-                Stop::Full => 0,
-                Stop::Short(needed) => needed,
-                Stop::Foreign(reason) => {
-                    self.state = State::Failed(self.foreign(&reason));
+                PassEnd::Full if frames == 0 => continue,
+                PassEnd::Full => 0,
+                PassEnd::Short(needed) => needed,
+                PassEnd::Foreign(reason) => {
+                    self.state = CaptureReadState::Failed(self.foreign(&reason));
                     0
                 }
-                Stop::Damaged(reason) => {
-                    self.state = State::Failed(self.damaged(&reason));
+                PassEnd::Damaged(reason) => {
+                    self.state = CaptureReadState::Failed(self.damaged(&reason));
                     0
                 }
             };
@@ -222,8 +224,10 @@ impl PacketSource for CaptureSource {
                 // changes only under `&mut self`, that is, not while the burst borrows `self`.
                 return Ok(Poll::Burst(unsafe { Burst::new(&self.slots[..frames]) }));
             }
-            if let State::Failed(error) = std::mem::replace(&mut self.state, State::Reading) {
-                self.state = State::Ended;
+            if let CaptureReadState::Failed(error) =
+                std::mem::replace(&mut self.state, CaptureReadState::Reading)
+            {
+                self.state = CaptureReadState::Ended;
                 return Err(error);
             }
             if reads == READS_PER_BURST {
@@ -234,14 +238,14 @@ impl PacketSource for CaptureSource {
                 Ok(Filled::More) => {}
                 Ok(Filled::Idle) => return Ok(Poll::Idle),
                 Ok(Filled::End) => {
-                    self.state = State::Ended;
-                    if let Format::Pcapng(reader) = &self.format {
+                    self.state = CaptureReadState::Ended;
+                    if let CaptureFormat::Pcapng(reader) = &self.format {
                         reader.end_section(&self.name, &mut self.warnings);
                     }
                     return self.at_end(needed).map(|()| Poll::Ended);
                 }
                 Err(error) => {
-                    self.state = State::Ended;
+                    self.state = CaptureReadState::Ended;
                     return Err(self.read_failure(&error));
                 }
             }
@@ -261,21 +265,21 @@ impl PacketSource for CaptureSource {
     /// lost before them, of interfaces without statistics all of it, of others what is in excess of those.
     fn lost(&mut self) -> Option<Vec<SourceCounter>> {
         match &mut self.format {
-            Format::Pcapng(reader) => {
+            CaptureFormat::Pcapng(reader) => {
                 self.lost = reader.lost().map(|now| grown(self.lost.as_deref().unwrap_or_default(), &now));
                 self.lost.clone()
             }
-            Format::Unknown | Format::Pcap(_) => None,
+            CaptureFormat::Unknown | CaptureFormat::Pcap(_) => None,
         }
     }
 
     fn has_new_loss(&self) -> bool {
-        matches!(&self.format, Format::Pcapng(reader) if reader.has_new_loss())
+        matches!(&self.format, CaptureFormat::Pcapng(reader) if reader.has_new_loss())
     }
 
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<SourceProgress> {
         let done = self.stream.file_bytes();
-        Some(Progress { done, total: self.total.map(|total| total.max(done)) })
+        Some(SourceProgress { done, total: self.total.map(|total| total.max(done)) })
     }
 
     fn warnings(&mut self) -> Vec<String> {

@@ -28,12 +28,12 @@ pub use sink::DpdkSink;
 pub use source::DpdkSource;
 pub use spread::Spread;
 
-use crate::{Setting, SourceError};
+use crate::{SourceError, SourceSetting};
 
 impl SourceError {
     /// Returns the same error, with this setting as the cause of [`SourceError::Open`].
     #[must_use]
-    fn blame(self, setting: Setting) -> Self {
+    fn blame(self, setting: SourceSetting) -> Self {
         match self {
             Self::Open(reason) => Self::Refused(setting, reason),
             other => other,

@@ -73,7 +73,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
         return Err(SourceError::Fault(format!("cannot list the interfaces: {}", message_text(&message))));
     }
     let mut list = Vec::new();
-    let mut next: *const libpcap::Interface = first;
+    let mut next: *const libpcap::PcapInterface = first;
     // SAFETY: a list that libpcap made and that is freed below; null ends it.
     while let Some(interface) = unsafe { next.as_ref() } {
         // SAFETY: its strings are C strings or null, its addresses another such list.
@@ -100,7 +100,7 @@ pub fn interfaces() -> Result<Vec<InterfaceInfo>, SourceError> {
 
 /// # Safety
 /// `next` begins a list of addresses that libpcap made.
-unsafe fn addresses(mut next: *const libpcap::Address) -> Vec<IpAddr> {
+unsafe fn addresses(mut next: *const libpcap::PcapAddress) -> Vec<IpAddr> {
     let mut list = Vec::new();
     // SAFETY: the caller guarantees the list; null ends it.
     while let Some(address) = unsafe { next.as_ref() } {

@@ -41,6 +41,8 @@ pub use frame::{Burst, FrameDescriptor, HeldFrame};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};
 pub use merged::MergedSource;
 pub use packet::Frame;
-pub use send::{InterfaceSink, Pace, Pacing, PacketSink, SendClock, Sent, SystemClock, transmit};
-pub use source::{PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase};
+pub use send::{
+    InterfaceSink, Pacing, PacketSink, SendClock, SendSchedule, SystemSendClock, TransmitReport, transmit,
+};
+pub use source::{PacketSource, Poll, SourceCounter, SourceError, SourceProgress, SourceSetting, TimeBase};
 pub use synthetic::SyntheticSource;

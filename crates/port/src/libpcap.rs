@@ -40,7 +40,7 @@ pub(crate) struct Statistics {
 
 /// `struct bpf_program`; the instructions belong to libpcap.
 #[repr(C)]
-pub(crate) struct Program {
+pub(crate) struct BpfProgram {
     pub(crate) length: c_uint,
     pub(crate) instructions: *mut Instruction,
 }
@@ -57,18 +57,18 @@ pub(crate) struct Instruction {
 
 /// `struct pcap_if`.
 #[repr(C)]
-pub(crate) struct Interface {
-    pub(crate) next: *mut Interface,
+pub(crate) struct PcapInterface {
+    pub(crate) next: *mut PcapInterface,
     pub(crate) name: *const c_char,
     pub(crate) description: *const c_char,
-    pub(crate) addresses: *const Address,
+    pub(crate) addresses: *const PcapAddress,
     pub(crate) flags: u32,
 }
 
 /// `struct pcap_addr`.
 #[repr(C)]
-pub(crate) struct Address {
-    pub(crate) next: *const Address,
+pub(crate) struct PcapAddress {
+    pub(crate) next: *const PcapAddress,
     pub(crate) addr: *const libc::sockaddr,
     pub(crate) netmask: *const libc::sockaddr,
     pub(crate) broadaddr: *const libc::sockaddr,
@@ -92,26 +92,26 @@ unsafe extern "C" {
     pub(crate) fn pcap_datalink(p: *mut Pcap) -> c_int;
     pub(crate) fn pcap_dispatch(p: *mut Pcap, count: c_int, callback: Handler, user: *mut u8) -> c_int;
     pub(crate) fn pcap_stats(p: *mut Pcap, statistics: *mut Statistics) -> c_int;
-    pub(crate) fn pcap_setfilter(p: *mut Pcap, program: *mut Program) -> c_int;
+    pub(crate) fn pcap_setfilter(p: *mut Pcap, program: *mut BpfProgram) -> c_int;
     pub(crate) fn pcap_geterr(p: *mut Pcap) -> *const c_char;
     pub(crate) fn pcap_statustostr(error: c_int) -> *const c_char;
     pub(crate) fn pcap_close(p: *mut Pcap);
     pub(crate) fn pcap_open_dead(linktype: c_int, snaplen: c_int) -> *mut Pcap;
     pub(crate) fn pcap_compile(
         p: *mut Pcap,
-        program: *mut Program,
+        program: *mut BpfProgram,
         expression: *const c_char,
         optimize: c_int,
         netmask: u32,
     ) -> c_int;
-    pub(crate) fn pcap_freecode(program: *mut Program);
+    pub(crate) fn pcap_freecode(program: *mut BpfProgram);
     pub(crate) fn pcap_offline_filter(
-        program: *const Program,
+        program: *const BpfProgram,
         header: *const PacketHeader,
         packet: *const u8,
     ) -> c_int;
-    pub(crate) fn pcap_findalldevs(interfaces: *mut *mut Interface, errbuf: *mut c_char) -> c_int;
-    pub(crate) fn pcap_freealldevs(interfaces: *mut Interface);
+    pub(crate) fn pcap_findalldevs(interfaces: *mut *mut PcapInterface, errbuf: *mut c_char) -> c_int;
+    pub(crate) fn pcap_freealldevs(interfaces: *mut PcapInterface);
 }
 
 /// An open capture handle.
@@ -142,7 +142,7 @@ impl Handle {
 
     /// Compiles `expression` for the handle's link type and snap length.
     pub(crate) fn compile(&self, expression: &CStr) -> Result<CompiledProgram, String> {
-        let mut program = Program { length: 0, instructions: std::ptr::null_mut() };
+        let mut program = BpfProgram { length: 0, instructions: std::ptr::null_mut() };
         // SAFETY: the handle is open, `program` is writable, the expression a C string.
         let status =
             unsafe { pcap_compile(self.0, &mut program, expression.as_ptr(), 1, PCAP_NETMASK_UNKNOWN) };
@@ -158,7 +158,7 @@ impl Drop for Handle {
 }
 
 /// A filter program that libpcap compiled.
-pub(crate) struct CompiledProgram(Program);
+pub(crate) struct CompiledProgram(BpfProgram);
 
 // SAFETY: the instructions are only read between `pcap_compile` and `pcap_freecode`.
 unsafe impl Send for CompiledProgram {}
@@ -177,7 +177,7 @@ impl CompiledProgram {
 
     /// Returns the instructions of the program.
     pub(crate) fn instructions(&self) -> &[Instruction] {
-        let Program { length, instructions } = self.0;
+        let BpfProgram { length, instructions } = self.0;
         if instructions.is_null() {
             return &[];
         }

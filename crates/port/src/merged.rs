@@ -2,7 +2,8 @@
 
 use crate::capture::STANDARD_INPUT;
 use crate::{
-    Burst, CaptureSource, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase,
+    Burst, CaptureSource, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, SourceProgress,
+    TimeBase,
 };
 use packet::Frame;
 use std::cmp::Reverse;
@@ -18,7 +19,7 @@ const MOST_NAMES: usize = 3;
 /// memory of one.
 pub struct MergedSource {
     name: String,
-    inputs: Vec<Input>,
+    inputs: Vec<CaptureInput>,
     /// Inputs by the time of their next frame.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     /// Inputs that are to be polled before any frame is next.
@@ -33,7 +34,7 @@ pub struct MergedSource {
 }
 
 /// An input: one of the captures.
-struct Input {
+struct CaptureInput {
     name: String,
     source: Option<CaptureSource>,
     /// The frames of the capture's last burst, which lie in the source's memory until the next one.
@@ -41,7 +42,7 @@ struct Input {
     at: usize,
     /// Time of the frame before; one without a time takes its place behind it.
     latest_ns: u64,
-    progress: Progress,
+    progress: SourceProgress,
     /// True if the capture was read from, or is at its end.
     has_begun: bool,
     /// The losses of the capture up to its last burst, and all of them once it has ended.
@@ -50,7 +51,7 @@ struct Input {
     tells_loss: bool,
 }
 
-impl Input {
+impl CaptureInput {
     /// Returns the time by which the input's next frame is merged.
     fn next_ns(&self) -> Option<u64> {
         let frame = self.frames.get(self.at)?;
@@ -119,8 +120,8 @@ impl MergedSource {
         };
         for (number, path) in paths.iter().enumerate() {
             let source = CaptureSource::open(path, burst)?;
-            let progress = source.progress().unwrap_or(Progress { done: 0, total: None });
-            merged.inputs.push(Input {
+            let progress = source.progress().unwrap_or(SourceProgress { done: 0, total: None });
+            merged.inputs.push(CaptureInput {
                 name: path.clone(),
                 source: Some(source),
                 frames: Vec::with_capacity(burst),
@@ -197,7 +198,7 @@ impl MergedSource {
         let lost = |counters: &[SourceCounter]| {
             counters.iter().fold(0_u64, |sum, (_, more)| sum.saturating_add(*more))
         };
-        let told = |input: &Input| Some((input.name.clone(), lost(input.lost.as_deref()?)));
+        let told = |input: &CaptureInput| Some((input.name.clone(), lost(input.lost.as_deref()?)));
         let told: Vec<_> = self.inputs.iter().filter_map(told).filter(|(_, lost)| *lost != 0).collect();
         let others = self.inputs.iter().filter(|input| input.lost.is_none()).count() as u64;
         if told.is_empty() || others == 0 {
@@ -337,13 +338,16 @@ impl PacketSource for MergedSource {
         self.inputs.iter().any(|input| input.tells_loss && !input.is_ahead())
     }
 
-    fn progress(&self) -> Option<Progress> {
-        let progress = |input: &Input| match &input.source {
+    fn progress(&self) -> Option<SourceProgress> {
+        let progress = |input: &CaptureInput| match &input.source {
             Some(source) => source.progress().unwrap_or(input.progress),
             None => input.progress,
         };
         let all = || self.inputs.iter().map(progress);
-        Some(Progress { done: all().map(|one| one.done).sum(), total: all().map(|one| one.total).sum() })
+        Some(SourceProgress {
+            done: all().map(|one| one.done).sum(),
+            total: all().map(|one| one.total).sum(),
+        })
     }
 
     fn warnings(&mut self) -> Vec<String> {

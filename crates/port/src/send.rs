@@ -5,10 +5,10 @@ mod interface;
 mod pace;
 mod transmit;
 
-pub use clock::{SendClock, SystemClock};
+pub use clock::{SendClock, SystemSendClock};
 pub use interface::InterfaceSink;
-pub use pace::{Pace, Pacing};
-pub use transmit::{Sent, transmit};
+pub use pace::{Pacing, SendSchedule};
+pub use transmit::{TransmitReport, transmit};
 
 use crate::{SourceCounter, SourceError};
 

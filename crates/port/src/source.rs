@@ -25,7 +25,7 @@ pub enum TimeBase {
 
 /// The progress of a source with a known end, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct SourceProgress {
     /// Bytes read so far.
     pub done: u64,
     /// Total bytes; `None` if unknown (standard input).
@@ -89,7 +89,7 @@ pub trait PacketSource: Send {
     }
 
     /// Returns the progress of the source, if it has a known end.
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<SourceProgress> {
         None
     }
 
@@ -105,7 +105,7 @@ pub enum SourceError {
     /// The source does not exist or cannot be opened (exit code 2).
     Open(String),
     /// The request exceeds what the source can do (exit code 2): the setting to change, and why. The program explains how users change it.
-    Refused(Setting, String),
+    Refused(SourceSetting, String),
     /// The source failed while running: an interface that vanished, a read error (exit code 1).
     Fault(String),
     /// The capture is damaged, truncated, empty or foreign: what was read remains valid (exit code 3).
@@ -114,7 +114,7 @@ pub enum SourceError {
 
 /// A setting that decides how a source is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum SourceSetting {
     /// The name of a capture; what has this name may be an interface or a DPDK port.
     CaptureName,
     /// Standard input, on which a capture is piped into the program.

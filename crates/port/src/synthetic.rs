@@ -1,11 +1,12 @@
 //! Generated frames as a source: nothing is read, nothing can be lost.
 
 use crate::{
-    Burst, FrameDescriptor, PacketSource, Poll, Progress, Setting, SourceCounter, SourceError, TimeBase,
+    Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, SourceProgress, SourceSetting,
+    TimeBase,
 };
 use notation::SpecError;
 use packet::LinkType;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 /// Frames of a [`traffic::Spec`], generated burst by burst into memory that is reused.
 #[derive(Debug)]
@@ -25,9 +26,9 @@ impl SyntheticSource {
     /// # Errors
     /// Returns what is wrong with the specification.
     pub fn open(spec: &str, burst: usize) -> Result<Self, SourceError> {
-        let parsed: Spec = spec
+        let parsed: TrafficSpec = spec
             .parse()
-            .map_err(|error: SpecError| SourceError::Refused(Setting::Synthetic, error.to_string()))?;
+            .map_err(|error: SpecError| SourceError::Refused(SourceSetting::Synthetic, error.to_string()))?;
         Ok(Self::new(spec, Generator::new(parsed), burst))
     }
 
@@ -88,8 +89,8 @@ impl PacketSource for SyntheticSource {
         Some(Vec::new())
     }
 
-    fn progress(&self) -> Option<Progress> {
-        Some(Progress { done: self.wire_bytes, total: None })
+    fn progress(&self) -> Option<SourceProgress> {
+        Some(SourceProgress { done: self.wire_bytes, total: None })
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     fn a_wrong_specification_is_wrong_usage() {
         let error = SyntheticSource::open("packets=1,flow=2", 32).unwrap_err();
         assert!(
-            matches!(&error, SourceError::Refused(Setting::Synthetic, text) if text.contains("flows")),
+            matches!(&error, SourceError::Refused(SourceSetting::Synthetic, text) if text.contains("flows")),
             "{error}"
         );
     }

@@ -19,22 +19,22 @@ pub use buffers::Buffers;
 pub use clock::{SystemClock, ThreadTime, WireClock};
 pub use counters::WireCounters;
 pub use queue::WireQueue;
-pub use spec::{Length, WireSpec};
+pub use spec::{ReplayLength, WireSpec};
 pub use trace::Trace;
 
-use crate::{Setting, SourceError};
+use crate::{SourceError, SourceSetting};
 use counters::SharedCounters;
-use queue::Line;
+use queue::TimedQueue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use traffic::Schedule;
 
 /// The part that the queues of a wire share: its clock's start and their counters. Any thread may hold one.
 #[derive(Clone, Debug)]
-pub struct Wire(Arc<Shared>);
+pub struct Wire(Arc<WireState>);
 
 #[derive(Debug)]
-struct Shared {
+struct WireState {
     /// The start on the queues' clock; `UNSET` before it.
     start_ns: AtomicU64,
     epoch_offset_ns: u64,
@@ -45,7 +45,7 @@ struct Shared {
 
 const UNSET: u64 = u64::MAX;
 
-impl Shared {
+impl WireState {
     /// The start, which is `now` unless there was one before.
     fn start(&self, now: u64) -> u64 {
         match self.start_ns.compare_exchange(UNSET, now, Ordering::AcqRel, Ordering::Acquire) {
@@ -69,7 +69,7 @@ impl Wire {
     ) -> Result<Vec<WireQueue>, SourceError> {
         if spec.mbufs.is_some() {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 "mbufs= hands frames out in DPDK's mbufs, which this wire was not opened with: leave it out"
                     .into(),
             ));
@@ -90,7 +90,7 @@ impl Wire {
     ) -> Result<Vec<WireQueue<C>>, SourceError> {
         if spec.queues != trace.queues() {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!("it has {} queues, but its frames were spread over {}", spec.queues, trace.queues()),
             ));
         }
@@ -108,10 +108,11 @@ impl Wire {
         };
         let epoch_offset_ns = clock().epoch_offset_ns();
         let counters = (0..spec.queues).map(|_| SharedCounters::default()).collect();
-        let shared = Arc::new(Shared { start_ns: AtomicU64::new(UNSET), epoch_offset_ns, packets, counters });
+        let shared =
+            Arc::new(WireState { start_ns: AtomicU64::new(UNSET), epoch_offset_ns, packets, counters });
         Ok((0..spec.queues)
             .map(|number| {
-                let line = schedule.as_ref().map(|schedule| Line::new(schedule.clone(), spec.ring));
+                let line = schedule.as_ref().map(|schedule| TimedQueue::new(schedule.clone(), spec.ring));
                 WireQueue::new(name, number, trace.clone(), shared.clone(), burst, line, clock())
             })
             .collect())
@@ -137,10 +138,10 @@ impl Wire {
 /// Returns how many packets a replay has.
 fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
     match spec.length {
-        Length::Once => Ok(trace.frames()),
-        Length::Packets(packets) if trace.can_replay(packets) => Ok(packets),
-        Length::Packets(packets) => Err(SourceError::Refused(
-            Setting::Wire,
+        ReplayLength::Once => Ok(trace.frames()),
+        ReplayLength::Packets(packets) if trace.can_replay(packets) => Ok(packets),
+        ReplayLength::Packets(packets) => Err(SourceError::Refused(
+            SourceSetting::Wire,
             format!(
                 "packets={packets}: each lap over the {} frames is later than the one before by {} ns, which leads beyond the last \
              time there is; give fewer packets, or a rate",
@@ -148,8 +149,8 @@ fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
                 trace.lap_ns()
             ),
         )),
-        Length::Nanoseconds(_) => Err(SourceError::Refused(
-            Setting::Wire,
+        ReplayLength::Nanoseconds(_) => Err(SourceError::Refused(
+            SourceSetting::Wire,
             "seconds= needs a rate: a replay goes as fast as it is taken; give packets=".into(),
         )),
     }
@@ -158,14 +159,16 @@ fn replayed(spec: &WireSpec, trace: &Trace) -> Result<u64, SourceError> {
 /// Returns how many packets a wire with a rate has.
 fn packets(spec: &WireSpec, schedule: &Schedule, trace: &Trace) -> Result<u64, SourceError> {
     let packets = match spec.length {
-        Length::Once => trace.frames(),
-        Length::Packets(packets) => packets,
-        Length::Nanoseconds(ns) => schedule.arrived(ns.min(Schedule::MOST_NS).saturating_sub(1), &mut 0),
+        ReplayLength::Once => trace.frames(),
+        ReplayLength::Packets(packets) => packets,
+        ReplayLength::Nanoseconds(ns) => {
+            schedule.arrived(ns.min(Schedule::MOST_NS).saturating_sub(1), &mut 0)
+        }
     };
     let possible = schedule.arrived(Schedule::MOST_NS, &mut 0);
     if packets > possible {
         return Err(SourceError::Refused(
-            Setting::Wire,
+            SourceSetting::Wire,
             format!("{packets} packets at this rate last longer than ten days: there is time for {possible}"),
         ));
     }

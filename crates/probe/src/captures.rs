@@ -3,24 +3,24 @@
 use engine::{CaptureOrder, Control, FinishedCapture};
 use protocol::{CaptureTask, Captured};
 use std::collections::{BTreeMap, BTreeSet};
-use task::rows::{KeyFilter, Site};
+use task::rows::{KeyFilter, PlanContext};
 
 /// The captures of a probe.
 #[derive(Debug, Default)]
-pub(crate) struct Captures {
+pub(crate) struct ProbeCaptures {
     /// Names that the last list has, each of which is captured once.
     known: BTreeSet<String>,
     /// The queries of open ones, by name.
     open: BTreeMap<String, String>,
 }
 
-impl Captures {
+impl ProbeCaptures {
     /// Begins what a list wants and the one before did not, and ends what it no longer wants. Returns those that are refused.
     pub(crate) fn carry_out(
         &mut self,
         tasks: &[CaptureTask],
         control: &Control,
-        site: &Site,
+        site: &PlanContext,
     ) -> Vec<Captured> {
         let is_wanted = |id: &String| tasks.iter().any(|task| task.id == *id);
         self.known.retain(is_wanted);
@@ -65,7 +65,7 @@ impl Captures {
     }
 }
 
-fn order(task: &CaptureTask, control: &Control, site: &Site) -> Result<(), String> {
+fn order(task: &CaptureTask, control: &Control, site: &PlanContext) -> Result<(), String> {
     let CaptureTask { id, query, filter, packets, time } = task;
     let filter = match filter {
         None => KeyFilter::all(),
@@ -90,7 +90,7 @@ mod tests {
     fn each_name_is_captured_once_as_long_as_it_is_wanted() {
         let folder = std::env::temp_dir().join(format!("edison-probe-captures-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
         let control =
             Control::new(Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no query")));
         let task = |id: &str| CaptureTask {
@@ -104,7 +104,7 @@ mod tests {
             filter: Some(Condition::compare("total_byte", Comparison::Greater, 1)),
             ..task("row")
         };
-        let mut captures = Captures::default();
+        let mut captures = ProbeCaptures::default();
         let mut carry_out = |tasks: &[CaptureTask]| {
             let refused = captures.carry_out(tasks, &control, &site).into_iter();
             refused.map(|refused| (refused.id, refused.refused.expect("a reason"))).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! Questions to the store of a probe, answered on a thread of their own, one after the other: the machine measures meanwhile.
 
-use crate::history_reading::{Job, StoreReading};
+use crate::history_reading::{HistoryJob, StoreReading};
 use protocol::{FromProbe, HistoryTask, ProbeLink, TaskList};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,29 +10,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// Tasks that wait for the one that is being answered.
 const MOST_WAITING: usize = 16;
 
 /// The questions that lists ask of a store.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct HistoryRequests {
     link: Arc<dyn ProbeLink>,
     /// Epoch and number of each task that lists have, with what ends its reading.
     asked: BTreeMap<(u64, u64), Arc<AtomicBool>>,
-    reader: Option<Reader>,
+    reader: Option<HistoryReader>,
     /// The refusal of a question where there is no reader.
     refusal: &'static str,
 }
 
 #[derive(Debug)]
-struct Reader {
-    jobs: SyncSender<Job>,
+struct HistoryReader {
+    jobs: SyncSender<HistoryJob>,
     thread: JoinHandle<()>,
 }
 
-impl History {
+impl HistoryRequests {
     /// Starts the thread where there is a store, a folder. `site`: the node, and the account of its memory.
     ///
     /// # Errors
@@ -40,14 +40,14 @@ impl History {
     pub(crate) fn start(
         link: Arc<dyn ProbeLink>,
         store: Option<PathBuf>,
-        site: &Site,
+        site: &PlanContext,
     ) -> std::io::Result<Self> {
         let start = |folder: PathBuf| {
             let (jobs, waiting) = sync_channel(MOST_WAITING);
             let (reading, link) = (StoreReading::new(folder, site), Arc::clone(&link));
             let work = move || answer_all(&reading, &waiting, link.as_ref());
             let thread = std::thread::Builder::new().name("history".to_owned()).spawn(work)?;
-            Ok::<_, std::io::Error>(Reader { jobs, thread })
+            Ok::<_, std::io::Error>(HistoryReader { jobs, thread })
         };
         let reader = store.map(start).transpose()?;
         Ok(Self { link, asked: BTreeMap::new(), reader, refusal: "no_store: the probe has no --store" })
@@ -75,10 +75,10 @@ impl History {
     fn begin(&self, task: &HistoryTask, is_over: Arc<AtomicBool>, now: Instant) {
         let refused = match &self.reader {
             None => self.refusal,
-            Some(Reader { jobs, .. }) => {
+            Some(HistoryReader { jobs, .. }) => {
                 // A time beyond what the clock can name does not end.
                 let until = now.checked_add(Duration::from_millis(task.limits.time_ms));
-                match jobs.try_send(Job { task: task.clone(), is_over, until }) {
+                match jobs.try_send(HistoryJob { task: task.clone(), is_over, until }) {
                     Ok(()) => return,
                     Err(TrySendError::Full(_)) => "busy: too many questions wait at this probe",
                     Err(TrySendError::Disconnected(_)) => "fault: the thread that reads the store has failed",
@@ -93,7 +93,7 @@ impl History {
     pub(crate) fn end(&mut self) {
         self.asked.values().for_each(|is_over| is_over.store(true, Relaxed));
         self.refusal = "ended: the probe ends";
-        if let Some(Reader { jobs, thread }) = self.reader.take() {
+        if let Some(HistoryReader { jobs, thread }) = self.reader.take() {
             drop(jobs);
             // A thread that panicked has ended too.
             let _ = thread.join();
@@ -102,7 +102,7 @@ impl History {
 }
 
 /// Answers task by task until no more can come.
-fn answer_all(reading: &StoreReading, waiting: &Receiver<Job>, link: &dyn ProbeLink) {
+fn answer_all(reading: &StoreReading, waiting: &Receiver<HistoryJob>, link: &dyn ProbeLink) {
     for job in waiting {
         if let Some(answer) = reading.answer(&job) {
             // Where the controller has left, there is nothing to tell it.

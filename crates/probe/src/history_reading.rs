@@ -1,8 +1,8 @@
 //! The answers to one task of questions, from the store within its limits.
 
 use arena::Limits;
-use history::levels::Stored;
-use history::{Outcome, Period, Question, Refused, Setting};
+use history::levels::OpenStore;
+use history::{AnswerSetting, Period, Question, QuestionError, ScanSummary};
 use model::{Answer, Span};
 use notation::{grouped, scaled, time_text};
 use protocol::{HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use task::query::Over;
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// The most of the probe's memory that questions take, and of what of it is free: measuring needs the rest.
 const MOST_OF_ALL: usize = 4;
@@ -23,7 +23,7 @@ const LEAST_MEMORY: usize = 256 << 10;
 
 /// A task that waits, or is being answered.
 #[derive(Debug)]
-pub struct Job {
+pub struct HistoryJob {
     /// The questions.
     pub task: HistoryTask,
     /// True if nobody waits for the answer any more.
@@ -32,7 +32,7 @@ pub struct Job {
     pub until: Option<Instant>,
 }
 
-impl Job {
+impl HistoryJob {
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
@@ -45,12 +45,12 @@ pub struct StoreReading {
     node: String,
     /// The account of the probe's memory.
     limits: Limits,
-    setting: Setting,
+    setting: AnswerSetting,
 }
 
 /// The answers that were given so far.
 #[derive(Default)]
-struct Given {
+struct CollectedAnswers {
     answers: Vec<Answer>,
     bytes: u64,
     /// True if the answer is larger than allowed; nothing of it is kept.
@@ -59,18 +59,18 @@ struct Given {
 
 impl StoreReading {
     /// Reads this folder. `site`: the node, and the account of its memory.
-    pub fn new(folder: PathBuf, site: &Site) -> Self {
+    pub fn new(folder: PathBuf, site: &PlanContext) -> Self {
         let limits = site.limits.clone();
-        let setting = Setting { limits: limits.clone(), seed: site.seed, geo: site.geo.clone() };
+        let setting = AnswerSetting { limits: limits.clone(), seed: site.seed, geo: site.geo.clone() };
         Self { folder, node: site.node.clone(), limits, setting }
     }
 
     /// The answer of a task; `None` where nobody waits for it any more. If reading fails whatever the reason, the answer says so.
-    pub fn answer(&self, job: &Job) -> Option<HistoryAnswer> {
+    pub fn answer(&self, job: &HistoryJob) -> Option<HistoryAnswer> {
         whatever_happens(&job.task, || self.read_answer(job))
     }
 
-    fn read_answer(&self, job: &Job) -> Option<HistoryAnswer> {
+    fn read_answer(&self, job: &HistoryJob) -> Option<HistoryAnswer> {
         let task = &job.task;
         if job.is_over.load(Relaxed) {
             return None;
@@ -88,8 +88,8 @@ impl StoreReading {
                 "no_memory: measuring takes all memory of this probe: give it more with --memory",
             ));
         };
-        let setting = Setting { limits: Limits::new(most, usize::MAX), ..self.setting.clone() };
-        let mut given = Given::default();
+        let setting = AnswerSetting { limits: Limits::new(most, usize::MAX), ..self.setting.clone() };
+        let mut given = CollectedAnswers::default();
         let outcomes = self.read(job, &setting, &mut given);
         if job.is_over.load(Relaxed) {
             return None;
@@ -107,9 +107,14 @@ impl StoreReading {
         Some(HistoryAnswer { epoch: task.epoch, id: task.id, answers: given.answers, missing })
     }
 
-    fn read(&self, job: &Job, setting: &Setting, given: &mut Given) -> Result<Vec<Outcome>, String> {
+    fn read(
+        &self,
+        job: &HistoryJob,
+        setting: &AnswerSetting,
+        given: &mut CollectedAnswers,
+    ) -> Result<Vec<ScanSummary>, String> {
         let mut stored =
-            Stored::open_node(&self.folder, &self.node).map_err(|line| format!("fault: {line}"))?;
+            OpenStore::open_node(&self.folder, &self.node).map_err(|line| format!("fault: {line}"))?;
         if !stored.shelf().nodes().contains(self.node.as_str()) {
             // Measured nothing yet.
             return Err(format!("no_rows: the store has nothing of {} yet", self.node));
@@ -119,7 +124,7 @@ impl StoreReading {
         let most = job.task.limits.answer_bytes;
         let too_large = std::cell::Cell::new(false);
         let mut give = |answer: Answer| {
-            let Given { answers, bytes, is_too_large } = &mut *given;
+            let CollectedAnswers { answers, bytes, is_too_large } = &mut *given;
             *bytes = bytes.saturating_add(HistoryLimits::size_of(&answer));
             if *bytes > most {
                 *is_too_large = true;
@@ -132,17 +137,17 @@ impl StoreReading {
         let mut continues = |_| !job.is_over.load(Relaxed) && !job.is_late() && !too_large.get();
         let outcomes = stored.answer(questions, setting, &mut continues, &mut give);
         outcomes.map_err(|refused| match refused {
-            Refused::Queries(named) => {
+            QuestionError::Queries(named) => {
                 let lines = named.iter().map(|(query, reason)| format!("{query}: {reason}"));
                 format!("refused: {}", lines.collect::<Vec<_>>().join("; "))
             }
-            Refused::Files(lines) => format!("refused: {}", lines.join("; ")),
-            Refused::Store(line) => format!("fault: {line}"),
+            QuestionError::Files(lines) => format!("refused: {}", lines.join("; ")),
+            QuestionError::Store(line) => format!("fault: {line}"),
         })
     }
 
     /// Refuses windows that the store's windows do not fit into.
-    fn check_lengths(&self, task: &HistoryTask, stored: &Stored) -> Result<(), String> {
+    fn check_lengths(&self, task: &HistoryTask, stored: &OpenStore) -> Result<(), String> {
         let lengths = stored.shelf().windows_ns();
         for HistoryQuestion { query, .. } in &task.questions {
             let every_ns = match query.over {
@@ -173,7 +178,7 @@ impl StoreReading {
 }
 
 /// Returns what keeps answers from being complete that they do not say themselves: windows that were not reached have none.
-fn lacking(task: &HistoryTask, outcomes: &[Outcome]) -> Option<String> {
+fn lacking(task: &HistoryTask, outcomes: &[ScanSummary]) -> Option<String> {
     let is_stopped = outcomes.iter().any(|outcome| outcome.stopped);
     let seconds = task.limits.time_ms.div_ceil(1_000);
     let late = is_stopped.then(|| {

@@ -18,8 +18,8 @@ mod reporter;
 mod task_file;
 
 pub use gate::ReplayGate;
-pub use history_reading::{Job, StoreReading};
-pub use planner::Planner;
+pub use history_reading::{HistoryJob, StoreReading};
+pub use planner::TaskSetPlanner;
 pub use probe::Probe;
 pub use reporter::{Reporter, Vitals};
 pub use task_file::{TaskFile, TaskFileState};

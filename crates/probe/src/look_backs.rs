@@ -2,16 +2,16 @@
 
 use engine::{Control, look_back_bytes};
 use notation::{grouped, scaled};
-use protocol::{ListId, LookBack, LookBackTask, LookedBack, TaskList};
+use protocol::{ListId, LookBackTask, LookedBack, RetentionLimits, TaskList};
 use std::collections::BTreeSet;
 use task::Generation;
 use task::query::Query;
-use task::rows::{RowQueries, Site};
+use task::rows::{PlanContext, RowQueries};
 
 /// The windows that a probe keeps, and the questions that it was asked about them.
 #[derive(Debug, Default)]
 pub(crate) struct LookBacks {
-    kept: Option<LookBack>,
+    kept: Option<RetentionLimits>,
     /// The numbers of the tasks that lists of one controller's start ask and that were answered.
     answered: BTreeSet<u64>,
     epoch: u64,
@@ -24,20 +24,23 @@ impl LookBacks {
     /// Returns why it is not kept; what was kept before still is.
     pub(crate) fn keep(
         &mut self,
-        wanted: Option<LookBack>,
+        wanted: Option<RetentionLimits>,
         most: usize,
         control: &Control,
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<(), String> {
         if wanted == self.kept {
             return Ok(());
         }
         let (windows, bytes) = match wanted {
             None => (0, 0),
-            Some(LookBack { windows, flows }) => (windows, look_back_bytes(windows, flows, site.tracks_loss)),
+            Some(RetentionLimits { windows, flows }) => {
+                (windows, look_back_bytes(windows, flows, site.tracks_loss))
+            }
         };
         let ring = || {
-            let LookBack { windows, flows } = wanted.unwrap_or(LookBack { windows: 0, flows: 0 });
+            let RetentionLimits { windows, flows } =
+                wanted.unwrap_or(RetentionLimits { windows: 0, flows: 0 });
             let (flows, size) = (grouped(flows), scaled(bytes as f64, "B"));
             format!("look-back: a ring of {windows} windows of {flows} flows takes {size}")
         };
@@ -52,7 +55,12 @@ impl LookBacks {
     }
 
     /// The answers to what a list asks and was not answered.
-    pub(crate) fn answer(&mut self, list: &TaskList, control: &Control, site: &Site) -> Vec<LookedBack> {
+    pub(crate) fn answer(
+        &mut self,
+        list: &TaskList,
+        control: &Control,
+        site: &PlanContext,
+    ) -> Vec<LookedBack> {
         let ListId { epoch, .. } = list.id();
         if self.epoch != epoch {
             (self.epoch, self.answered) = (epoch, BTreeSet::new());
@@ -63,7 +71,7 @@ impl LookBacks {
     }
 }
 
-fn look_back(task: &LookBackTask, control: &Control, site: &Site) -> LookedBack {
+fn look_back(task: &LookBackTask, control: &Control, site: &PlanContext) -> LookedBack {
     let LookBackTask { id, window, queries } = task;
     let looked = |answers, missing| LookedBack { id: *id, window: *window, answers, missing };
     let mut missing = Vec::new();
@@ -99,14 +107,14 @@ mod tests {
     use packet::{KeySpec, Seed};
     use std::sync::Arc;
     use task::TaskSet;
-    use task::query::{GroupField, Item};
+    use task::query::{GroupField, OutputColumn};
 
-    fn site() -> Site {
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(64 << 20, 1_000));
-        Site { window_ns: Some(1_000_000_000), ..site }
+    fn site() -> PlanContext {
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(64 << 20, 1_000));
+        PlanContext { window_ns: Some(1_000_000_000), ..site }
     }
 
-    fn control(site: &Site) -> Control {
+    fn control(site: &PlanContext) -> Control {
         let set = TaskSet::plan(Generation::default(), &[], None, site).expect("no query");
         Control::new(Arc::new(set))
     }
@@ -115,7 +123,7 @@ mod tests {
     fn what_is_too_large_is_refused_with_its_size() {
         let (site, mut look_backs) = (site(), LookBacks::default());
         let control = control(&site);
-        let wanted = |windows, flows| Some(LookBack { windows, flows });
+        let wanted = |windows, flows| Some(RetentionLimits { windows, flows });
         let mut keep = |wanted| look_backs.keep(wanted, 32 << 20, &control, &site);
         let reason = keep(wanted(6, 1_000_000)).expect_err("too large");
         let said = "look-back: a ring of 6 windows of 1,000,000 flows takes 528.00 MB, 33.55 MB are allowed";
@@ -138,7 +146,7 @@ mod tests {
         let (site, mut look_backs) = (site(), LookBacks::default());
         let control = control(&site);
         let window = Span { start_ns: 0, end_ns: 1_000_000_000 };
-        let query = |field: &str| Query::new(field, [GroupField::of("dst_addr")], [Item::sum(field)]);
+        let query = |field: &str| Query::new(field, [GroupField::of("dst_addr")], [OutputColumn::sum(field)]);
         let queries = vec![query("total_byte"), query("ploss_byte")];
         let task = |id| LookBackTask { id, window, queries: queries.clone() };
         let list = |epoch, ids: &[u64]| {

@@ -7,13 +7,13 @@ use record::Anonymizer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use task::query::Query;
-use task::rows::Site;
+use task::rows::PlanContext;
 use task::{Generation, TaskSet, Tasks};
 
 /// Makes the task sets of a node.
 #[derive(Debug)]
-pub struct Planner {
-    site: Site,
+pub struct TaskSetPlanner {
+    site: PlanContext,
     /// The queries of each set that are the node's own, which no list has.
     own: Vec<Query>,
     /// The tasks of each set that are the node's own.
@@ -25,9 +25,9 @@ pub struct Planner {
     anonymizer: Option<Anonymizer>,
 }
 
-impl Planner {
+impl TaskSetPlanner {
     /// A planner for a run whose windows are a time. `own`: queries that are answered whatever a list says.
-    pub fn new(site: Site, own: Vec<Query>) -> Self {
+    pub fn new(site: PlanContext, own: Vec<Query>) -> Self {
         let most_look_back = site.limits.bytes_allowed() / 2;
         Self { site, own, own_tasks: None, generation: 0, most_look_back, anonymizer: None }
     }
@@ -65,7 +65,7 @@ impl Planner {
     }
 
     /// Returns the properties of the planner's rows.
-    pub(crate) fn site(&self) -> &Site {
+    pub(crate) fn site(&self) -> &PlanContext {
         &self.site
     }
 
@@ -175,17 +175,18 @@ mod tests {
     use super::*;
     use arena::Limits;
     use packet::{KeySpec, Seed};
-    use task::query::{GroupField, Item};
+    use task::query::{GroupField, OutputColumn};
 
-    fn planner() -> (Planner, Control) {
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
-        let planner = Planner::new(Site { window_ns: Some(1_000_000_000), ..site }, Vec::new());
+    fn planner() -> (TaskSetPlanner, Control) {
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
+        let planner = TaskSetPlanner::new(PlanContext { window_ns: Some(1_000_000_000), ..site }, Vec::new());
         let control = Control::new(planner.first().expect("nothing is refused"));
         (planner, control)
     }
 
     fn list(fields: &[&str], key: Vec<String>) -> TaskList {
-        let query = |field: &&str| Query::new(*field, [GroupField::of("dst_addr")], [Item::sum(field)]);
+        let query =
+            |field: &&str| Query::new(*field, [GroupField::of("dst_addr")], [OutputColumn::sum(field)]);
         let tasks =
             fields.iter().map(|field| Task { query: query(field), time: None, instances: Vec::new() });
         TaskList { key: Some(key), tasks: tasks.collect(), ..TaskList::default() }
@@ -219,7 +220,7 @@ mod tests {
         };
         let query = Query {
             filter: Some(task::query::Condition::is("src_addr", &model::Value::Address(other))),
-            ..Query::new("q", [GroupField::of("dst_port")], [Item::sum("total_byte")])
+            ..Query::new("q", [GroupField::of("dst_port")], [OutputColumn::sum("total_byte")])
         };
         let time = Span { start_ns: 0, end_ns: 1_000_000_000 };
         let list = |address| {

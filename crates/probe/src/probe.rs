@@ -1,11 +1,11 @@
 //! The thread that carries out what a controller says.
 
-use crate::captures::Captures;
+use crate::captures::ProbeCaptures;
 use crate::gate::ReplayGate;
-use crate::history::History;
+use crate::history::HistoryRequests;
 use crate::leases::Leases;
 use crate::look_backs::LookBacks;
-use crate::planner::Planner;
+use crate::planner::TaskSetPlanner;
 use crate::reporter::Reporter;
 use crate::task_file::TaskFile;
 use engine::{Control, FinishedCapture, WindowOutlet};
@@ -35,16 +35,16 @@ pub struct Probe {
 }
 
 /// The state of the thread.
-struct Worker {
+struct ProbeWorker {
     link: Arc<dyn ProbeLink>,
-    planner: Planner,
+    planner: TaskSetPlanner,
     control: Control,
     gate: Option<Arc<ReplayGate>>,
     /// The newest list.
     list: Option<TaskList>,
     look_backs: LookBacks,
-    captures: Captures,
-    history: History,
+    captures: ProbeCaptures,
+    history: HistoryRequests,
     /// The leases of a live run.
     leases: Leases,
     reporter: Option<Reporter>,
@@ -60,7 +60,7 @@ impl Probe {
     /// If a thread cannot be started.
     pub fn start(
         link: Arc<dyn ProbeLink>,
-        planner: Planner,
+        planner: TaskSetPlanner,
         control: Control,
         gate: Option<Arc<ReplayGate>>,
         reporter: Option<Reporter>,
@@ -75,9 +75,9 @@ impl Probe {
         let has_told: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let (ending, told) = (Arc::clone(&is_ending), Arc::clone(&has_told));
         let (look_backs, captures, leases) = Default::default();
-        let history = History::start(Arc::clone(&link), store, planner.site())?;
+        let history = HistoryRequests::start(Arc::clone(&link), store, planner.site())?;
         let link_of_worker = Arc::clone(&link);
-        let mut worker = Worker {
+        let mut worker = ProbeWorker {
             link: link_of_worker,
             planner,
             control,
@@ -163,7 +163,7 @@ impl Probe {
     }
 }
 
-impl Worker {
+impl ProbeWorker {
     fn take(&mut self, message: ToProbe, first: &(Mutex<bool>, Condvar)) {
         match message {
             ToProbe::Tasks(list) => {

@@ -23,21 +23,21 @@ const END_WAIT: Duration = Duration::from_secs(1);
 pub struct TaskFile {
     path: PathBuf,
     found: Result<Option<TaskList>, String>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTaskFile>,
 }
 
 /// The state of the file, for who shows it.
 #[derive(Clone, Debug)]
-pub struct TaskFileState(Arc<Shared>);
+pub struct TaskFileState(Arc<SharedTaskFile>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedTaskFile {
+    state: Mutex<TaskFileProgress>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TaskFileProgress {
     /// The list that is to be written.
     list: Option<TaskList>,
     is_writing: bool,
@@ -45,8 +45,8 @@ struct State {
     fault: Option<String>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedTaskFile {
+    fn state(&self) -> MutexGuard<'_, TaskFileProgress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +59,7 @@ impl TaskFile {
     /// If there is no thread.
     pub fn open(path: &Path, node: &str) -> io::Result<Self> {
         let found = read(path, node);
-        let shared: Arc<Shared> = Arc::default();
+        let shared: Arc<SharedTaskFile> = Arc::default();
         let (own, to, node) = (Arc::clone(&shared), path.to_owned(), node.to_owned());
         std::thread::Builder::new().name("task file".to_owned()).spawn(move || keep(&own, &to, &node))?;
         Ok(Self { path: path.to_owned(), found, shared })
@@ -100,14 +100,14 @@ impl Drop for TaskFile {
         let mut state = self.shared.state();
         state.is_closing = true;
         self.shared.changed.notify_all();
-        let is_busy = |state: &mut State| state.list.is_some() || state.is_writing;
+        let is_busy = |state: &mut TaskFileProgress| state.list.is_some() || state.is_writing;
         // The thread is not waited for longer: it may stay in a call to the system.
         drop(self.shared.changed.wait_timeout_while(state, END_WAIT, is_busy));
     }
 }
 
 /// Writes lists until the file is closed.
-fn keep(shared: &Shared, path: &Path, node: &str) {
+fn keep(shared: &SharedTaskFile, path: &Path, node: &str) {
     let mut state = shared.state();
     loop {
         let Some(list) = state.list.take() else {
@@ -125,7 +125,7 @@ fn keep(shared: &Shared, path: &Path, node: &str) {
         state.fault = written.err().map(|error| error.to_string());
         shared.changed.notify_all();
         if state.fault.is_some() && !state.is_closing {
-            let waits = |state: &mut State| state.list.is_none() && !state.is_closing;
+            let waits = |state: &mut TaskFileProgress| state.list.is_none() && !state.is_closing;
             let waited = shared.changed.wait_timeout_while(state, AGAIN, waits);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             if !state.is_closing {
@@ -186,10 +186,10 @@ fn read(path: &Path, node: &str) -> Result<Option<TaskList>, String> {
 mod tests {
     use super::*;
     use protocol::Task;
-    use task::query::{GroupField, Item, Query};
+    use task::query::{GroupField, OutputColumn, Query};
 
     fn list(generation: u64) -> TaskList {
-        let query = Query::new("q", [GroupField::of("dst_addr")], [Item::sum("total_byte")]);
+        let query = Query::new("q", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
         let task = Task { query, time: None, instances: Vec::new() };
         TaskList { epoch: 7, generation, tasks: vec![task], ..TaskList::default() }
     }

@@ -6,7 +6,7 @@
 //!                 what is refused ─▶ exchange edison.dead ─▶ queue edison.dead
 //! ```
 //!
-//! The controller declares all of it ([`Topology`]); a probe declares nothing and needs the rights to write to `edison.results` and to
+//! The controller declares all of it ([`BrokerTopology`]); a probe declares nothing and needs the rights to write to `edison.results` and to
 //! read `edison.tasks.NODE` ([`Rights`]). Its user has the name of its node, or is the controller's. Neither side fails because the broker is away: each connects by itself, again and again, and says in its
 //! [`LinkState`](crate::LinkState) how it is.
 //!
@@ -44,13 +44,13 @@ mod unwritten;
 mod wire;
 mod worker;
 
-pub use broker::{Broker, BrokerError};
+pub use broker::{BrokerAddress, BrokerError};
 pub use connection::plain_connection;
-pub use controller_link::{AmqpControllerLink, ControllerSettings, controller_link};
+pub use controller_link::{AmqpControllerLink, ControllerLinkSettings, controller_link};
 pub use probe_link::{AmqpProbeLink, ProbeSettings, probe_link, spooled_probe_link};
 pub use spool_file::{SpoolError, SpoolFile};
 pub use tls::{Tls, TlsError};
-pub use topology::{Argument, Exchange, Queue, Rights, Topology};
+pub use topology::{Argument, BrokerQueue, BrokerTopology, Exchange, Rights};
 
 use std::time::Duration;
 

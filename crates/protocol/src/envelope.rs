@@ -14,7 +14,7 @@
 //! address and three counters, is 709 kB of JSON and 144 kB on the wire; a column of addresses alone is 40 kB in any form.
 
 use crate::message_id::MessageId;
-use crate::refusal::Refusal;
+use crate::refusal::MessageRefusal;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -105,13 +105,13 @@ impl<B: Serialize> Envelope<B> {
     pub fn encode(&self) -> io::Result<Vec<u8>> {
         let body = PackedBody::new(&self.body)?;
         let Self { version, id, after, lost, .. } = self;
-        seal(&Head { version: *version, id, after: *after, lost: *lost }, &body)
+        seal(&EnvelopeHead { version: *version, id, after: *after, lost: *lost }, &body)
     }
 }
 
 /// The part of an envelope that precedes the body.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Head<'a> {
+pub(crate) struct EnvelopeHead<'a> {
     pub(crate) version: u32,
     pub(crate) id: &'a MessageId,
     pub(crate) after: u64,
@@ -182,7 +182,7 @@ fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Puts a body into an envelope.
-pub(crate) fn seal(head: &Head<'_>, body: &PackedBody) -> io::Result<Vec<u8>> {
+pub(crate) fn seal(head: &EnvelopeHead<'_>, body: &PackedBody) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(head)?;
     // In the place of the brace at the end.
     text.pop();
@@ -195,7 +195,10 @@ pub(crate) fn seal(head: &Head<'_>, body: &PackedBody) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// Returns why the message is not taken.
-pub fn decode<B: DeserializeOwned>(bytes: &[u8], properties: Properties<'_>) -> Result<Envelope<B>, Refusal> {
+pub fn decode<B: DeserializeOwned>(
+    bytes: &[u8],
+    properties: Properties<'_>,
+) -> Result<Envelope<B>, MessageRefusal> {
     decode_within(bytes, properties, MOST_JSON_BYTES)
 }
 
@@ -207,7 +210,7 @@ pub fn decode_within<B: DeserializeOwned>(
     bytes: &[u8],
     properties: Properties<'_>,
     most_json_bytes: usize,
-) -> Result<Envelope<B>, Refusal> {
+) -> Result<Envelope<B>, MessageRefusal> {
     let text = text(bytes, properties, most_json_bytes)?;
     let Opened { version, id, after, lost, body } = Opened::of(&text)?;
     let body = body_of(body)?;
@@ -215,15 +218,19 @@ pub fn decode_within<B: DeserializeOwned>(
 }
 
 /// The JSON of a message.
-pub(crate) fn text(bytes: &[u8], properties: Properties<'_>, most: usize) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn text(bytes: &[u8], properties: Properties<'_>, most: usize) -> Result<Vec<u8>, MessageRefusal> {
     if properties != Properties::EXPECTED {
-        return Err(Refusal::Foreign);
+        return Err(MessageRefusal::Foreign);
     }
     if bytes.len() > MOST_BYTES {
-        return Err(Refusal::TooLarge);
+        return Err(MessageRefusal::TooLarge);
     }
     let text = expand(bytes, most)?;
-    if text.len() > MOST_VALUES && commas(&text) > MOST_VALUES { Err(Refusal::TooLarge) } else { Ok(text) }
+    if text.len() > MOST_VALUES && commas(&text) > MOST_VALUES {
+        Err(MessageRefusal::TooLarge)
+    } else {
+        Ok(text)
+    }
 }
 
 /// An envelope whose body has not been read.
@@ -240,23 +247,23 @@ pub(crate) struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    pub(crate) fn of(text: &'a [u8]) -> Result<Self, Refusal> {
-        let opened: Result<Self, Refusal> = read(text);
+    pub(crate) fn of(text: &'a [u8]) -> Result<Self, MessageRefusal> {
+        let opened: Result<Self, MessageRefusal> = read(text);
         // What another version's envelope says further is not known.
         let version = match &opened {
             Ok(opened) => opened.version,
             Err(_) => read::<Versioned>(text)?.version,
         };
         match version {
-            ..OLDEST_VERSION => Err(Refusal::TooOld),
+            ..OLDEST_VERSION => Err(MessageRefusal::TooOld),
             OLDEST_VERSION..=VERSION => opened,
-            _ => Err(Refusal::TooNew),
+            _ => Err(MessageRefusal::TooNew),
         }
     }
 }
 
-pub(crate) fn body_of<B: DeserializeOwned>(body: &RawValue) -> Result<B, Refusal> {
-    serde_json::from_str(body.get()).map_err(|_| Refusal::Malformed)
+pub(crate) fn body_of<B: DeserializeOwned>(body: &RawValue) -> Result<B, MessageRefusal> {
+    serde_json::from_str(body.get()).map_err(|_| MessageRefusal::Malformed)
 }
 
 #[derive(Deserialize)]
@@ -264,38 +271,38 @@ struct Versioned {
     version: u32,
 }
 
-pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Refusal> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, MessageRefusal> {
     serde_json::from_slice(text).map_err(|error| match error.is_eof() {
         // Frames are whole where they end: the next one is missing.
-        true => Refusal::Truncated,
-        false => Refusal::Malformed,
+        true => MessageRefusal::Truncated,
+        false => MessageRefusal::Malformed,
     })
 }
 
-pub(crate) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>, MessageRefusal> {
     thread_local! {
         /// The decompressor, created once per thread: creating it for each message took 6 % of a controller's processor time.
         static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     }
     // Of a few bytes that are none of its, the decoder says that others are missing.
     if !MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) {
-        return Err(Refusal::Damaged);
+        return Err(MessageRefusal::Damaged);
     }
-    let damaged = |_| Refusal::Damaged;
+    let damaged = |_| MessageRefusal::Damaged;
     let text = DECODER.with_borrow_mut(|context| {
         // What a message before it was refused for is forgotten.
-        context.reset(ResetDirective::SessionOnly).map_err(|_| Refusal::Damaged)?;
+        context.reset(ResetDirective::SessionOnly).map_err(|_| MessageRefusal::Damaged)?;
         let mut decoder = Decoder::with_context(bytes, context);
         decoder.window_log_max(MOST_WINDOW_LOG).map_err(damaged)?;
         let mut text = Vec::new();
         let mut bounded = decoder.take(most as u64 + 1);
         bounded.read_to_end(&mut text).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => Refusal::Truncated,
-            _ => Refusal::Damaged,
+            ErrorKind::UnexpectedEof => MessageRefusal::Truncated,
+            _ => MessageRefusal::Damaged,
         })?;
         Ok(text)
     })?;
-    if text.len() > most { Err(Refusal::TooLarge) } else { Ok(text) }
+    if text.len() > most { Err(MessageRefusal::TooLarge) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -64,15 +64,15 @@ impl HistoryTask {
 impl HistoryLimits {
     /// The size of an answer, of which [`HistoryLimits::answer_bytes`] is the most of all together. One that cannot be written has no end.
     pub fn size_of(answer: &Answer) -> u64 {
-        let mut counted = Counted(0);
+        let mut counted = CountingWriter(0);
         serde_json::to_writer(&mut counted, answer).map_or(u64::MAX, |()| counted.0)
     }
 }
 
 /// Counts what is written.
-struct Counted(u64);
+struct CountingWriter(u64);
 
-impl Write for Counted {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())

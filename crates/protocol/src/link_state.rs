@@ -44,12 +44,12 @@ impl fmt::Display for LinkState {
 
 /// Says a connection's state once for each time that it changes, however often the connection is tried.
 #[derive(Clone, Debug, Default)]
-pub struct LinkWatch {
+pub struct LinkStateReporter {
     last: Option<(bool, Option<String>)>,
     remark: Option<String>,
 }
 
-impl LinkWatch {
+impl LinkStateReporter {
     /// A line for the user, if there is another remark than before.
     pub fn remark(&mut self, state: &LinkState) -> Option<String> {
         let is_new = self.remark != state.remark;
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_line_for_each_change() {
-        let mut watch = LinkWatch::default();
+        let mut watch = LinkStateReporter::default();
         let peer = "the broker at a:1";
         let tried = LinkState { reason: None, ..LinkState::down(peer, "") };
         assert_eq!(watch.line(&tried), None);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(watch.line(&full), line);
         assert_eq!(watch.line(&LinkState::up(peer)), Some("the broker at a:1 is back".to_owned()));
         assert_eq!(watch.line(&LinkState::up(peer)), None);
-        assert_eq!(LinkWatch::default().line(&LinkState::down(peer, "refused")), away);
+        assert_eq!(LinkStateReporter::default().line(&LinkState::down(peer, "refused")), away);
         let remarked = LinkState { remark: Some("no file".to_owned()), ..LinkState::up(peer) };
         let mut remark = |state: &LinkState| watch.remark(state);
         assert_eq!((remark(&remarked), remark(&remarked)), (Some("no file".to_owned()), None));

@@ -6,7 +6,7 @@ use task::query::Query;
 
 /// The limits of what a probe is to keep of windows that are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LookBack {
+pub struct RetentionLimits {
     /// The number of windows.
     pub windows: u64,
     /// The number of flows of IPv4 for which each is to have room. A probe refuses what takes more memory than it allows.

@@ -2,7 +2,7 @@
 
 use crate::link_state::LinkState;
 use crate::message::{FromProbe, ToProbe};
-use crate::transport::{ControllerLink, Disconnected, ProbeLink, Received};
+use crate::transport::{ControllerLink, Disconnected, ProbeLink, ReceivedMessage};
 use model::view::Spool;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct MemoryProbeLink {
     number: usize,
-    to_controller: Sender<Received>,
+    to_controller: Sender<ReceivedMessage>,
     from_controller: Mutex<Receiver<ToProbe>>,
     state: LinkState,
 }
@@ -22,7 +22,7 @@ pub struct MemoryProbeLink {
 #[derive(Debug)]
 pub struct MemoryControllerLink {
     to_probes: Vec<Sender<ToProbe>>,
-    from_probes: Receiver<Received>,
+    from_probes: Receiver<ReceivedMessage>,
     state: LinkState,
 }
 
@@ -54,7 +54,7 @@ fn received<T>(result: Result<T, RecvTimeoutError>) -> Result<Option<T>, Disconn
 
 impl ProbeLink for MemoryProbeLink {
     fn send(&self, message: FromProbe) -> Result<(), Disconnected> {
-        let message = Received { node: self.number, id: None, message };
+        let message = ReceivedMessage { node: self.number, id: None, message };
         self.to_controller.send(message).map_err(|_| Disconnected)
     }
 
@@ -80,7 +80,7 @@ impl ControllerLink for MemoryControllerLink {
         self.to_probes.get(node).ok_or(Disconnected)?.send(message).map_err(|_| Disconnected)
     }
 
-    fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected> {
+    fn receive(&self, wait: Duration) -> Result<Option<ReceivedMessage>, Disconnected> {
         received(self.from_probes.recv_timeout(wait))
     }
 
@@ -115,7 +115,7 @@ mod tests {
             controller.send(1, ToProbe::Enter { until_ns: at_ns }).expect("it is there");
         }
         for at_ns in [1, 2] {
-            let message = Received { node: 1, id: None, message: FromProbe::Reached { at_ns } };
+            let message = ReceivedMessage { node: 1, id: None, message: FromProbe::Reached { at_ns } };
             assert_eq!(controller.receive(NOW), Ok(Some(message)));
             assert_eq!(probes[1].receive(NOW), Ok(Some(ToProbe::Enter { until_ns: at_ns })));
         }

@@ -4,7 +4,7 @@ use crate::capture::{CaptureTask, Captured};
 use crate::heartbeat::Heartbeat;
 use crate::history::{HistoryAnswer, HistoryTask};
 use crate::list_id::ListId;
-use crate::look_back::{LookBack, LookBackTask, LookedBack};
+use crate::look_back::{LookBackTask, LookedBack, RetentionLimits};
 use model::{Answer, Item, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;
@@ -37,7 +37,7 @@ pub struct TaskList {
     pub tasks: Vec<Task>,
     /// The limits of what is to be kept of windows that are over; `None`: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look_back: Option<LookBack>,
+    pub look_back: Option<RetentionLimits>,
     /// Queries about windows that are over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub look_backs: Vec<LookBackTask>,
@@ -160,7 +160,7 @@ mod tests {
     use model::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
-    use task::query::{Comparison, Condition, GroupField, Item};
+    use task::query::{Comparison, Condition, GroupField, OutputColumn};
 
     fn is_read_back<M: Serialize + DeserializeOwned + PartialEq + Debug>(message: &M) {
         let text = serde_json::to_string(message).expect("JSON");
@@ -170,13 +170,13 @@ mod tests {
     #[test]
     fn messages_are_what_was_written() {
         let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
-        let query = Query::new("q1", [GroupField::of("src_addr")], [Item::sum("total_byte")]);
+        let query = Query::new("q1", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]);
         let list = TaskList {
             epoch: u64::MAX,
             generation: 3,
             key: Some(vec!["src_addr".to_owned()]),
             tasks: vec![Task { query: query.clone(), time: Some(window), instances: Vec::new() }],
-            look_back: Some(LookBack { windows: 6, flows: 1_000_000 }),
+            look_back: Some(RetentionLimits { windows: 6, flows: 1_000_000 }),
             look_backs: vec![LookBackTask { id: u64::MAX, window, queries: vec![query.clone()] }],
             history: vec![HistoryTask {
                 epoch: u64::MAX,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The reason why a message is not taken. Its name is that of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
+pub enum MessageRefusal {
     /// The message is not said to be one of Edison.
     Foreign,
     /// The end of the message is missing.
@@ -25,7 +25,7 @@ pub enum Refusal {
     Malformed,
 }
 
-impl Refusal {
+impl MessageRefusal {
     /// The list of all reasons.
     pub const ALL: [Self; 9] = [
         Self::Foreign,
@@ -55,10 +55,10 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for MessageRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for MessageRefusal {}

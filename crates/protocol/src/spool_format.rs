@@ -11,8 +11,8 @@
 mod reader;
 mod replay;
 
-pub use reader::{Reader, Unread};
-pub use replay::{Kept, Replay};
+pub use reader::{SpoolReader, Unread};
+pub use replay::{Replay, SpooledMessage};
 
 use crate::{Boot, envelope};
 use std::fmt;
@@ -28,7 +28,7 @@ const MOST_REST: usize = envelope::MOST_BYTES + 64;
 
 /// The identifier of a message among those of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Which {
+pub struct NodeMessageId {
     /// The start of the probe that made it.
     pub boot: Boot,
     /// The message's number among those of that start.
@@ -37,7 +37,7 @@ pub struct Which {
 
 /// The counts of results that found no room, since the file was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct SpoolTotals {
     /// Results that were dropped.
     pub dropped: u64,
     /// Results of which rows were left out.
@@ -46,11 +46,11 @@ pub struct Totals {
 
 /// A record of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum SpoolRecord {
     /// A message is to be delivered; one that is there already gets another body.
     Message {
         /// The message.
-        which: Which,
+        which: NodeMessageId,
         /// True if the message is the result of a window.
         is_result: bool,
         /// The compressed body.
@@ -59,7 +59,7 @@ pub enum Record {
     /// A message is about to be sent, with this in its envelope.
     Said {
         /// The message.
-        which: Which,
+        which: NodeMessageId,
         /// [`crate::Envelope::after`].
         after: u64,
         /// [`crate::Envelope::lost`].
@@ -68,12 +68,12 @@ pub enum Record {
     /// A message is delivered, or dropped.
     Gone {
         /// The message.
-        which: Which,
+        which: NodeMessageId,
         /// The totals from then on.
-        totals: Totals,
+        totals: SpoolTotals,
     },
     /// The totals are these.
-    Totals(Totals),
+    Totals(SpoolTotals),
 }
 
 const MESSAGE: u8 = 1;
@@ -95,7 +95,7 @@ pub fn write_header(node: &str, into: &mut Vec<u8>) {
 }
 
 /// Adds the record of a message.
-pub fn write_message(which: Which, is_result: bool, body: &[u8], into: &mut Vec<u8>) {
+pub fn write_message(which: NodeMessageId, is_result: bool, body: &[u8], into: &mut Vec<u8>) {
     record(into, MESSAGE, |rest| {
         put_which(which, rest);
         rest.push(u8::from(is_result));
@@ -103,7 +103,7 @@ pub fn write_message(which: Which, is_result: bool, body: &[u8], into: &mut Vec<
     });
 }
 
-impl Record {
+impl SpoolRecord {
     /// Adds the record.
     pub fn write(&self, into: &mut Vec<u8>) {
         match self {
@@ -160,12 +160,12 @@ fn checksum(length: u32, rest: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-fn put_which(which: Which, into: &mut Vec<u8>) {
+fn put_which(which: NodeMessageId, into: &mut Vec<u8>) {
     into.extend_from_slice(&which.boot.0.to_le_bytes());
     into.extend_from_slice(&which.sequence.to_le_bytes());
 }
 
-fn put_totals(totals: Totals, into: &mut Vec<u8>) {
+fn put_totals(totals: SpoolTotals, into: &mut Vec<u8>) {
     into.extend_from_slice(&totals.dropped.to_le_bytes());
     into.extend_from_slice(&totals.shortened.to_le_bytes());
 }
@@ -176,17 +176,17 @@ fn take(from: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*number))
 }
 
-fn take_which(from: &mut &[u8]) -> Option<Which> {
-    Some(Which { boot: Boot(take(from)?), sequence: take(from)? })
+fn take_which(from: &mut &[u8]) -> Option<NodeMessageId> {
+    Some(NodeMessageId { boot: Boot(take(from)?), sequence: take(from)? })
 }
 
-fn take_totals(from: &mut &[u8]) -> Option<Totals> {
-    Some(Totals { dropped: take(from)?, shortened: take(from)? })
+fn take_totals(from: &mut &[u8]) -> Option<SpoolTotals> {
+    Some(SpoolTotals { dropped: take(from)?, shortened: take(from)? })
 }
 
 /// The reason why a file is not the spool of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Foreign {
+pub enum SpoolMismatch {
     /// The file is no spool, or its first bytes are damaged.
     NoSpool,
     /// The file is of another version of the format.
@@ -195,7 +195,7 @@ pub enum Foreign {
     Node(String),
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for SpoolMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSpool => f.write_str("it does not begin as a spool does"),
@@ -208,7 +208,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-impl std::error::Error for Foreign {}
+impl std::error::Error for SpoolMismatch {}
 
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,7 @@ pub trait ProbeLink: fmt::Debug + Send + Sync {
 
 /// A message of a probe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// The probe's number.
     pub node: usize,
     /// The identifier of the message; `None` where none comes twice or a second one does no harm.
@@ -68,7 +68,7 @@ pub trait ControllerLink: fmt::Debug + Send {
     ///
     /// # Errors
     /// If none can come any more.
-    fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected>;
+    fn receive(&self, wait: Duration) -> Result<Option<ReceivedMessage>, Disconnected>;
 
     /// Acknowledges that all that was received so far is stored. Until then a transport that keeps messages delivers them again, to a controller
     /// that takes over. To be called often, and where nothing comes: what is not acknowledged is limited, and at the limit nothing more is

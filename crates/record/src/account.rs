@@ -6,7 +6,7 @@ use flow::Untold;
 
 /// Sums since the run began, given to writers at the end of each window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct MeasurementTotals {
     /// Stream time, nanoseconds since the epoch: the window's end.
     pub time_ns: u64,
     /// Frames taken from the source.

@@ -1,8 +1,8 @@
 //! File formats, and the choice of a writer by a file's suffix.
 
 use crate::ipfix::IpfixWriter;
-use crate::target::{self, Target};
-use crate::text::{Dialect, TextWriter};
+use crate::target::{self, WriteTarget};
+use crate::text::{TextDialect, TextWriter};
 use crate::{RecordWriter, Selection};
 use std::io::{self, Write};
 use std::path::Path;
@@ -65,18 +65,18 @@ impl Format {
         node: &str,
         selection: &Selection,
     ) -> io::Result<Box<dyn RecordWriter>> {
-        self.to_target(Target::stream(out), node, selection)
+        self.to_target(WriteTarget::stream(out), node, selection)
     }
 
     pub(crate) fn to_target(
         self,
-        out: Target,
+        out: WriteTarget,
         node: &str,
         selection: &Selection,
     ) -> io::Result<Box<dyn RecordWriter>> {
         Ok(match self {
-            Self::Csv => Box::new(TextWriter::new(out, &Dialect::CSV, node, selection)),
-            Self::JsonLines => Box::new(TextWriter::new(out, &Dialect::JSON_LINES, node, selection)),
+            Self::Csv => Box::new(TextWriter::new(out, &TextDialect::CSV, node, selection)),
+            Self::JsonLines => Box::new(TextWriter::new(out, &TextDialect::JSON_LINES, node, selection)),
             Self::Parquet => Box::new(crate::parquet::ParquetWriter::new(out, node, selection)?),
             Self::Ipfix => Box::new(IpfixWriter::new(out, node, selection)),
         })
@@ -89,7 +89,7 @@ impl Format {
 /// `/dev/stdout`, pipes and devices are written directly.
 pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
     let format = Format::of(path)?;
-    format.to_target(Target::open(path)?, node, selection)
+    format.to_target(WriteTarget::open(path)?, node, selection)
 }
 
 /// Refuses a path at which [`create`] could open no writer, and leaves what is there.

@@ -24,14 +24,14 @@ static OCTETS: [([u8; 4], u8); 256] = {
     table
 };
 
-/// A buffer that is filled from its start. The caller leaves [`Line::SLACK`] bytes after what each value
+/// A buffer that is filled from its start. The caller leaves [`LineBuffer::SLACK`] bytes after what each value
 /// needs.
-pub(crate) struct Line<'a> {
+pub(crate) struct LineBuffer<'a> {
     bytes: &'a mut [u8],
     end: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LineBuffer<'a> {
     /// The largest piece.
     pub(crate) const SLACK: usize = 48;
 
@@ -174,9 +174,9 @@ mod tests {
     use super::*;
     use std::net::Ipv6Addr;
 
-    fn line(format: impl Fn(&mut Line<'_>)) -> String {
-        let mut bytes = [0; 2 * Line::SLACK];
-        let mut line = Line::after(&mut bytes, 0);
+    fn line(format: impl Fn(&mut LineBuffer<'_>)) -> String {
+        let mut bytes = [0; 2 * LineBuffer::SLACK];
+        let mut line = LineBuffer::after(&mut bytes, 0);
         format(&mut line);
         let len = line.len();
         String::from_utf8(bytes[..len].to_vec()).unwrap()

@@ -1,14 +1,14 @@
 //! Apache Parquet, column by column from a row group's records, without Arrow.
 
-use crate::line::Line;
+use crate::line::LineBuffer;
 use crate::parquet_file::{
     BATCH, CREATED_BY, DICTIONARY, ParquetFile, ROW_GROUP, entry, integer, nanoseconds,
 };
 use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
-use crate::target::Target;
-use crate::writer::Delivery;
-use crate::{Column, RecordWriter, Selection, Shortfall};
-use flow::{FlowRecord, Value};
+use crate::target::WriteTarget;
+use crate::writer::WriterReport;
+use crate::{FileColumn, RecordWriter, Selection, Shortfall};
+use flow::{FieldAccessor, FlowRecord};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType};
@@ -26,7 +26,7 @@ const LONGEST: usize = 48;
 
 /// The form in which records become columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum ParquetLayout {
     /// Addresses as text and times with their type: for a file that people open.
     Plain,
     /// The form of window rows: for queries over many files.
@@ -36,30 +36,35 @@ enum Layout {
 /// Writes records as Parquet. Holds a row group's records (`ROW_GROUP` of them) and one encoded column of it.
 pub(crate) struct ParquetWriter {
     file: ParquetFile,
-    layout: Layout,
-    columns: Vec<Column>,
+    layout: ParquetLayout,
+    columns: Vec<FileColumn>,
     node: ByteArray,
     pending: Vec<FlowRecord>,
     shortfall: Shortfall,
 }
 
 impl ParquetWriter {
-    pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> io::Result<Self> {
-        Self::to_target(target, node, selection, Layout::Plain)
+    pub(crate) fn new(target: WriteTarget, node: &str, selection: &Selection) -> io::Result<Self> {
+        Self::to_target(target, node, selection, ParquetLayout::Plain)
     }
 
     /// Opens a file of a store. Addresses are 16 bytes, IPv4 as `::ffff:0:0/96`, with their family in `ip_version`. Times are plain nanoseconds.
     /// The store synchronises the file before its manifest names it.
     pub(crate) fn stored(path: &Path, node: &str, selection: &Selection) -> io::Result<Self> {
-        Self::to_target(Target::open(path)?, node, selection, Layout::Ranged)
+        Self::to_target(WriteTarget::open(path)?, node, selection, ParquetLayout::Ranged)
     }
 
-    fn to_target(target: Target, node: &str, selection: &Selection, layout: Layout) -> io::Result<Self> {
+    fn to_target(
+        target: WriteTarget,
+        node: &str,
+        selection: &Selection,
+        layout: ParquetLayout,
+    ) -> io::Result<Self> {
         let columns = selection.columns().to_vec();
         let schema = schema(&columns, layout).map_err(io::Error::other)?;
         let properties = match layout {
-            Layout::Plain => properties(&columns),
-            Layout::Ranged => {
+            ParquetLayout::Plain => properties(&columns),
+            ParquetLayout::Ranged => {
                 ranged_properties(&schema, vec![entry("version", env!("CARGO_PKG_VERSION").to_owned())])
             }
         };
@@ -129,30 +134,31 @@ impl RecordWriter for ParquetWriter {
         bytes + each * self.pending.len() as u64
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
+    fn finish(mut self: Box<Self>) -> io::Result<WriterReport> {
         if !self.pending.is_empty() {
             self.write_group()?;
         }
         self.shortfall.entries().for_each(|(name, value)| self.file.describe(name, value));
-        self.file.finish().map(|()| Delivery::default())
+        self.file.finish().map(|()| WriterReport::default())
     }
 }
 
-impl Layout {
+impl ParquetLayout {
     /// The columns before those of the selection: `ip_version`.
     fn leading(self) -> usize {
         (self == Self::Ranged).into()
     }
 
     /// The name of a column, with the unit of a time that has no type.
-    fn name(self, column: &Column) -> String {
-        let unit = if self == Self::Ranged && matches!(column.value(), Value::Time(_)) { "_ns" } else { "" };
+    fn name(self, column: &FileColumn) -> String {
+        let unit =
+            if self == Self::Ranged && matches!(column.value(), FieldAccessor::Time(_)) { "_ns" } else { "" };
         format!("{}{unit}", column.name())
     }
 }
 
-fn schema(columns: &[Column], layout: Layout) -> Result<Type> {
-    let is_ranged = layout == Layout::Ranged;
+fn schema(columns: &[FileColumn], layout: ParquetLayout) -> Result<Type> {
+    let is_ranged = layout == ParquetLayout::Ranged;
     let version = is_ranged.then(|| {
         let (physical, logical) = integer(8);
         Type::primitive_type_builder("ip_version", physical)
@@ -164,14 +170,15 @@ fn schema(columns: &[Column], layout: Layout) -> Result<Type> {
     let columns = columns.iter().map(|chosen| {
         let (physical, logical) = match chosen.value() {
             // Some engines refuse a timestamp of nanoseconds.
-            Value::Time(_) if is_ranged => (Physical::INT64, None),
-            Value::Address(_) if is_ranged => (Physical::FIXED_LEN_BYTE_ARRAY, None),
-            Value::Unsigned(bits, _) | Value::Optional(bits, _) => integer(bits),
-            Value::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
-            Value::Address(_) | Value::Mac(_) | Value::EndReason(_) | Value::Node => {
-                (Physical::BYTE_ARRAY, Some(LogicalType::String))
-            }
-            Value::Float(_) => (Physical::DOUBLE, None),
+            FieldAccessor::Time(_) if is_ranged => (Physical::INT64, None),
+            FieldAccessor::Address(_) if is_ranged => (Physical::FIXED_LEN_BYTE_ARRAY, None),
+            FieldAccessor::Unsigned(bits, _) | FieldAccessor::Optional(bits, _) => integer(bits),
+            FieldAccessor::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+            FieldAccessor::Address(_)
+            | FieldAccessor::Mac(_)
+            | FieldAccessor::EndReason(_)
+            | FieldAccessor::Node => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            FieldAccessor::Float(_) => (Physical::DOUBLE, None),
         };
         let repetition = if chosen.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let name = layout.name(chosen);
@@ -185,7 +192,7 @@ fn schema(columns: &[Column], layout: Layout) -> Result<Type> {
     Type::group_type_builder("flow_record").with_fields(columns).build()
 }
 
-fn properties(columns: &[Column]) -> WriterProperties {
+fn properties(columns: &[FileColumn]) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::SNAPPY)
@@ -196,14 +203,14 @@ fn properties(columns: &[Column]) -> WriterProperties {
         let path = ColumnPath::from(chosen.name());
         match chosen.value() {
             // Nearly all distinct, and close to one another. The range lets readers skip row groups.
-            Value::Time(_) => {
+            FieldAccessor::Time(_) => {
                 properties = properties
                     .set_column_statistics_enabled(path.clone(), EnabledStatistics::Chunk)
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
             }
             // Sequence numbers and addresses: the compressor achieves the same in less time.
-            Value::Unsigned(32, _) | Value::Address(_) => {
+            FieldAccessor::Unsigned(32, _) | FieldAccessor::Address(_) => {
                 properties = properties.set_column_dictionary_enabled(path, false);
             }
             _ => {}
@@ -215,35 +222,35 @@ fn properties(columns: &[Column]) -> WriterProperties {
 /// Writes one column of a row group.
 fn write_column(
     column: &mut ColumnWriter<'_>,
-    chosen: &Column,
-    layout: Layout,
+    chosen: &FileColumn,
+    layout: ParquetLayout,
     records: &[FlowRecord],
     node: &ByteArray,
 ) -> Result<()> {
     let nullable = chosen.nullable();
     match (column, chosen.value()) {
-        (ColumnWriter::Int32ColumnWriter(column), Value::Unsigned(_, get)) => {
+        (ColumnWriter::Int32ColumnWriter(column), FieldAccessor::Unsigned(_, get)) => {
             write_values(column, records, nullable, |r| Some(get(chosen.record(r)?) as i32))
         }
-        (ColumnWriter::Int64ColumnWriter(column), Value::Unsigned(_, get)) => {
+        (ColumnWriter::Int64ColumnWriter(column), FieldAccessor::Unsigned(_, get)) => {
             write_values(column, records, nullable, |r| Some(get(chosen.record(r)?) as i64))
         }
-        (ColumnWriter::Int32ColumnWriter(column), Value::Optional(_, get)) => {
+        (ColumnWriter::Int32ColumnWriter(column), FieldAccessor::Optional(_, get)) => {
             write_values(column, records, nullable, |r| get(chosen.record(r)?).map(|v| v as i32))
         }
-        (ColumnWriter::Int64ColumnWriter(column), Value::Optional(_, get)) => {
+        (ColumnWriter::Int64ColumnWriter(column), FieldAccessor::Optional(_, get)) => {
             write_values(column, records, nullable, |r| get(chosen.record(r)?).map(|v| v as i64))
         }
-        (ColumnWriter::Int64ColumnWriter(column), Value::Time(get)) => {
+        (ColumnWriter::Int64ColumnWriter(column), FieldAccessor::Time(get)) => {
             write_values(column, records, nullable, |r| Some(nanoseconds(get(chosen.record(r)?))))
         }
-        (ColumnWriter::DoubleColumnWriter(column), Value::Float(at)) => {
+        (ColumnWriter::DoubleColumnWriter(column), FieldAccessor::Float(at)) => {
             write_values(column, records, nullable, |r| {
                 chosen.record(r)?.statistic(at).filter(|v| v.is_finite())
             })
         }
-        (ColumnWriter::FixedLenByteArrayColumnWriter(column), Value::Address(get))
-            if layout == Layout::Ranged =>
+        (ColumnWriter::FixedLenByteArrayColumnWriter(column), FieldAccessor::Address(get))
+            if layout == ParquetLayout::Ranged =>
         {
             let masks = Masks::of(chosen);
             let addresses: Vec<Option<u128>> = records
@@ -254,12 +261,12 @@ fn write_column(
             let there: Vec<u128> = addresses.into_iter().flatten().collect();
             write_bytes(column, &levels, &there, |bits| bits.to_be_bytes())
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Value::Address(get)) => {
+        (ColumnWriter::ByteArrayColumnWriter(column), FieldAccessor::Address(get)) => {
             write_texts(column, records, nullable, |line, r| {
                 chosen.record(r).and_then(get).map(|address| line.address(address)).is_some()
             })
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Value::Mac(get)) => {
+        (ColumnWriter::ByteArrayColumnWriter(column), FieldAccessor::Mac(get)) => {
             write_texts(column, records, nullable, |line, r| match chosen.record(r).map(get) {
                 None | Some([0, 0, 0, 0, 0, 0]) => false,
                 Some(mac) => {
@@ -268,12 +275,12 @@ fn write_column(
                 }
             })
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Value::EndReason(get)) => {
+        (ColumnWriter::ByteArrayColumnWriter(column), FieldAccessor::EndReason(get)) => {
             write_texts(column, records, nullable, |line, r| {
                 chosen.record(r).map(|r| line.bytes(get(r).name().as_bytes())).is_some()
             })
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Value::Node) => {
+        (ColumnWriter::ByteArrayColumnWriter(column), FieldAccessor::Node) => {
             write_values(column, records, nullable, |_| Some(node.clone()))
         }
         _ => Err(ParquetError::General("the schema does not match the field table".to_owned())),
@@ -307,7 +314,7 @@ fn write_texts(
     column: &mut ColumnWriterImpl<'_, ByteArrayType>,
     records: &[FlowRecord],
     nullable: bool,
-    format: impl Fn(&mut Line<'_>, &FlowRecord) -> bool,
+    format: impl Fn(&mut LineBuffer<'_>, &FlowRecord) -> bool,
 ) -> Result<()> {
     let mut ends = Vec::with_capacity(BATCH);
     let mut values = Vec::with_capacity(BATCH);
@@ -317,8 +324,8 @@ fn write_texts(
         values.clear();
         levels.clear();
         // The values share it, and free it with the last of them.
-        let mut text = vec![0; batch.len() * LONGEST + Line::SLACK];
-        let mut line = Line::after(&mut text, 0);
+        let mut text = vec![0; batch.len() * LONGEST + LineBuffer::SLACK];
+        let mut line = LineBuffer::after(&mut text, 0);
         for record in batch {
             let present = format(&mut line, record);
             levels.push(present.into());

@@ -1,7 +1,7 @@
 //! A Parquet file that grows by row groups and, after a failed write, ends behind its last whole one, so that it can be read.
 
-use crate::sums::{Mark, Summing};
-use crate::target::Target;
+use crate::sums::{SumCheckpoint, Summing};
+use crate::target::WriteTarget;
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::errors::{ParquetError, Result};
@@ -25,7 +25,7 @@ pub(crate) const CREATED_BY: &str = concat!("edison ", env!("CARGO_PKG_VERSION")
 
 /// The file and its complete row groups.
 pub(crate) struct ParquetFile {
-    file: SerializedFileWriter<Summed>,
+    file: SerializedFileWriter<ChecksummedFile>,
     /// The word for a row in errors.
     unit: &'static str,
     whole: Vec<RowGroup>,
@@ -37,19 +37,19 @@ struct RowGroup {
     /// The place in the file where the row group ends.
     end: u64,
     /// The checksums of what is before the end of the row group.
-    mark: Mark,
+    mark: SumCheckpoint,
 }
 
 /// A file, and the checksums of what was written.
-struct Summed {
-    target: Target,
+struct ChecksummedFile {
+    target: WriteTarget,
     summing: Summing,
     /// The footer while it is being written, which waits until the checksums before it are known.
     footer: Option<Vec<u8>>,
 }
 
-impl Summed {
-    fn new(target: Target) -> Self {
+impl ChecksummedFile {
+    fn new(target: WriteTarget) -> Self {
         Self { target, summing: Summing::default(), footer: None }
     }
 
@@ -61,7 +61,7 @@ impl Summed {
     }
 }
 
-impl Write for Summed {
+impl Write for ChecksummedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(footer) = &mut self.footer {
             footer.extend_from_slice(bytes);
@@ -80,12 +80,13 @@ impl Write for Summed {
 impl ParquetFile {
     /// Begins a file. `unit`: the word for rows in errors.
     pub(crate) fn new(
-        target: Target,
+        target: WriteTarget,
         schema: Type,
         properties: WriterProperties,
         unit: &'static str,
     ) -> io::Result<Self> {
-        let file = SerializedFileWriter::new(Summed::new(target), Arc::new(schema), Arc::new(properties));
+        let file =
+            SerializedFileWriter::new(ChecksummedFile::new(target), Arc::new(schema), Arc::new(properties));
         Ok(Self { file: file.map_err(into_io)?, unit, whole: Vec::new() })
     }
 
@@ -124,7 +125,7 @@ impl ParquetFile {
         Err(self.fault(into_io(error)))
     }
 
-    fn target(&mut self) -> &mut Target {
+    fn target(&mut self) -> &mut WriteTarget {
         &mut self.file.inner_mut().target
     }
 
@@ -144,7 +145,7 @@ impl ParquetFile {
         let schema = self.file.schema_descr().root_schema_ptr();
         let properties = Arc::clone(self.file.properties());
         let Some(target) = self.target().begin_again() else { return false };
-        match SerializedFileWriter::new(Summed::new(target), schema, properties) {
+        match SerializedFileWriter::new(ChecksummedFile::new(target), schema, properties) {
             Ok(file) => {
                 self.file = file;
                 true
@@ -168,7 +169,7 @@ impl ParquetFile {
         group.close()?;
         self.file.flush()?;
         let metadata = self.file.flushed_row_groups().last().cloned();
-        let Summed { target, summing, .. } = self.file.inner();
+        let ChecksummedFile { target, summing, .. } = self.file.inner();
         let (end, mark) = (target.len(), summing.mark());
         self.whole.extend(metadata.map(|metadata| RowGroup { metadata, end, mark }));
         Ok(())

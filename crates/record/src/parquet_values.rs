@@ -1,6 +1,6 @@
 //! Values of Parquet columns that are made of bytes, and how columns of stored files are encoded.
 
-use crate::Column;
+use crate::FileColumn;
 use crate::parquet_file::{BATCH, CREATED_BY, DICTIONARY};
 use flow::FlowRecord;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
@@ -21,7 +21,7 @@ pub(crate) struct Masks {
 
 impl Masks {
     /// Returns the masks of a column.
-    pub(crate) fn of(column: &Column) -> Self {
+    pub(crate) fn of(column: &FileColumn) -> Self {
         Self::new(column.prefix_lengths().unwrap_or([32, 128]))
     }
 

@@ -27,32 +27,37 @@ mod text_column;
 
 pub(crate) use parquet::{OpenError, guarded, open_checked};
 
-pub use address::Addresses;
-pub use block::{RowBlock, Wanted, WithoutKey};
-pub use contents::{Contents, Part, Range};
+pub use address::AddressColumn;
+pub use block::{ReadProjection, RowBlock, WithoutKey};
+pub use contents::{Contents, FilePart, ValueRange};
 pub use error::ReadError;
 /// Templates of exporters, and the records that they describe.
 pub use ipfix::{
-    COUNTERS, Dialect, Element, Facts, FieldPlan, Number, Octets, RecordOf, Sampling, Template, Told, Totals,
-    Values,
+    COUNTERS, Element, ExportProtocol, ExportTimes, FieldPlan, NumericElement, Octets, RecordOf,
+    RecordValues, RunningTotals, Sampling, Template, TemplateRecord,
 };
 
 use crate::Format;
 use crate::summed_file::SummedFile;
-use source::Source;
+use source::ByteSource;
 use std::fs::File;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 /// A receiver of blocks; it returns false to end reading.
-pub type Sink<'a> = dyn FnMut(&mut RowBlock) -> bool + 'a;
+pub type BlockSink<'a> = dyn FnMut(&mut RowBlock) -> bool + 'a;
 
 /// Reads one format.
 trait FormatReader: Send {
     fn contents(&self) -> &Contents;
 
     /// Reads the rows of a part.
-    fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError>;
+    fn read_part(
+        &mut self,
+        part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError>;
 
     /// Returns what the part that was read last has and did not give.
     fn passed_over(&self) -> Option<String> {
@@ -116,7 +121,12 @@ impl FlowFile {
     ///
     /// # Errors
     /// The file is damaged, or has changed since it was opened. Blocks that were given before are right.
-    pub fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    pub fn read_part(
+        &mut self,
+        part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError> {
         self.reader.read_part(part, wanted, sink)
     }
 
@@ -134,7 +144,7 @@ fn format_of(path: &Path) -> Result<Format, ReadError> {
 fn of_stream(
     format: Format,
     path: &Path,
-    source: Box<dyn Source>,
+    source: Box<dyn ByteSource>,
 ) -> Result<Box<dyn FormatReader>, ReadError> {
     let bytes = source::buffered(source);
     Ok(match format {

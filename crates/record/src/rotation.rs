@@ -1,9 +1,9 @@
 //! Rotation: a run's records in a sequence of files, each of which gets its name when it is complete.
 
 use crate::fault::with_earlier;
-use crate::target::{self, LateName, Target};
-use crate::writer::Delivery;
-use crate::{Account, Format, RecordWriter, Selection, Shortfall};
+use crate::target::{self, LateName, WriteTarget};
+use crate::writer::WriterReport;
+use crate::{Format, MeasurementTotals, RecordWriter, Selection, Shortfall};
 use flow::FlowRecord;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -60,7 +60,7 @@ pub fn create_rotating(
     }
     let format = Format::of(path)?;
     // If no file can be created here, that is reported now, not at the first record.
-    let probe = Target::open(path)?;
+    let probe = WriteTarget::open(path)?;
     probe.discard()?;
     Ok(Box::new(Rotating {
         rotation,
@@ -99,7 +99,7 @@ struct Rotating {
     first_ns: u64,
     /// The current file's name when it is complete.
     file_name: LateName,
-    last_account: Option<Account>,
+    last_account: Option<MeasurementTotals>,
     /// The shortfall of the current file's records, or of those of the next one.
     shortfall: Shortfall,
     /// The name of all files, as the user calls them.
@@ -148,7 +148,7 @@ impl Rotating {
         if self.current.is_none() {
             self.begin_period();
             // Until it is complete, by the first record.
-            let target = Target::open(&self.path(self.first_ns, 1))?.named_late(self.file_name.clone());
+            let target = WriteTarget::open(&self.path(self.first_ns, 1))?.named_late(self.file_name.clone());
             let writer = self.format.to_target(target, &self.node, &self.selection)?;
             return Ok(self.current.insert(writer));
         }
@@ -241,7 +241,7 @@ impl RecordWriter for Rotating {
     }
 
     /// Takes an account, whose time ends files too: when no flow ends for a while, the last period's file is completed nevertheless.
-    fn account(&mut self, account: &Account) -> Result<()> {
+    fn account(&mut self, account: &MeasurementTotals) -> Result<()> {
         self.last_account = Some(*account);
         let advanced = match self.rotation {
             Rotation::RecordTime(_) => Ok(()),
@@ -263,10 +263,10 @@ impl RecordWriter for Rotating {
         self.current.as_ref().map_or(0, |writer| writer.size())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Delivery> {
+    fn finish(mut self: Box<Self>) -> Result<WriterReport> {
         let ended = self.end_file();
         self.of_all(ended)?;
-        Ok(Delivery::default())
+        Ok(WriterReport::default())
     }
 }
 

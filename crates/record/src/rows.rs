@@ -5,13 +5,13 @@
 //! which every engine reads; each row contains the window's start.
 
 use crate::Anonymizer;
-use crate::line::Line;
+use crate::line::LineBuffer;
 use crate::parquet_file::{BATCH, ParquetFile, ROW_GROUP, entry, integer, nanoseconds};
 use crate::parquet_values::{Masks, ip_version, ranged_properties, write_bytes};
-use crate::target::{self, Target};
+use crate::target::{self, WriteTarget};
 use crate::windows::RecordedWindows;
-use crate::{Column, Parts, Selection};
-use flow::{FlowKey, FlowRecord, Loss, LossCounts, Rows, Value, WindowRow};
+use crate::{FileColumn, RecordContents, Selection};
+use flow::{FieldAccessor, FlowKey, FlowRecord, Loss, LossCounts, Rows, WindowRow};
 use packet::{Key, KeySpec};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -93,7 +93,7 @@ impl RowWriter {
     /// Returns one line for another suffix, or a file that cannot be made.
     pub fn create(path: &Path, node: &str, key: KeySpec, tracks_loss: bool) -> io::Result<Self> {
         check_suffix(path)?;
-        Self::to_target(Target::open(path)?, node, key, tracks_loss, RowParts::ALL)
+        Self::to_target(WriteTarget::open(path)?, node, key, tracks_loss, RowParts::ALL)
     }
 
     /// Refuses a path at which [`create`](Self::create) could open no writer, and leaves what is there.
@@ -117,11 +117,11 @@ impl RowWriter {
         tracks_loss: bool,
         parts: RowParts,
     ) -> io::Result<Self> {
-        Self::to_target(Target::open(path)?, node, key, tracks_loss, parts)
+        Self::to_target(WriteTarget::open(path)?, node, key, tracks_loss, parts)
     }
 
     fn to_target(
-        target: Target,
+        target: WriteTarget,
         node: &str,
         key: KeySpec,
         tracks_loss: bool,
@@ -346,17 +346,19 @@ enum Cells {
 
 impl Cells {
     /// Returns the cells of a field; `None` if rows lack it.
-    fn of(column: &Column, node: &str) -> Option<Self> {
+    fn of(column: &FileColumn, node: &str) -> Option<Self> {
         Some(match column.value() {
-            Value::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
-            Value::Unsigned(_, get) => Self::Wide(get, Vec::new()),
-            Value::Optional(bits @ ..=32, get) => Self::OptionalNarrow(bits, get, Vec::new()),
-            Value::Optional(_, get) => Self::OptionalWide(get, Vec::new()),
-            Value::Time(get) => Self::Time(get, Vec::new()),
-            Value::Address(get) => Self::Address { get, masks: Masks::of(column), values: Vec::new() },
-            Value::Mac(get) => Self::Mac(get, Vec::new()),
-            Value::Node => Self::Node(node.into()),
-            Value::EndReason(_) | Value::Float(_) => return None,
+            FieldAccessor::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
+            FieldAccessor::Unsigned(_, get) => Self::Wide(get, Vec::new()),
+            FieldAccessor::Optional(bits @ ..=32, get) => Self::OptionalNarrow(bits, get, Vec::new()),
+            FieldAccessor::Optional(_, get) => Self::OptionalWide(get, Vec::new()),
+            FieldAccessor::Time(get) => Self::Time(get, Vec::new()),
+            FieldAccessor::Address(get) => {
+                Self::Address { get, masks: Masks::of(column), values: Vec::new() }
+            }
+            FieldAccessor::Mac(get) => Self::Mac(get, Vec::new()),
+            FieldAccessor::Node => Self::Node(node.into()),
+            FieldAccessor::EndReason(_) | FieldAccessor::Float(_) => return None,
         })
     }
 
@@ -386,7 +388,7 @@ impl RowColumn {
         Self { name: name.into(), cells, levels: Vec::new() }
     }
 
-    fn of(column: &Column, node: &str) -> Option<Self> {
+    fn of(column: &FileColumn, node: &str) -> Option<Self> {
         let cells = Cells::of(column, node)?;
         let unit = if let Cells::Time(..) = cells { "_ns" } else { "" };
         Some(Self::new(format!("{}{unit}", column.name()), cells))
@@ -476,8 +478,8 @@ impl RowColumn {
             }
             (Cells::Mac(_, values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
                 write_bytes(writer, &self.levels[..rows], values, |mac| {
-                    let mut text = [0; MAC + Line::SLACK];
-                    Line::after(&mut text, 0).mac(mac);
+                    let mut text = [0; MAC + LineBuffer::SLACK];
+                    LineBuffer::after(&mut text, 0).mac(mac);
                     std::array::from_fn::<u8, MAC, _>(|at| text[at])
                 })?;
             }
@@ -490,12 +492,14 @@ impl RowColumn {
 /// The columns of a run: window and node, the key, then its fields, in the order of the field table.
 fn columns(key: &KeySpec, node: &str, tracks_loss: bool, parts: RowParts) -> Vec<RowColumn> {
     let mut fields =
-        Selection::new(&Parts { key: *key, loss: tracks_loss, ..Parts::default() }).columns().to_vec();
+        Selection::new(&RecordContents { key: *key, loss: tracks_loss, ..RecordContents::default() })
+            .columns()
+            .to_vec();
     fields.retain(|column| parts.has_means || !column.is_mean());
     fields.retain(|column| parts.has_wire_bytes || column.name() != WIRE_BYTES);
     let members: Vec<_> = key.columns().collect();
     let place = |name: &str| members.iter().position(|member| *member == name).unwrap_or(members.len());
-    fields.sort_by_key(|column| (!matches!(column.value(), Value::Node), place(column.name())));
+    fields.sort_by_key(|column| (!matches!(column.value(), FieldAccessor::Node), place(column.name())));
     let mut columns = vec![RowColumn::new("window_start", Cells::WindowStart(Vec::new()))];
     columns.extend(fields.iter().filter_map(|column| RowColumn::of(column, node)));
     // After the node.

@@ -1,8 +1,8 @@
 //! The columns that a file gets, and their order (`--fields`).
 
 use flow::{
-    Aggregation, FIELDS, Field, FlowRecord, InformationElement, Metric, OpenFields, Part, Share, Statistic,
-    Value,
+    Aggregation, FIELDS, Field, FieldAccessor, FlowRecord, InformationElement, Metric, OpenFields, Part,
+    Share, Statistic,
 };
 use packet::KeySpec;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// The contents of a run's records.
 #[derive(Clone, Debug, Default)]
-pub struct Parts {
+pub struct RecordContents {
     /// The members of the records' keys (`--key`).
     pub key: KeySpec,
     /// True if records have losses (`--loss`).
@@ -23,7 +23,7 @@ pub struct Parts {
     pub of_routers: bool,
 }
 
-impl Parts {
+impl RecordContents {
     fn has(&self, part: Part) -> bool {
         match part {
             Part::Plain => true,
@@ -42,21 +42,23 @@ impl Parts {
     }
 
     /// Every column that records of such a run can fill, in the order in which files have them.
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<FileColumn> {
         let given = || FIELDS.iter().filter(|field| self.has(field.part));
         let is_known = |field: &&Field| field.aggregation != Aggregation::Key || self.key_has(field.name);
         let statistics = |is_reverse| {
             let all = self.statistics.iter().enumerate();
-            all.map(move |(at, statistic)| Column::of_statistic(at, statistic, is_reverse))
+            all.map(move |(at, statistic)| FileColumn::of_statistic(at, statistic, is_reverse))
         };
-        let with_prefix =
-            |column: Column| Column { prefix_lengths: self.key.prefix_lengths(column.name()), ..column };
+        let with_prefix = |column: FileColumn| FileColumn {
+            prefix_lengths: self.key.prefix_lengths(column.name()),
+            ..column
+        };
         let mut columns: Vec<_> =
-            given().filter(is_known).map(|field| with_prefix(Column::of(field, false))).collect();
+            given().filter(is_known).map(|field| with_prefix(FileColumn::of(field, false))).collect();
         columns.extend(statistics(false));
         if self.biflow {
             let reversible = given().filter(|field| self.is_reversible(field));
-            columns.extend(reversible.map(|field| Column::of(field, true)));
+            columns.extend(reversible.map(|field| FileColumn::of(field, true)));
             columns.extend(statistics(true));
         }
         columns
@@ -68,11 +70,11 @@ const REVERSE: &str = "reverse_";
 
 /// A column of a file: a field or a statistic, of the record or of its other direction.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct FileColumn {
     name: Cow<'static, str>,
-    value: Value,
+    value: FieldAccessor,
     is_reverse: bool,
-    source: Source,
+    source: ColumnSource,
     /// The prefix lengths of an address, by family.
     prefix_lengths: Option<[u8; 2]>,
     /// The field of the column if records may leave it open, else the empty set.
@@ -80,12 +82,12 @@ pub struct Column {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ColumnSource {
     Field(&'static Field),
     Statistic(Statistic),
 }
 
-impl Column {
+impl FileColumn {
     fn of(field: &'static Field, is_reverse: bool) -> Self {
         let name =
             if is_reverse { format!("{REVERSE}{}", field.name).into() } else { Cow::Borrowed(field.name) };
@@ -93,7 +95,7 @@ impl Column {
             name,
             value: field.value,
             is_reverse,
-            source: Source::Field(field),
+            source: ColumnSource::Field(field),
             prefix_lengths: None,
             open: OpenFields::default(),
         }
@@ -104,9 +106,9 @@ impl Column {
         let name = format!("{prefix}{statistic}").into();
         Self {
             name,
-            value: Value::Float(at),
+            value: FieldAccessor::Float(at),
             is_reverse,
-            source: Source::Statistic(*statistic),
+            source: ColumnSource::Statistic(*statistic),
             prefix_lengths: None,
             open: OpenFields::default(),
         }
@@ -117,8 +119,8 @@ impl Column {
         &self.name
     }
 
-    /// Returns how the column is read from the record that [`Column::record`] gives.
-    pub fn value(&self) -> Value {
+    /// Returns how the column is read from the record that [`FileColumn::record`] gives.
+    pub fn value(&self) -> FieldAccessor {
         self.value
     }
 
@@ -146,30 +148,30 @@ impl Column {
     /// The unit; empty where there is none.
     pub fn unit(&self) -> &'static str {
         match self.source {
-            Source::Field(field) => field.unit,
-            Source::Statistic(statistic) => statistic.metric.unit(),
+            ColumnSource::Field(field) => field.unit,
+            ColumnSource::Statistic(statistic) => statistic.metric.unit(),
         }
     }
 
     /// A description in one line.
     pub(crate) fn meaning(&self) -> Cow<'static, str> {
         match self.source {
-            Source::Field(field) => Cow::Borrowed(field.meaning),
-            Source::Statistic(statistic) => Cow::Owned(statistic.meaning()),
+            ColumnSource::Field(field) => Cow::Borrowed(field.meaning),
+            ColumnSource::Statistic(statistic) => Cow::Owned(statistic.meaning()),
         }
     }
 
     /// The elements that carry the field in IPFIX; none for a statistic, whose numbers depend on the run.
     pub(crate) fn elements(&self) -> &'static [InformationElement] {
         match self.source {
-            Source::Field(field) => field.elements,
-            Source::Statistic(_) => &[],
+            ColumnSource::Field(field) => field.elements,
+            ColumnSource::Statistic(_) => &[],
         }
     }
 
     /// Returns true if the column is a member of a flow key.
     pub(crate) fn is_key(&self) -> bool {
-        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Key)
+        matches!(self.source, ColumnSource::Field(field) if field.aggregation == Aggregation::Key)
     }
 
     /// The prefix lengths of an address of the key, if it is not whole: of IPv4 and of IPv6.
@@ -179,24 +181,24 @@ impl Column {
 
     /// Returns true if values add up, as counters do.
     pub(crate) fn is_sum(&self) -> bool {
-        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Sum)
+        matches!(self.source, ColumnSource::Field(field) if field.aggregation == Aggregation::Sum)
     }
 
     /// Returns true if the column is a mean, which cannot be merged from means.
     pub(crate) fn is_mean(&self) -> bool {
-        matches!(self.source, Source::Field(field) if field.aggregation == Aggregation::Mean)
+        matches!(self.source, ColumnSource::Field(field) if field.aggregation == Aggregation::Mean)
     }
 
     /// Returns true if the column is one of `--loss`.
     pub(crate) fn is_loss(&self) -> bool {
-        matches!(self.source, Source::Field(field) if field.part == Part::Loss)
+        matches!(self.source, ColumnSource::Field(field) if field.part == Part::Loss)
     }
 }
 
 /// A non-empty list of different columns, the keys of the records, and of which packets their values are.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    columns: Vec<Column>,
+    columns: Vec<FileColumn>,
     key: KeySpec,
     share: Share,
     /// True if the columns were listed, and are not all that the records can fill.
@@ -211,12 +213,12 @@ pub(crate) const KEY_COLUMN: &str = "flow_key";
 impl Selection {
     /// The columns of a run without parts beyond the plain record, in the field table's order.
     pub fn all() -> Self {
-        Self::new(&Parts::default())
+        Self::new(&RecordContents::default())
     }
 
     /// Every column that the records of a run can fill: the plain ones, those of `--loss`, the statistics, then the
     /// same of the other direction.
-    pub fn new(parts: &Parts) -> Self {
+    pub fn new(parts: &RecordContents) -> Self {
         Self { columns: parts.columns(), key: parts.key, share: Share::ALL, is_listed: false }
     }
 
@@ -224,7 +226,7 @@ impl Selection {
     #[must_use]
     pub fn with_open_fields(mut self) -> Self {
         // A record without an end has its begin there, and without a time it would count at none.
-        let may_be_open = |column: &&mut Column| !column.is_reverse && column.name != "ltime";
+        let may_be_open = |column: &&mut FileColumn| !column.is_reverse && column.name != "ltime";
         for column in self.columns.iter_mut().filter(may_be_open) {
             column.open = OpenFields::of(&column.name);
         }
@@ -256,9 +258,9 @@ impl Selection {
     }
 
     /// Reads `a,b,c`; blanks around the names and their case are ignored.
-    pub fn parse(list: &str, parts: &Parts) -> Result<Self, SelectionError> {
+    pub fn parse(list: &str, parts: &RecordContents) -> Result<Self, SelectionError> {
         let offered = parts.columns();
-        let mut columns: Vec<Column> = Vec::new();
+        let mut columns: Vec<FileColumn> = Vec::new();
         for name in list.split(',').map(str::trim) {
             if name.is_empty() {
                 return Err(SelectionError::Empty);
@@ -277,7 +279,7 @@ impl Selection {
     }
 
     /// The columns in their order.
-    pub fn columns(&self) -> &[Column] {
+    pub fn columns(&self) -> &[FileColumn] {
         &self.columns
     }
 
@@ -306,7 +308,7 @@ fn meant_by(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the reason why there is no column `name` in a run that offers these.
-fn refusal(name: &str, offered: &[Column]) -> SelectionError {
+fn refusal(name: &str, offered: &[FileColumn]) -> SelectionError {
     let lower = name.to_ascii_lowercase();
     let (plain, is_reverse) = match lower.strip_prefix(REVERSE) {
         Some(rest) => (rest, true),
@@ -323,8 +325,8 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
             (_, true) if is_plain_offered && offered.iter().any(|column| column.is_reverse) => {
                 SelectionError::SameInBoth { name: name.to_owned(), plain: field.name }
             }
-            (_, true) if is_plain_offered => unasked(Needed::Biflow),
-            _ => unasked(Needed::Part(field.part)),
+            (_, true) if is_plain_offered => unasked(RequiredPart::Biflow),
+            _ => unasked(RequiredPart::Part(field.part)),
         };
     }
     let is_offered = |plain: &str| offered.iter().any(|column| column.name == plain);
@@ -338,12 +340,12 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
     };
     if let Some(metric) = metrics.iter().find(of_metric) {
         return unasked(if is_reverse && is_offered(plain) {
-            Needed::Biflow
+            RequiredPart::Biflow
         } else {
-            Needed::Metric(*metric)
+            RequiredPart::Metric(*metric)
         });
     }
-    let names = offered.iter().map(Column::name).chain(FIELDS.iter().map(|field| field.name));
+    let names = offered.iter().map(FileColumn::name).chain(FIELDS.iter().map(|field| field.name));
     SelectionError::Unknown {
         name: name.to_owned(),
         nearest: notation::nearest(name, names).map(str::to_owned),
@@ -352,7 +354,7 @@ fn refusal(name: &str, offered: &[Column]) -> SelectionError {
 
 /// The part of a run that fills a field that the plain record does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needed {
+pub enum RequiredPart {
     /// A part of the record.
     Part(Part),
     /// The statistics of this metric.
@@ -361,7 +363,7 @@ pub enum Needed {
     Biflow,
 }
 
-impl fmt::Display for Needed {
+impl fmt::Display for RequiredPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Part(Part::Plain) => f.write_str("nothing"),
@@ -392,7 +394,7 @@ pub enum SelectionError {
         /// The name as it was written.
         name: String,
         /// The part of a run that fills the field.
-        needs: Needed,
+        needs: RequiredPart,
     },
     /// A member that the run's flow key does not have.
     NotInKey(String),

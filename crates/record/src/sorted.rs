@@ -12,10 +12,10 @@ mod plan;
 mod values;
 
 use crate::parquet_file::ROW_GROUP;
-use batch::Batch;
-use input::Input;
-use output::Output;
-use pass::Pass;
+use batch::ColumnBatch;
+use input::SortedInputFile;
+use output::SortedFile;
+use pass::SortPass;
 use plan::plan;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,7 +25,7 @@ const PASS: usize = 2 * ROW_GROUP;
 
 /// The order of the rows of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RowOrder {
     /// Window rows: by window, then destination and source. In windows of very many rows of one destination the order may have breaks.
     Windows,
     /// Flow records: by the time of their last packet.
@@ -59,13 +59,13 @@ pub enum CopyError {
 pub fn sorted_copy(
     inputs: &[PathBuf],
     output: &Path,
-    order: Order,
+    order: RowOrder,
     stop: &AtomicBool,
 ) -> Result<Copied, CopyError> {
-    let mut opened: Vec<Input> = Vec::new();
+    let mut opened: Vec<SortedInputFile> = Vec::new();
     let mut left = Vec::new();
     for path in inputs {
-        let input = Input::open(path, order).map_err(|reason| damaged(path, reason))?;
+        let input = SortedInputFile::open(path, order).map_err(|reason| damaged(path, reason))?;
         match opened.first() {
             Some(first) if !first.is_like(&input) => left.push(path.clone()),
             _ => opened.push(input),
@@ -74,18 +74,23 @@ pub fn sorted_copy(
     let Some(first) = opened.first() else { return Ok(Copied { rows: 0, left }) };
     let passes = plan(&opened, order, stop)?;
     let mut target =
-        Output::create(output, first.schema(), metadata::merged(&opened)).map_err(CopyError::Output)?;
+        SortedFile::create(output, first.schema(), metadata::merged(&opened)).map_err(CopyError::Output)?;
     let copied =
         copy(&opened, &passes, &mut target, stop).and_then(|()| target.finish().map_err(CopyError::Output));
     if copied.is_err() {
-        Output::remove(output);
+        SortedFile::remove(output);
     }
     copied.map(|rows| Copied { rows, left })
 }
 
-fn copy(inputs: &[Input], passes: &[Pass], output: &mut Output, stop: &AtomicBool) -> Result<(), CopyError> {
+fn copy(
+    inputs: &[SortedInputFile],
+    passes: &[SortPass],
+    output: &mut SortedFile,
+    stop: &AtomicBool,
+) -> Result<(), CopyError> {
     let Some(first) = inputs.first() else { return Ok(()) };
-    let mut batch = Batch::of(first.columns());
+    let mut batch = ColumnBatch::of(first.columns());
     for pass in passes {
         for input in inputs {
             for group in input.groups_of(pass) {

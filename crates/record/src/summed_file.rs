@@ -1,6 +1,6 @@
 //! A Parquet file whose bytes are checked as they are read.
 
-use crate::sums::{BLOCK, Sums};
+use crate::sums::{BLOCK, FileChecksums};
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
@@ -10,13 +10,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Bytes that can be read at any place.
-pub(crate) trait Places: Send + Sync {
+pub(crate) trait PositionedReader: Send + Sync {
     fn length(&self) -> io::Result<u64>;
     /// Fills a buffer with the bytes from a place on.
     fn read_at(&self, start: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
-impl Places for File {
+impl PositionedReader for File {
     fn length(&self) -> io::Result<u64> {
         self.metadata().map(|metadata| metadata.len())
     }
@@ -26,7 +26,7 @@ impl Places for File {
     }
 }
 
-impl Places for Bytes {
+impl PositionedReader for Bytes {
     fn length(&self) -> io::Result<u64> {
         Ok(self.len() as u64)
     }
@@ -49,9 +49,9 @@ const CHECKED_AT_ONCE: u64 = 64 * BLOCK;
 /// A file, and its checksums if it has any: what is read of it is checked.
 #[derive(Clone)]
 pub(crate) struct SummedFile {
-    places: Arc<dyn Places>,
+    places: Arc<dyn PositionedReader>,
     length: u64,
-    sums: Option<Arc<Sums>>,
+    sums: Option<Arc<FileChecksums>>,
 }
 
 impl SummedFile {
@@ -59,9 +59,9 @@ impl SummedFile {
     ///
     /// # Errors
     /// The file cannot be read, or its footer or its checksums are damaged.
-    pub(crate) fn new(places: impl Places + 'static) -> Result<Self, String> {
+    pub(crate) fn new(places: impl PositionedReader + 'static) -> Result<Self, String> {
         let length = places.length().map_err(|error| error.to_string())?;
-        let sums = Sums::read(length, &|start, bytes| {
+        let sums = FileChecksums::read(length, &|start, bytes| {
             let mut buffer = vec![0; bytes];
             places.read_at(start, &mut buffer).map_err(|error| error.to_string())?;
             Ok(buffer)

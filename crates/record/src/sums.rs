@@ -35,7 +35,7 @@ pub(crate) struct Summing {
 
 /// A place in the bytes to which summing can go back.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct SumCheckpoint {
     blocks: usize,
     open: Hasher,
     bytes: u64,
@@ -57,12 +57,12 @@ impl Summing {
     }
 
     /// Returns a mark of the place that has been reached.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { blocks: self.blocks.len(), open: self.open.clone(), bytes: self.bytes }
+    pub(crate) fn mark(&self) -> SumCheckpoint {
+        SumCheckpoint { blocks: self.blocks.len(), open: self.open.clone(), bytes: self.bytes }
     }
 
     /// Forgets what was added since the mark.
-    pub(crate) fn go_back(&mut self, mark: &Mark) {
+    pub(crate) fn go_back(&mut self, mark: &SumCheckpoint) {
         self.blocks.truncate(mark.blocks);
         (self.open, self.bytes) = (mark.open.clone(), mark.bytes);
     }
@@ -83,13 +83,13 @@ impl Summing {
 
 /// The checksums of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sums {
+pub(crate) struct FileChecksums {
     blocks: Vec<u32>,
     /// Bytes that the blocks have.
     bytes: u64,
 }
 
-impl Sums {
+impl FileChecksums {
     /// Reads the checksums of a file of `length` bytes; `read` gives the bytes of a range, which is in the file. `None` if it has none.
     ///
     /// # Errors
@@ -178,8 +178,8 @@ mod tests {
         [data, &summing.before(&footer), &footer].concat()
     }
 
-    fn read(file: &[u8]) -> Result<Option<Sums>, String> {
-        Sums::read(file.len() as u64, &|start, length| {
+    fn read(file: &[u8]) -> Result<Option<FileChecksums>, String> {
+        FileChecksums::read(file.len() as u64, &|start, length| {
             Ok(file[start as usize..start as usize + length].to_vec())
         })
     }

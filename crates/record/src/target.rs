@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) type LateName = Arc<Mutex<Option<PathBuf>>>;
 
 /// The place that a writer writes to. After a failure it accepts nothing more.
-pub(crate) struct Target {
-    out: Output,
+pub(crate) struct WriteTarget {
+    out: TargetOutput,
     /// The name of the place in errors.
     name: String,
     /// The path of the place, as the user calls it.
@@ -24,39 +24,39 @@ pub(crate) struct Target {
     late_name: Option<LateName>,
 }
 
-enum Output {
+enum TargetOutput {
     /// A regular file, written as `PATH.part` and renamed at the end.
     Part { file: File, part: PathBuf, path: PathBuf },
     /// Standard output, a pipe, a device, or a caller's sink.
     Stream(Box<dyn Write + Send>),
 }
 
-impl Target {
+impl WriteTarget {
     /// Opens `path`: `-` and `/dev/stdout` are standard output; an existing path that is no regular file (a
     /// pipe, a device) is written directly; all others by way of `PATH.part`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let name = path.display().to_string();
         if is_stdout(path) {
             let name = "standard output".to_owned();
-            return Ok(Self::new(Output::Stream(Box::new(io::stdout())), name.clone(), name));
+            return Ok(Self::new(TargetOutput::Stream(Box::new(io::stdout())), name.clone(), name));
         }
         let at = |name: &str, e: io::Error| io::Error::new(e.kind(), format!("{name}: {e}"));
         if is_special(path) {
             let file = File::options().write(true).open(path).map_err(|e| at(&name, e))?;
-            return Ok(Self::new(Output::Stream(Box::new(file)), name.clone(), name));
+            return Ok(Self::new(TargetOutput::Stream(Box::new(file)), name.clone(), name));
         }
         let part = part_of(path);
         let (path_name, name) = (name, part.display().to_string());
         let file = File::create(&part).map_err(|e| at(&name, e))?;
-        Ok(Self::new(Output::Part { file, part, path: path.to_owned() }, name, path_name))
+        Ok(Self::new(TargetOutput::Part { file, part, path: path.to_owned() }, name, path_name))
     }
 
     /// Writes to the caller's sink.
     pub(crate) fn stream(out: Box<dyn Write + Send>) -> Self {
-        Self::new(Output::Stream(out), "output".to_owned(), "output".to_owned())
+        Self::new(TargetOutput::Stream(out), "output".to_owned(), "output".to_owned())
     }
 
-    fn new(out: Output, name: String, path: String) -> Self {
+    fn new(out: TargetOutput, name: String, path: String) -> Self {
         Self { out, name, path, len: 0, failed: false, late_name: None }
     }
 
@@ -75,7 +75,7 @@ impl Target {
         if !self.cut(0) {
             return None;
         }
-        let out = std::mem::replace(&mut self.out, Output::Stream(Box::new(io::sink())));
+        let out = std::mem::replace(&mut self.out, TargetOutput::Stream(Box::new(io::sink())));
         self.close();
         let target = Self::new(out, self.name.clone(), self.path.clone());
         Some(Self { late_name: self.late_name.clone(), ..target })
@@ -83,7 +83,7 @@ impl Target {
 
     /// Returns true if a reader may be waiting at the other end.
     pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.out, Output::Stream(_))
+        matches!(self.out, TargetOutput::Stream(_))
     }
 
     /// Bytes taken so far.
@@ -95,7 +95,7 @@ impl Target {
     /// truncated.
     pub(crate) fn cut(&mut self, len: u64) -> bool {
         use std::io::Seek;
-        let Output::Part { file, .. } = &mut self.out else { return false };
+        let TargetOutput::Part { file, .. } = &mut self.out else { return false };
         let cut = file.set_len(len).and_then(|()| file.seek(io::SeekFrom::Start(len))).is_ok();
         if cut {
             (self.len, self.failed) = (len, false);
@@ -121,15 +121,15 @@ impl Target {
     /// Removes the part: nothing was written.
     pub(crate) fn discard(self) -> io::Result<()> {
         match &self.out {
-            Output::Part { part, .. } => fs::remove_file(part),
-            Output::Stream(_) => Ok(()),
+            TargetOutput::Part { part, .. } => fs::remove_file(part),
+            TargetOutput::Stream(_) => Ok(()),
         }
     }
 
     /// Gives the file its name: all is written.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.flush()?;
-        let Output::Part { part, path, .. } = &self.out else { return Ok(()) };
+        let TargetOutput::Part { part, path, .. } = &self.out else { return Ok(()) };
         let late = self
             .late_name
             .as_ref()
@@ -141,14 +141,14 @@ impl Target {
     }
 }
 
-impl Write for Target {
+impl Write for WriteTarget {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         if self.failed {
             return Err(io::Error::other("closed after an earlier error"));
         }
         let result = match &mut self.out {
-            Output::Part { file, .. } => file.write(buf),
-            Output::Stream(out) => out.write(buf),
+            TargetOutput::Part { file, .. } => file.write(buf),
+            TargetOutput::Stream(out) => out.write(buf),
         };
         match &result {
             Ok(n) => self.len += *n as u64,
@@ -159,8 +159,8 @@ impl Write for Target {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Output::Part { file, .. } => file.flush(),
-            Output::Stream(out) => out.flush(),
+            TargetOutput::Part { file, .. } => file.flush(),
+            TargetOutput::Stream(out) => out.flush(),
         }
     }
 }
@@ -172,7 +172,7 @@ fn part_of(path: &Path) -> PathBuf {
     part.into()
 }
 
-/// Refuses a path that [`Target::open`] would refuse, and leaves what is there. A pipe or a device is not opened: who reads it would
+/// Refuses a path that [`WriteTarget::open`] would refuse, and leaves what is there. A pipe or a device is not opened: who reads it would
 /// take that for the beginning.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     if is_stdout(path) || is_special(path) {

@@ -1,10 +1,10 @@
-//! The text formats, CSV and JSON lines: one writer, whose [`Dialect`] contains the differences.
+//! The text formats, CSV and JSON lines: one writer, whose [`TextDialect`] contains the differences.
 
-use crate::line::Line;
-use crate::target::Target;
-use crate::writer::Delivery;
-use crate::{Column as Chosen, RecordWriter, Selection};
-use flow::{FlowRecord, OpenFields, Value};
+use crate::line::LineBuffer;
+use crate::target::WriteTarget;
+use crate::writer::WriterReport;
+use crate::{FileColumn as Chosen, RecordWriter, Selection};
+use flow::{FieldAccessor, FlowRecord, OpenFields};
 use std::io::{self, Write};
 
 /// Bytes formatted before they are written: large enough to make system calls negligible, small enough for
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 const BUFFER: usize = 64 << 10;
 
 /// The differences of one text format from another.
-pub(crate) struct Dialect {
+pub(crate) struct TextDialect {
     header: fn(&Selection) -> Vec<u8>,
     /// A function that returns what precedes a column's value: its position, its name.
     before: fn(usize, &str) -> Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Dialect {
     end: &'static str,
 }
 
-impl Dialect {
+impl TextDialect {
     /// CSV as in RFC 4180, with `\n` at the ends of lines; a field is quoted only if necessary.
     pub(crate) const CSV: Self = Self {
         header: |selection| {
@@ -73,17 +73,17 @@ fn json_string(text: &str) -> Vec<u8> {
 }
 
 /// A column, with what precedes its value; a longer name has its end in `rest`.
-struct Column {
+struct PrefixedColumn {
     before: [u8; 32],
     before_len: usize,
     rest: Box<[u8]>,
-    value: Value,
+    value: FieldAccessor,
     /// The field of the column if records may leave it open, else the empty set.
     open: OpenFields,
 }
 
-impl Column {
-    fn new(dialect: &Dialect, position: usize, chosen: &Chosen) -> Self {
+impl PrefixedColumn {
+    fn new(dialect: &TextDialect, position: usize, chosen: &Chosen) -> Self {
         let text = (dialect.before)(position, chosen.name());
         let mut before = [0; 32];
         let (head, rest) = text.split_at(text.len().min(32));
@@ -91,7 +91,7 @@ impl Column {
         Self { before, before_len: head.len(), rest: rest.into(), value: chosen.value(), open: chosen.open() }
     }
 
-    fn put_before(&self, line: &mut Line<'_>) {
+    fn put_before(&self, line: &mut LineBuffer<'_>) {
         line.piece(&self.before, self.before_len);
         if !self.rest.is_empty() {
             line.bytes(&self.rest);
@@ -100,16 +100,16 @@ impl Column {
 }
 
 /// Columns that are adjacent and are read from the same direction.
-struct Group {
+struct ColumnGroup {
     is_reverse: bool,
-    columns: Box<[Column]>,
+    columns: Box<[PrefixedColumn]>,
 }
 
 /// Writes records as text. Holds about 64 KiB.
 pub(crate) struct TextWriter {
-    target: Target,
-    groups: Box<[Group]>,
-    dialect: &'static Dialect,
+    target: WriteTarget,
+    groups: Box<[ColumnGroup]>,
+    dialect: &'static TextDialect,
     node: Box<[u8]>,
     /// The end of each line after the last column: the share where packets were sampled, and the line's end.
     tail: Box<[u8]>,
@@ -122,7 +122,12 @@ pub(crate) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(crate) fn new(target: Target, dialect: &'static Dialect, node: &str, selection: &Selection) -> Self {
+    pub(crate) fn new(
+        target: WriteTarget,
+        dialect: &'static TextDialect,
+        node: &str,
+        selection: &Selection,
+    ) -> Self {
         let mut columns = selection.columns().iter().enumerate().peekable();
         let mut groups = Vec::new();
         while let Some(is_reverse) = columns.peek().map(|(_, column)| column.is_reverse()) {
@@ -130,9 +135,9 @@ impl TextWriter {
             while let Some((position, column)) =
                 columns.next_if(|(_, column)| column.is_reverse() == is_reverse)
             {
-                group.push(Column::new(dialect, position, column));
+                group.push(PrefixedColumn::new(dialect, position, column));
             }
-            groups.push(Group { is_reverse, columns: group.into() });
+            groups.push(ColumnGroup { is_reverse, columns: group.into() });
         }
         let node: Box<[u8]> = (dialect.quoted)(node).into();
         let header = (dialect.header)(selection);
@@ -144,8 +149,11 @@ impl TextWriter {
             told.flat_map(|(name, value)| [(dialect.before)(position, name), value].concat()).collect();
         let tail: Box<[u8]> = [told, dialect.end.into()].concat().into();
         let names: usize = selection.columns().iter().map(|column| column.name().len()).sum();
-        let record =
-            selection.columns().len() * (32 + Line::SLACK) + names + node.len() + tail.len() + Line::SLACK;
+        let record = selection.columns().len() * (32 + LineBuffer::SLACK)
+            + names
+            + node.len()
+            + tail.len()
+            + LineBuffer::SLACK;
         let mut buffer = vec![0; BUFFER + header.len() + record].into_boxed_slice();
         buffer[..header.len()].copy_from_slice(&header);
         Self {
@@ -162,7 +170,7 @@ impl TextWriter {
     }
 
     fn format(&mut self, record: &FlowRecord) {
-        let line = &mut Line::after(&mut self.buffer, self.filled);
+        let line = &mut LineBuffer::after(&mut self.buffer, self.filled);
         for group in &self.groups {
             match record.direction(group.is_reverse) {
                 Some(record) => format(line, &group.columns, record, self.dialect, &self.node),
@@ -227,26 +235,32 @@ impl RecordWriter for TextWriter {
         self.target.len() + self.filled as u64
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
+    fn finish(mut self: Box<Self>) -> io::Result<WriterReport> {
         self.drain()?;
         self.target.complete()?;
-        Ok(Delivery::default())
+        Ok(WriterReport::default())
     }
 }
 
 #[inline]
-fn format(line: &mut Line<'_>, columns: &[Column], record: &FlowRecord, dialect: &Dialect, node: &[u8]) {
-    let Dialect { quotes, exact, null, .. } = *dialect;
+fn format(
+    line: &mut LineBuffer<'_>,
+    columns: &[PrefixedColumn],
+    record: &FlowRecord,
+    dialect: &TextDialect,
+    node: &[u8],
+) {
+    let TextDialect { quotes, exact, null, .. } = *dialect;
     for column in columns {
         column.put_before(line);
         match column.value {
             _ if record.open.has_any(column.open) => line.bytes(null.as_bytes()),
-            Value::Unsigned(_, get) | Value::Time(get) => integer(line, get(record), exact),
-            Value::Optional(_, get) => match get(record) {
+            FieldAccessor::Unsigned(_, get) | FieldAccessor::Time(get) => integer(line, get(record), exact),
+            FieldAccessor::Optional(_, get) => match get(record) {
                 Some(value) => integer(line, value, exact),
                 None => line.bytes(null.as_bytes()),
             },
-            Value::Address(get) => match get(record) {
+            FieldAccessor::Address(get) => match get(record) {
                 Some(address) => {
                     line.piece(b"\"", quotes);
                     line.address(address);
@@ -254,7 +268,7 @@ fn format(line: &mut Line<'_>, columns: &[Column], record: &FlowRecord, dialect:
                 }
                 None => line.bytes(null.as_bytes()),
             },
-            Value::Mac(get) => match get(record) {
+            FieldAccessor::Mac(get) => match get(record) {
                 [0, 0, 0, 0, 0, 0] => line.bytes(null.as_bytes()),
                 mac => {
                     line.piece(b"\"", quotes);
@@ -262,22 +276,22 @@ fn format(line: &mut Line<'_>, columns: &[Column], record: &FlowRecord, dialect:
                     line.piece(b"\"", quotes);
                 }
             },
-            Value::EndReason(get) => {
+            FieldAccessor::EndReason(get) => {
                 line.piece(b"\"", quotes);
                 line.bytes(get(record).name().as_bytes());
                 line.piece(b"\"", quotes);
             }
-            Value::Float(at) => match record.statistic(at).filter(|value| value.is_finite()) {
+            FieldAccessor::Float(at) => match record.statistic(at).filter(|value| value.is_finite()) {
                 Some(value) => line.float(value),
                 None => line.bytes(null.as_bytes()),
             },
-            Value::Node => line.bytes(node),
+            FieldAccessor::Node => line.bytes(node),
         }
     }
 }
 
 #[inline]
-fn integer(line: &mut Line<'_>, value: u64, exact: u64) {
+fn integer(line: &mut LineBuffer<'_>, value: u64, exact: u64) {
     let quotes = usize::from(value > exact);
     line.piece(b"\"", quotes);
     line.integer(value);

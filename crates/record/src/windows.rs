@@ -120,7 +120,7 @@ impl WindowFacts {
 
 /// Consecutive windows of which the same is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
+struct WindowRun {
     /// The begin of the first window, nanoseconds since the epoch.
     #[serde(with = "digits")]
     start: u64,
@@ -139,7 +139,7 @@ pub struct RecordedWindows {
     /// The length of the windows of queries that do not say it, in the run that wrote the file, nanoseconds.
     #[serde(rename = "every", with = "digits")]
     pub usual_ns: u64,
-    runs: Vec<Run>,
+    runs: Vec<WindowRun>,
 }
 
 impl RecordedWindows {
@@ -154,7 +154,7 @@ impl RecordedWindows {
             Some(last) if last.facts == facts && end_of(last, self.length_ns) == Some(start_ns) => {
                 last.windows += 1;
             }
-            _ => self.runs.push(Run { start: start_ns, windows: 1, facts }),
+            _ => self.runs.push(WindowRun { start: start_ns, windows: 1, facts }),
         }
     }
 
@@ -173,14 +173,14 @@ impl RecordedWindows {
     pub fn merged(lists: &[Self]) -> Option<Self> {
         let first = lists.first()?;
         let mut merged = Self::new(first.length_ns, first.usual_ns);
-        let mut runs: Vec<&Run> = lists.iter().flat_map(|list| &list.runs).collect();
+        let mut runs: Vec<&WindowRun> = lists.iter().flat_map(|list| &list.runs).collect();
         runs.sort_by_key(|run| run.start);
-        let end = |run: &Run| end_of(run, first.length_ns).unwrap_or(u64::MAX);
+        let end = |run: &WindowRun| end_of(run, first.length_ns).unwrap_or(u64::MAX);
         let mut bounds: Vec<u64> = runs.iter().flat_map(|run| [run.start, end(run)]).collect();
         bounds.sort_unstable();
         bounds.dedup();
         let mut next = runs.into_iter().peekable();
-        let mut active: Vec<&Run> = Vec::new();
+        let mut active: Vec<&WindowRun> = Vec::new();
         for pair in bounds.windows(2) {
             let [from, to] = [pair[0], pair[1]];
             active.retain(|run| end(run) > from);
@@ -243,8 +243,8 @@ impl RecordedWindows {
 
     /// The first window that begins at this time or later, and what is known of it.
     pub fn since(&self, start_ns: u64) -> Option<(u64, &WindowFacts)> {
-        let last = |run: &Run| run.start + (run.windows - 1) * self.length_ns;
-        let past = |run: &Run| last(run) < start_ns;
+        let last = |run: &WindowRun| run.start + (run.windows - 1) * self.length_ns;
+        let past = |run: &WindowRun| last(run) < start_ns;
         let run = self.runs.get(self.runs.partition_point(past))?;
         let skipped = start_ns.saturating_sub(run.start).div_ceil(self.length_ns);
         Some((run.start + skipped * self.length_ns, &run.facts))
@@ -292,7 +292,7 @@ impl RecordedWindows {
     }
 }
 
-fn end_of(run: &Run, length_ns: u64) -> Option<u64> {
+fn end_of(run: &WindowRun, length_ns: u64) -> Option<u64> {
     run.start.checked_add(run.windows.checked_mul(length_ns)?).filter(|_| length_ns != 0)
 }
 

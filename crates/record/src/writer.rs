@@ -1,6 +1,6 @@
 //! The one trait of all writers.
 
-use crate::{Account, Shortfall};
+use crate::{MeasurementTotals, Shortfall};
 use flow::FlowRecord;
 use std::io;
 
@@ -20,7 +20,7 @@ pub trait RecordWriter: Send {
 
     /// Takes what is known of the measurement in addition to its records, at the end of each window. Most
     /// formats have no place for it.
-    fn account(&mut self, _account: &Account) -> io::Result<()> {
+    fn account(&mut self, _account: &MeasurementTotals) -> io::Result<()> {
         Ok(())
     }
 
@@ -51,12 +51,12 @@ pub trait RecordWriter: Send {
     }
 
     /// Writes what is still buffered and ends the file, which gets its name only now.
-    fn finish(self: Box<Self>) -> io::Result<Delivery>;
+    fn finish(self: Box<Self>) -> io::Result<WriterReport>;
 }
 
 /// The report of a writer at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Delivery {
+pub struct WriterReport {
     /// The number of records taken from the writer's beginning on that reached no reader.
     pub dropped: u64,
     /// The warnings, as of [`RecordWriter::warnings`].

@@ -2,7 +2,7 @@
 
 /// Counters of a [`crate::Decoder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DecoderCounts {
     /// The counters of datagrams.
     pub datagrams: DatagramCounts,
     /// The counters of exporters, and of what their sequence numbers tell.
@@ -104,7 +104,7 @@ pub struct SamplingCounts {
     pub too_many_samplers: u64,
 }
 
-impl Counts {
+impl DecoderCounts {
     /// Returns all counters but those of losses, by name.
     pub fn named(&self) -> [(&'static str, u64); 33] {
         [

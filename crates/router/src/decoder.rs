@@ -1,17 +1,18 @@
 //! The decoder, which takes datagrams and gives flows.
 
-use crate::counts::Counts;
-use crate::exporter::{Exporter, ExporterState, Known, Name, Version};
-use crate::foreign::{Foreign, Foreigners, Protocol};
-use crate::network::Network;
-use crate::rate::Rate;
-use crate::sequence::{Counting, Heading, Order, Units};
-use crate::values::{self, Times};
+use crate::counts::DecoderCounts;
+use crate::exporter::{Exporter, ExporterId, ExporterState, ExporterTemplate, Version};
+use crate::foreign::{ForeignSender, Foreigners, Protocol};
+use crate::network::ExporterNetwork;
+use crate::rate::SamplingRate;
+use crate::sequence::{DatagramOrder, Heading, SequenceUnit, Units};
+use crate::values::{self, TimeFacts};
 use crate::version5::{self, Header, MOST_RECORDS};
 use crate::waiting;
 use flow::{FlowRecord, NULL};
 use record::read::{
-    COUNTERS, Dialect, Facts, FieldPlan, Number, Octets, RecordOf, Template, Told, Totals, Values,
+    COUNTERS, ExportProtocol, ExportTimes, FieldPlan, NumericElement, Octets, RecordOf, RecordValues,
+    RunningTotals, Template, TemplateRecord,
 };
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -33,32 +34,32 @@ const SET_HEADER: usize = 4;
 
 /// The settings of a decoder.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct DecoderSettings {
     /// The networks whose addresses may export; all addresses where it is empty.
-    pub from: Vec<Network>,
+    pub from: Vec<ExporterNetwork>,
     /// The rate of exporters that tell none.
-    pub sampling: Option<Rate>,
+    pub sampling: Option<SamplingRate>,
 }
 
 /// A flow as a router told it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
+pub struct ExportedFlow {
     /// The record, with packets and bytes as sampling stands for them, as far as that is known.
     pub record: FlowRecord,
     /// The sampling rate; `None` where some packets were left out, and it is not known how many.
-    pub rate: Option<Rate>,
+    pub rate: Option<SamplingRate>,
     /// The number of packets that were counted.
     pub counted: u64,
 }
 
 /// Address and port that a datagram is from.
-type Sender = (IpAddr, u16);
+type SenderAddress = (IpAddr, u16);
 /// Takes the flows of a datagram.
-type Take<'a> = dyn FnMut(Flow) + 'a;
+type Take<'a> = dyn FnMut(ExportedFlow) + 'a;
 
 /// The reason why a datagram was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum DatagramFault {
     Damaged,
     TooManyExporters,
 }
@@ -66,8 +67,8 @@ enum Fault {
 /// Decodes datagrams of any number of exporters, within limits.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    settings: Settings,
-    exporters: HashMap<Name, Exporter>,
+    settings: DecoderSettings,
+    exporters: HashMap<ExporterId, Exporter>,
     /// The number of exporters of each address.
     of_address: HashMap<IpAddr, usize>,
     /// The states of exporters whose sessions are over.
@@ -75,26 +76,26 @@ pub struct Decoder {
     /// The time at which room was last made for other exporters, nanoseconds since the epoch.
     swept_ns: u64,
     foreigners: Foreigners,
-    state: State,
+    state: DecoderState,
 }
 
 /// The state that exporters have in common.
 #[derive(Debug, Default)]
-struct State {
-    counts: Counts,
+struct DecoderState {
+    counts: DecoderCounts,
     /// The octets of data that wait for templates.
     waiting_bytes: usize,
     /// The fields of all templates.
     fields: usize,
     /// The rate of exporters that tell none.
-    sampling: Option<Rate>,
-    totals: Totals,
+    sampling: Option<SamplingRate>,
+    totals: RunningTotals,
     /// The number of sessions of exporters so far.
     sessions: u64,
     now_ns: u64,
 }
 
-impl State {
+impl DecoderState {
     /// The number of a session that begins.
     fn session(&mut self) -> u64 {
         self.sessions += 1;
@@ -109,13 +110,13 @@ impl State {
 
 impl Decoder {
     /// A decoder that knows no exporter yet.
-    pub fn new(settings: Settings) -> Self {
-        let state = State { sampling: settings.sampling, ..State::default() };
+    pub fn new(settings: DecoderSettings) -> Self {
+        let state = DecoderState { sampling: settings.sampling, ..DecoderState::default() };
         Self { settings, state, ..Self::default() }
     }
 
     /// Returns the counts of what came, and of what became of it.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &DecoderCounts {
         &self.state.counts
     }
 
@@ -128,7 +129,7 @@ impl Decoder {
     }
 
     /// Senders of what is not read, each once, and some of them where they are many.
-    pub fn foreigners(&mut self) -> &[Foreign] {
+    pub fn foreigners(&mut self) -> &[ForeignSender] {
         self.foreigners.take()
     }
 
@@ -139,7 +140,7 @@ impl Decoder {
 
     /// Gives up the data that wait for templates: no datagram follows.
     pub fn finish(&mut self) {
-        let State { counts, waiting_bytes, .. } = &mut self.state;
+        let DecoderState { counts, waiting_bytes, .. } = &mut self.state;
         for exporter in self.exporters.values_mut() {
             counts.templates.without_template += exporter.waiting.give_up(None, waiting_bytes);
         }
@@ -168,37 +169,43 @@ impl Decoder {
                 if let Some(protocol) = protocol {
                     counts.datagrams.foreign[protocol as usize] += 1;
                 }
-                self.foreigners.add(Foreign { protocol, from: socket });
+                self.foreigners.add(ForeignSender { protocol, from: socket });
                 return;
             }
         };
         let counts = &mut self.state.counts;
         *match read {
             Ok(()) => &mut counts.datagrams.decoded,
-            Err(Fault::Damaged) => &mut counts.datagrams.damaged,
-            Err(Fault::TooManyExporters) => &mut counts.datagrams.too_many_exporters,
+            Err(DatagramFault::Damaged) => &mut counts.datagrams.damaged,
+            Err(DatagramFault::TooManyExporters) => &mut counts.datagrams.too_many_exporters,
         } += 1;
     }
 
-    fn version5(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
-        let header = Header::read(&mut rest).ok_or(Fault::Damaged)?;
+    fn version5(
+        &mut self,
+        from: SenderAddress,
+        mut rest: Octets<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatagramFault> {
+        let header = Header::read(&mut rest).ok_or(DatagramFault::Damaged)?;
         let records = rest.0.chunks_exact(version5::RECORD);
         let is_whole =
             (1..=MOST_RECORDS).contains(&header.count) && records.len() >= usize::from(header.count);
         if !is_whole {
-            return Err(Fault::Damaged);
+            return Err(DatagramFault::Damaged);
         }
-        let name = Name { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
+        let name =
+            ExporterId { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
         let order = exporter.begins(heading, state);
-        exporter.samplers.rate = match Rate::one_of(header.sampling.into()) {
+        exporter.samplers.rate = match SamplingRate::one_of(header.sampling.into()) {
             None if header.mode != 0 => Some(None),
             rate => rate.map(Some),
         };
         let read = usize::from(header.count) * version5::RECORD;
         state.counts.datagrams.trailing_octets += rest.0.len().saturating_sub(read) as u64;
-        let times = Times { facts: header.facts, start_ms: None };
+        let times = TimeFacts { facts: header.facts, start_ms: None };
         for values in records.take(header.count.into()).filter_map(version5::values) {
             let rate = exporter.samplers.rate_of(&values, state.sampling, &mut state.counts.sampling);
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
@@ -208,14 +215,19 @@ impl Decoder {
         Ok(())
     }
 
-    fn version9(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+    fn version9(
+        &mut self,
+        from: SenderAddress,
+        mut rest: Octets<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatagramFault> {
         let mut header = || {
             let (count, uptime, seconds) = (rest.u16()?, rest.u32()?, rest.u32()?);
             Some((count, uptime, seconds, rest.u32()?, rest.u32()?))
         };
-        let (count, uptime, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
-        let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
-        let name = Name { address: from.0, version: Version::V9, domain, port: from.1 };
+        let (count, uptime, seconds, sequence, domain) = header().ok_or(DatagramFault::Damaged)?;
+        let facts = ExportTimes { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
+        let name = ExporterId { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         let order = exporter.begins(heading, state);
@@ -224,14 +236,19 @@ impl Decoder {
         read
     }
 
-    fn ipfix(&mut self, from: Sender, mut rest: Octets<'_>, take: &mut Take<'_>) -> Result<(), Fault> {
+    fn ipfix(
+        &mut self,
+        from: SenderAddress,
+        mut rest: Octets<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatagramFault> {
         let mut header = || Some((rest.u16()?, rest.u32()?, rest.u32()?, rest.u32()?));
-        let (length, seconds, sequence, domain) = header().ok_or(Fault::Damaged)?;
+        let (length, seconds, sequence, domain) = header().ok_or(DatagramFault::Damaged)?;
         let content = usize::from(length).checked_sub(HEADER).and_then(|length| rest.take(length));
         // What stands behind the message is none of it.
-        let behind = std::mem::replace(&mut rest, Octets(content.ok_or(Fault::Damaged)?));
-        let facts = Facts { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
-        let name = Name { address: from.0, version: Version::Ipfix, domain, port: from.1 };
+        let behind = std::mem::replace(&mut rest, Octets(content.ok_or(DatagramFault::Damaged)?));
+        let facts = ExportTimes { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
+        let name = ExporterId { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         let order = exporter.begins(heading, state);
@@ -242,7 +259,7 @@ impl Decoder {
     }
 
     /// The exporter of this name, new if it is not known.
-    fn exporter(&mut self, name: Name) -> Result<(&mut Exporter, &mut State), Fault> {
+    fn exporter(&mut self, name: ExporterId) -> Result<(&mut Exporter, &mut DecoderState), DatagramFault> {
         let [of_all, of_address] = MOST_EXPORTERS;
         let is_new = !self.exporters.contains_key(&name);
         let is_full = |own: &Self| own.of_address.get(&name.address).is_some_and(|of| *of >= of_address);
@@ -252,7 +269,7 @@ impl Decoder {
         }
         if is_new {
             if self.exporters.len() >= of_all || is_full(self) {
-                return Err(Fault::TooManyExporters);
+                return Err(DatagramFault::TooManyExporters);
             }
             *self.of_address.entry(name.address).or_default() += 1;
         }
@@ -267,7 +284,7 @@ impl Decoder {
     /// Forgets exporters that are silent, and what has waited too long, once a second at the most. `full`: an address that has no place
     /// left.
     fn sweep(&mut self, full: Option<IpAddr>) {
-        let State { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
+        let DecoderState { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
             return;
         }
@@ -307,9 +324,9 @@ impl Decoder {
 impl Exporter {
     /// Begins a message: an exporter that began anew is recognised before the contents are read. Returns what the heading says of the message's
     /// place.
-    fn begins(&mut self, heading: Heading, state: &mut State) -> Order {
+    fn begins(&mut self, heading: Heading, state: &mut DecoderState) -> DatagramOrder {
         let order = self.sequence.order(heading);
-        if order == Order::Restart {
+        if order == DatagramOrder::Restart {
             state.counts.exporters.restarts += 1;
             state.fields -= self.restart();
             self.session = state.session();
@@ -323,12 +340,12 @@ impl Exporter {
     }
 
     /// Takes note of a message that was read, with its place and what it has.
-    fn follows(&mut self, heading: Heading, order: Order, units: Units, state: &mut State) {
+    fn follows(&mut self, heading: Heading, order: DatagramOrder, units: Units, state: &mut DecoderState) {
         let before = self.sequence.lost;
         state.counts.exporters.repeated += u64::from(self.sequence.take(heading, order, units));
         let lost = match self.sequence.counts() {
-            Counting::Messages => &mut state.counts.exporters.lost_messages,
-            Counting::Records | Counting::Flows | Counting::OwnFlows => {
+            SequenceUnit::Messages => &mut state.counts.exporters.lost_messages,
+            SequenceUnit::Records | SequenceUnit::Flows | SequenceUnit::OwnFlows => {
                 &mut state.counts.exporters.lost_records
             }
         };
@@ -340,14 +357,14 @@ impl Exporter {
     fn sets(
         &mut self,
         mut rest: Octets<'_>,
-        facts: Facts,
+        facts: ExportTimes,
         count: Option<u32>,
-        state: &mut State,
+        state: &mut DecoderState,
         take: &mut Take<'_>,
-    ) -> (Units, Result<(), Fault>) {
+    ) -> (Units, Result<(), DatagramFault>) {
         let (dialect, [templates, options]) = match count {
-            Some(_) => (Dialect::NetFlow9, [0, 1]),
-            None => (Dialect::Ipfix, [2, 3]),
+            Some(_) => (ExportProtocol::NetFlow9, [0, 1]),
+            None => (ExportProtocol::Ipfix, [2, 3]),
         };
         let mut read_records = 0u32;
         let mut told: Vec<u16> = Vec::new();
@@ -381,7 +398,7 @@ impl Exporter {
                     }),
                     None => {
                         units = Units::default();
-                        let State { waiting_bytes, now_ns, .. } = state;
+                        let DecoderState { waiting_bytes, now_ns, .. } = state;
                         if !self.waiting.keep(id, set, facts, *now_ns, waiting_bytes) {
                             state.counts.templates.without_template += 1;
                         }
@@ -399,7 +416,7 @@ impl Exporter {
         // Options of the message may tell how data are sampled that waited for its templates.
         told.into_iter().for_each(|id| self.read_late(id, state, take));
         if is_damaged {
-            return (Units::default(), Err(Fault::Damaged));
+            return (Units::default(), Err(DatagramFault::Damaged));
         }
         state.counts.datagrams.trailing_octets += rest.0.len() as u64;
         (units, Ok(()))
@@ -410,24 +427,26 @@ impl Exporter {
         &mut self,
         set: &[u8],
         is_options: bool,
-        dialect: Dialect,
-        state: &mut State,
+        dialect: ExportProtocol,
+        state: &mut DecoderState,
         told_ids: &mut Vec<u16>,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, DatagramFault> {
         let mut number = 0;
         let mut octets = Octets(set);
-        while let Some(told) = Template::read(&mut octets, is_options, dialect).map_err(|_| Fault::Damaged)? {
+        while let Some(told) =
+            Template::read(&mut octets, is_options, dialect).map_err(|_| DatagramFault::Damaged)?
+        {
             number += 1;
             match told {
-                Told::Definition(id, template) => {
+                TemplateRecord::Definition(id, template) => {
                     // Over UDP templates are told again and again.
                     if self.templates.get(&id).is_none_or(|known| known.template != template) {
                         self.define(id, template, state);
                     }
                     told_ids.push(id);
                 }
-                Told::Withdrawal(id) => {
-                    let is_of = |known: &Known| known.template.is_options == is_options;
+                TemplateRecord::Withdrawal(id) => {
+                    let is_of = |known: &ExporterTemplate| known.template.is_options == is_options;
                     if !matches!(id, 2 | 3) {
                         if self.templates.get(&id).is_some_and(|known| is_of(known)) {
                             self.forget(id, state);
@@ -443,7 +462,7 @@ impl Exporter {
         Ok(number)
     }
 
-    fn define(&mut self, id: u16, template: Template, state: &mut State) {
+    fn define(&mut self, id: u16, template: Template, state: &mut DecoderState) {
         if self.templates.contains_key(&id) {
             state.counts.templates.changed_templates += 1;
             self.forget(id, state);
@@ -457,10 +476,10 @@ impl Exporter {
         state.fields += fields;
         self.fields += fields;
         let plan = FieldPlan::of(&template);
-        self.templates.insert(id, Arc::new(Known { template, plan }));
+        self.templates.insert(id, Arc::new(ExporterTemplate { template, plan }));
     }
 
-    fn forget(&mut self, id: u16, state: &mut State) {
+    fn forget(&mut self, id: u16, state: &mut DecoderState) {
         if let Some(known) = self.templates.remove(&id) {
             let fields = 1 + known.template.len();
             self.fields -= fields;
@@ -469,7 +488,7 @@ impl Exporter {
     }
 
     /// Reads the data that waited for a template. What is wrong with them is nothing of the message that brings it.
-    fn read_late(&mut self, id: u16, state: &mut State, take: &mut Take<'_>) {
+    fn read_late(&mut self, id: u16, state: &mut DecoderState, take: &mut Take<'_>) {
         let Some(known) = self.templates.get(&id).cloned() else { return };
         for set in self.waiting.take(id, &mut state.waiting_bytes) {
             match self.data(&known, &set.octets, set.facts, state, take) {
@@ -482,27 +501,27 @@ impl Exporter {
     /// Reads the records of a set; returns how many there were.
     fn data(
         &mut self,
-        known: &Known,
+        known: &ExporterTemplate,
         set: &[u8],
-        facts: Facts,
-        state: &mut State,
+        facts: ExportTimes,
+        state: &mut DecoderState,
         take: &mut Take<'_>,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, DatagramFault> {
         if known.template.is_empty() {
             state.counts.templates.damaged_sets += 1;
             return Ok(0);
         }
         let (mut fields, mut at, mut records) = (Vec::new(), 0, 0);
-        while known.template.split(set, &mut at, &mut fields).map_err(|_| Fault::Damaged)? {
+        while known.template.split(set, &mut at, &mut fields).map_err(|_| DatagramFault::Damaged)? {
             records += 1;
-            let values = Values::read(&known.plan, set, &fields);
+            let values = RecordValues::read(&known.plan, set, &fields);
             state.counts.records.unfit_fields += u64::from(values.unfit().is_some());
             if known.template.is_options {
                 self.option(&values, state);
                 continue;
             }
             let rate = self.samplers.rate_of(&values, state.sampling, &mut state.counts.sampling);
-            let times = Times { facts, start_ms: self.start_ms };
+            let times = TimeFacts { facts, start_ms: self.start_ms };
             let export_ns = facts.export_ns;
             let of = RecordOf { plan: &known.plan, set, fields: &fields, session: self.session, export_ns };
             let counted = values.counts(&mut state.totals, &of);
@@ -513,27 +532,27 @@ impl Exporter {
     }
 
     /// Takes what a record of options says.
-    fn option(&mut self, values: &Values, state: &mut State) {
+    fn option(&mut self, values: &RecordValues, state: &mut DecoderState) {
         state.counts.records.option_records += 1;
-        self.start_ms = values.number(Number::SystemStart).or(self.start_ms);
+        self.start_ms = values.number(NumericElement::SystemStart).or(self.start_ms);
         self.samplers.option(values, &mut state.counts.sampling);
     }
 
     /// Gives the flows of a record.
     fn flow(
         &mut self,
-        values: &Values,
+        values: &RecordValues,
         counted: [[u64; COUNTERS]; 2],
-        times: Times,
-        rate: Option<Rate>,
-        state: &mut State,
+        times: TimeFacts,
+        rate: Option<SamplingRate>,
+        state: &mut DecoderState,
         take: &mut Take<'_>,
     ) {
         for mut record in
             values::records(values, counted, times, &mut state.counts.records).into_iter().flatten()
         {
             let counted = record.total_count;
-            record.sampling_rate = rate.map_or(0, Rate::rounded);
+            record.sampling_rate = rate.map_or(0, SamplingRate::rounded);
             let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
             let mut is_plausible = true;
             for count in counts.into_iter().filter(|count| **count != NULL) {
@@ -545,11 +564,11 @@ impl Exporter {
                 continue;
             }
             self.records += 1;
-            self.sampled += u64::from(rate.is_none_or(Rate::is_sampled));
+            self.sampled += u64::from(rate.is_none_or(SamplingRate::is_sampled));
             self.unknown_rate += u64::from(rate.is_none());
             state.counts.sampling.unknown_rate += u64::from(rate.is_none());
             state.counts.records.given += 1;
-            take(Flow { record, rate, counted });
+            take(ExportedFlow { record, rate, counted });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The state of an exporter.
 
-use crate::rate::Rate;
+use crate::rate::SamplingRate;
 use crate::samplers::Samplers;
-use crate::sequence::{Counting, Sequence};
-use crate::waiting::Waiting;
+use crate::sequence::{Sequence, SequenceUnit};
+use crate::waiting::WaitingSets;
 use record::read::{FieldPlan, Template};
 use std::collections::HashMap;
 use std::fmt;
@@ -37,7 +37,7 @@ impl fmt::Display for Version {
 /// A transport session of an exporter, and the domain of which it tells (RFC 7011, section 2 and 8.4): two processes of an address have
 /// ports of their own, and so has one that was started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub(crate) struct ExporterId {
     pub(crate) address: IpAddr,
     pub(crate) version: Version,
     /// Observation domain, source identifier, or type and number of the engine.
@@ -47,7 +47,7 @@ pub(crate) struct Name {
 
 /// A template, and how its records are read.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct ExporterTemplate {
     pub(crate) template: Template,
     pub(crate) plan: FieldPlan,
 }
@@ -57,10 +57,10 @@ pub(crate) struct Known {
 pub(crate) struct Exporter {
     /// The number of the session, another one whenever the exporter begins anew: its totals are of no flow before.
     pub(crate) session: u64,
-    pub(crate) templates: HashMap<u16, Arc<Known>>,
+    pub(crate) templates: HashMap<u16, Arc<ExporterTemplate>>,
     /// The fields of all templates of the exporter.
     pub(crate) fields: usize,
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: WaitingSets,
     pub(crate) samplers: Samplers,
     /// The time at which the exporter began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
@@ -76,14 +76,14 @@ pub(crate) struct Exporter {
 impl Exporter {
     pub(crate) fn new(version: Version, session: u64) -> Self {
         let counts = match version {
-            Version::V9 => Counting::Messages,
-            Version::V5 | Version::Ipfix => Counting::Records,
+            Version::V9 => SequenceUnit::Messages,
+            Version::V5 | Version::Ipfix => SequenceUnit::Records,
         };
         Self {
             session,
             templates: HashMap::new(),
             fields: 0,
-            waiting: Waiting::default(),
+            waiting: WaitingSets::default(),
             samplers: Samplers::default(),
             start_ms: None,
             sequence: Sequence::of(counts),
@@ -128,13 +128,13 @@ pub struct ExporterState {
     pub counts_messages: bool,
     /// The sampling rates, as far as the exporter told them, each once and in their order. Of sessions that are over they are the first 256 of
     /// all.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<SamplingRate>,
     /// The number of records of which it is not known by which rate their packets were sampled.
     pub unknown_rate: u64,
 }
 
 impl Exporter {
-    pub(crate) fn state(&self, name: &Name) -> ExporterState {
+    pub(crate) fn state(&self, name: &ExporterId) -> ExporterState {
         ExporterState {
             address: name.address,
             port: Some(name.port),
@@ -145,14 +145,14 @@ impl Exporter {
             records: self.records,
             sampled: self.sampled,
             lost: self.sequence.lost,
-            counts_messages: self.sequence.counts() == Counting::Messages,
+            counts_messages: self.sequence.counts() == SequenceUnit::Messages,
             rates: self.samplers.rates(),
             unknown_rate: self.unknown_rate,
         }
     }
 
     /// Returns the state of a session that is over.
-    pub(crate) fn state_over(&self, name: &Name) -> ExporterState {
+    pub(crate) fn state_over(&self, name: &ExporterId) -> ExporterState {
         let mut state = ExporterState { port: None, ..self.state(name) };
         state.rates.truncate(MOST_RATES);
         state

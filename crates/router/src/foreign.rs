@@ -51,7 +51,7 @@ impl fmt::Display for Protocol {
 
 /// A sender of what is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignSender {
     /// The protocol that the sender sends; `None` where that is not recognised.
     pub protocol: Option<Protocol>,
     /// The address and port of the sender.
@@ -61,22 +61,22 @@ pub struct Foreign {
 /// Senders of what is not read, of which each is told once.
 #[derive(Debug, Default)]
 pub(crate) struct Foreigners {
-    known: Vec<Foreign>,
+    known: Vec<ForeignSender>,
     told: usize,
 }
 
 impl Foreigners {
     /// Takes note of a sender. Ports change: those of an address are one.
-    pub(crate) fn add(&mut self, sender: Foreign) {
+    pub(crate) fn add(&mut self, sender: ForeignSender) {
         let is_same =
-            |known: &Foreign| known.protocol == sender.protocol && known.from.ip() == sender.from.ip();
+            |known: &ForeignSender| known.protocol == sender.protocol && known.from.ip() == sender.from.ip();
         if self.known.len() < MOST && !self.known.iter().any(is_same) {
             self.known.push(sender);
         }
     }
 
     /// Takes the senders that were not told.
-    pub(crate) fn take(&mut self) -> &[Foreign] {
+    pub(crate) fn take(&mut self) -> &[ForeignSender] {
         let first = std::mem::replace(&mut self.told, self.known.len());
         &self.known[first..]
     }

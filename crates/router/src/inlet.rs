@@ -27,7 +27,7 @@ pub struct Inlet {
 
 /// The result of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received<'a> {
+pub enum ReceiveOutcome<'a> {
     /// A datagram of this address and port.
     Datagram(SocketAddr, &'a [u8]),
     /// A pause: no datagram came for a while.
@@ -88,10 +88,10 @@ impl Inlet {
     ///
     /// # Errors
     /// The socket failed.
-    pub fn receive(&mut self) -> io::Result<Received<'_>> {
+    pub fn receive(&mut self) -> io::Result<ReceiveOutcome<'_>> {
         match self.socket.recv_from(&mut self.buffer) {
-            Ok((octets, from)) => Ok(Received::Datagram(from, &self.buffer[..octets])),
-            Err(error) if is_nothing(error.kind()) => Ok(Received::Nothing),
+            Ok((octets, from)) => Ok(ReceiveOutcome::Datagram(from, &self.buffer[..octets])),
+            Err(error) if is_nothing(error.kind()) => Ok(ReceiveOutcome::Nothing),
             Err(error) => Err(error),
         }
     }

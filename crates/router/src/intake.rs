@@ -1,6 +1,6 @@
 //! Datagrams between the socket and what decodes them: a thread of its own reads the socket, so that nothing is dropped while a window is closed.
 
-use crate::inlet::{Inlet, Received};
+use crate::inlet::{Inlet, ReceiveOutcome};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -24,20 +24,20 @@ pub type Datagram = (SocketAddr, Box<[u8]>);
 
 /// An intake of datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
 #[derive(Debug)]
-pub struct Intake {
-    queue: Arc<Queue>,
+pub struct DatagramIntake {
+    queue: Arc<DatagramQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct DatagramQueue {
+    waiting: Mutex<WaitingDatagrams>,
     changed: Condvar,
     ends: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingDatagrams {
     datagrams: VecDeque<Datagram>,
     bytes: usize,
     /// The number of datagrams that the kernel dropped, if it says so.
@@ -48,8 +48,8 @@ struct Waiting {
     fault: Option<io::Error>,
 }
 
-impl Queue {
-    fn locked(&self) -> MutexGuard<'_, Waiting> {
+impl DatagramQueue {
+    fn locked(&self) -> MutexGuard<'_, WaitingDatagrams> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,8 +64,8 @@ impl Queue {
                 end = Some(Instant::now());
             }
             let is_idle = match inlet.receive()? {
-                Received::Nothing => true,
-                Received::Datagram(from, octets) => {
+                ReceiveOutcome::Nothing => true,
+                ReceiveOutcome::Datagram(from, octets) => {
                     let datagram = (from, octets.into());
                     self.push(datagram);
                     false
@@ -101,13 +101,13 @@ impl Queue {
     }
 }
 
-impl Intake {
+impl DatagramIntake {
     /// Begins to read a socket.
     ///
     /// # Errors
     /// If there is no thread.
     pub fn start(inlet: Inlet) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(DatagramQueue::default());
         queue.locked().dropped = Some(0);
         let own = Arc::clone(&queue);
         let read = move || {
@@ -130,7 +130,7 @@ impl Intake {
     /// The socket failed; what came before was given.
     pub fn take(&self, patience: Duration) -> io::Result<Option<VecDeque<Datagram>>> {
         let waiting = self.queue.locked();
-        let is_idle = |waiting: &mut Waiting| waiting.datagrams.is_empty() && !waiting.ended;
+        let is_idle = |waiting: &mut WaitingDatagrams| waiting.datagrams.is_empty() && !waiting.ended;
         let waited = self.queue.changed.wait_timeout_while(waiting, patience, is_idle);
         let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
         let taken = std::mem::take(&mut waiting.datagrams);
@@ -158,7 +158,7 @@ impl Intake {
     }
 }
 
-impl Drop for Intake {
+impl Drop for DatagramIntake {
     fn drop(&mut self) {
         self.end();
         // It may wait for room.
@@ -186,7 +186,7 @@ mod tests {
         for number in 0..50u8 {
             sender.send_to(&[number], address).expect("sent");
         }
-        let intake = Intake::start(inlet).expect("a thread");
+        let intake = DatagramIntake::start(inlet).expect("a thread");
         intake.end();
         let mut found = Vec::new();
         while let Some(taken) = intake.take(Duration::from_secs(60)).expect("a socket") {
@@ -207,13 +207,13 @@ mod tests {
         sender.send_to(&[7], ("127.0.0.1", port)).expect("sent");
         // What was sent on loopback is there.
         assert!(
-            matches!(inlet.receive(), Ok(Received::Datagram(from, [7])) if from.ip().to_canonical().is_ipv4())
+            matches!(inlet.receive(), Ok(ReceiveOutcome::Datagram(from, [7])) if from.ip().to_canonical().is_ipv4())
         );
     }
 
     #[test]
     fn an_intake_that_nobody_reads_ends() {
         let inlet = Inlet::open("127.0.0.1:0".parse().expect("an address")).expect("a socket");
-        drop(Intake::start(inlet).expect("a thread"));
+        drop(DatagramIntake::start(inlet).expect("a thread"));
     }
 }

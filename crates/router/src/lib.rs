@@ -1,7 +1,7 @@
 //! Flow records of routers: datagrams of NetFlow v5, NetFlow v9 (RFC 3954) and IPFIX (RFC 7011).
 //!
-//! A [`Decoder`] takes datagrams and gives [`Flow`]s. It keeps what exporters told of their templates, samplers and numbers, all of it
-//! within limits, and counts by name what it could not take ([`Counts`]). An [`Inlet`] is the socket, an [`Intake`] the thread that reads it. The crate does not know windows,
+//! A [`Decoder`] takes datagrams and gives [`ExportedFlow`]s. It keeps what exporters told of their templates, samplers and numbers, all of it
+//! within limits, and counts by name what it could not take ([`DecoderCounts`]). An [`Inlet`] is the socket, an [`DatagramIntake`] the thread that reads it. The crate does not know windows,
 //! tables or what becomes of flows.
 //!
 //! ```
@@ -27,11 +27,13 @@ mod values;
 mod version5;
 mod waiting;
 
-pub use counts::{Counts, DatagramCounts, ExporterCounts, RecordCounts, SamplingCounts, TemplateCounts};
-pub use decoder::{Decoder, Flow, Settings};
+pub use counts::{
+    DatagramCounts, DecoderCounts, ExporterCounts, RecordCounts, SamplingCounts, TemplateCounts,
+};
+pub use decoder::{Decoder, DecoderSettings, ExportedFlow};
 pub use exporter::{ExporterState, Version};
-pub use foreign::{Foreign, Protocol};
-pub use inlet::{Inlet, Received};
-pub use intake::{Datagram, Intake};
-pub use network::Network;
-pub use rate::Rate;
+pub use foreign::{ForeignSender, Protocol};
+pub use inlet::{Inlet, ReceiveOutcome};
+pub use intake::{Datagram, DatagramIntake};
+pub use network::ExporterNetwork;
+pub use rate::SamplingRate;

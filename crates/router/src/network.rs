@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 /// An address with the length of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct ExporterNetwork {
     address: IpAddr,
     length: u8,
 }
 
-impl Network {
+impl ExporterNetwork {
     /// Returns true if an address is of the network. One of IPv4 that came over IPv6 is of IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -28,7 +28,7 @@ impl Network {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for ExporterNetwork {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -53,7 +53,7 @@ impl FromStr for Network {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for ExporterNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.length)
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_network_has_its_addresses_alone() {
         let has = |network: &str, address: &str| {
-            let network: Network = network.parse().expect("a network");
+            let network: ExporterNetwork = network.parse().expect("a network");
             network.contains(address.parse().expect("an address"))
         };
         assert!(has("192.0.2.0/24", "192.0.2.255") && !has("192.0.2.0/24", "192.0.3.0"));
@@ -76,7 +76,7 @@ mod tests {
         assert!(has("0.0.0.0/0", "255.0.0.1") && has("::/0", "2001:db8::1"));
         assert!(has("2001:db8::/32", "2001:db8:ffff::1") && !has("2001:db8::/32", "2001:db9::1"));
         for wrong in ["", "192.0.2.0/33", "::/129", "192.0.2/24", "a", "1.2.3.4/", "1.2.3.4/-1"] {
-            assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ExporterNetwork>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Sampling of an exporter: rates of samplers, of interfaces, and of all packets.
 
 use crate::counts::SamplingCounts;
-use crate::rate::Rate;
+use crate::rate::SamplingRate;
 use crate::values;
-use record::read::{Number, Values};
+use record::read::{NumericElement, RecordValues};
 use std::collections::HashMap;
 
 /// The most samplers of an exporter, the most sequences of selectors, and the most interfaces whose rates differ.
@@ -13,31 +13,31 @@ const MOST: [usize; 3] = [128, 128, 4096];
 #[derive(Debug, Default)]
 pub(crate) struct Samplers {
     /// The rates of samplers by their numbers, which are those of selectors, too.
-    samplers: HashMap<u64, Option<Rate>>,
+    samplers: HashMap<u64, Option<SamplingRate>>,
     /// The sampler of a sequence of selectors.
     sequences: HashMap<u64, u64>,
     interfaces: HashMap<u64, OfInterface>,
     /// The rate of records that name none of these.
-    pub(crate) rate: Option<Option<Rate>>,
+    pub(crate) rate: Option<Option<SamplingRate>>,
 }
 
 /// The sampling of an interface, as the exporter told it.
 #[derive(Clone, Copy, Debug)]
 enum OfInterface {
-    Rate(Option<Rate>),
+    Rate(Option<SamplingRate>),
     Sampler(u64),
 }
 
 impl Samplers {
     /// Takes what a record of options says.
-    pub(crate) fn option(&mut self, values: &Values, counts: &mut SamplingCounts) {
+    pub(crate) fn option(&mut self, values: &RecordValues, counts: &mut SamplingCounts) {
         let told = values::sampling(values);
         counts.wrong_sampling += u64::from(told == Some(Err(())));
         // What is impossible is not known.
         let rate = told.map(|told| told.unwrap_or(None));
-        let sampler = values.number(Number::Sampler);
-        let interfaces =
-            [Number::Ingress, Number::Egress].map(|of| values.number(of).filter(|number| *number != 0));
+        let sampler = values.number(NumericElement::Sampler);
+        let interfaces = [NumericElement::Ingress, NumericElement::Egress]
+            .map(|of| values.number(of).filter(|number| *number != 0));
         let interface = interfaces[0].or(interfaces[1]);
         let [of_samplers, of_sequences, of_interfaces] = MOST;
         let mut has_room = true;
@@ -45,7 +45,7 @@ impl Samplers {
             (Some(sampler), Some(rate)) => has_room &= put(&mut self.samplers, sampler, rate, of_samplers),
             (None, Some(rate)) if interface.is_none() => self.rate = Some(rate),
             // A sampler is there, and its rate may follow.
-            (Some(sampler), None) if sampler != 0 && values.number(Number::Algorithm).is_none() => {
+            (Some(sampler), None) if sampler != 0 && values.number(NumericElement::Algorithm).is_none() => {
                 has_room &= self.samplers.contains_key(&sampler)
                     || put(&mut self.samplers, sampler, None, of_samplers);
             }
@@ -59,7 +59,7 @@ impl Samplers {
         if let Some((interface, what)) = interface.zip(of_interface) {
             has_room &= put(&mut self.interfaces, interface, what, of_interfaces);
         }
-        if let Some((sequence, sampler)) = values.number(Number::Sequence).zip(sampler) {
+        if let Some((sequence, sampler)) = values.number(NumericElement::Sequence).zip(sampler) {
             has_room &= put(&mut self.sequences, sequence, sampler, of_sequences);
         }
         counts.too_many_samplers += u64::from(!has_room);
@@ -69,23 +69,24 @@ impl Samplers {
     /// that tell none.
     pub(crate) fn rate_of(
         &self,
-        values: &Values,
-        usual: Option<Rate>,
+        values: &RecordValues,
+        usual: Option<SamplingRate>,
         counts: &mut SamplingCounts,
-    ) -> Option<Rate> {
-        self.told_of(values, counts).unwrap_or(usual.or(Some(Rate::ALL))).or(usual)
+    ) -> Option<SamplingRate> {
+        self.told_of(values, counts).unwrap_or(usual.or(Some(SamplingRate::ALL))).or(usual)
     }
 
     /// Returns what was told of a record's rate; `None` where that is nothing.
-    fn told_of(&self, values: &Values, counts: &mut SamplingCounts) -> Option<Option<Rate>> {
+    fn told_of(&self, values: &RecordValues, counts: &mut SamplingCounts) -> Option<Option<SamplingRate>> {
         match values::sampling(values) {
             Some(Ok(rate)) => return Some(rate),
             Some(Err(())) => counts.wrong_sampling += 1,
             None => {}
         }
-        let of_sequence =
-            || values.number(Number::Sequence).and_then(|number| self.sequences.get(&number).copied());
-        let named = values.number(Number::Sampler).or_else(of_sequence);
+        let of_sequence = || {
+            values.number(NumericElement::Sequence).and_then(|number| self.sequences.get(&number).copied())
+        };
+        let named = values.number(NumericElement::Sampler).or_else(of_sequence);
         let known = named.and_then(|number| self.samplers.get(&number).copied());
         match (named, known) {
             // Number 0 is no sampler where none is known by it, and hides no rate of an interface.
@@ -110,9 +111,9 @@ impl Samplers {
         }
     }
 
-    fn of_interface(&self, values: &Values) -> Option<Option<Rate>> {
-        let mut interfaces = [Number::Ingress, Number::Egress].map(|of| values.number(of));
-        if values.number(Number::Direction) == Some(1) {
+    fn of_interface(&self, values: &RecordValues) -> Option<Option<SamplingRate>> {
+        let mut interfaces = [NumericElement::Ingress, NumericElement::Egress].map(|of| values.number(of));
+        if values.number(NumericElement::Direction) == Some(1) {
             interfaces.reverse();
         }
         let found = interfaces.into_iter().flatten().find_map(|interface| self.interfaces.get(&interface))?;
@@ -124,13 +125,13 @@ impl Samplers {
     }
 
     /// All rates that were told.
-    pub(crate) fn rates(&self) -> Vec<Rate> {
+    pub(crate) fn rates(&self) -> Vec<SamplingRate> {
         let of_interface = |of: &OfInterface| match of {
             OfInterface::Rate(rate) => *rate,
             OfInterface::Sampler(_) => None,
         };
         let interfaces = self.interfaces.values().filter_map(of_interface);
-        let mut rates: Vec<Rate> = self
+        let mut rates: Vec<SamplingRate> = self
             .samplers
             .values()
             .copied()

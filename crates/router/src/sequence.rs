@@ -1,6 +1,6 @@
 //! Sequence numbers and times of messages, which tell what did not arrive, and which exporter began anew.
 
-use record::read::Facts;
+use record::read::ExportTimes;
 
 /// Datagrams whose numbers are remembered, to recognise those that come twice.
 const REMEMBERED: usize = 32;
@@ -22,9 +22,9 @@ const MILLISECOND: u64 = 1_000_000;
 pub(crate) struct Sequence {
     last: Option<Last>,
     /// The unit that the exporter's numbers count.
-    counts: Counting,
+    counts: SequenceUnit,
     /// The unit that the numbers count if not that, and the number of datagrams in a row whose numbers do.
-    other: Option<(Counting, u8)>,
+    other: Option<(SequenceUnit, u8)>,
     /// The numbers of the last datagrams with units. No two of an exporter have the same.
     recent: [Option<u32>; REMEMBERED],
     /// The place of the next number in `recent`.
@@ -39,7 +39,7 @@ pub(crate) struct Sequence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Last {
     number: u32,
-    facts: Facts,
+    facts: ExportTimes,
     arrived_ns: u64,
     /// The units of the datagram.
     units: Units,
@@ -47,7 +47,7 @@ struct Last {
 
 /// The unit that numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counting {
+pub(crate) enum SequenceUnit {
     /// Messages sent before: NetFlow v9.
     Messages,
     /// Records sent before: NetFlow v5 and IPFIX.
@@ -58,13 +58,13 @@ pub(crate) enum Counting {
     OwnFlows,
 }
 
-impl Counting {
+impl SequenceUnit {
     const ALL: [Self; 4] = [Self::Messages, Self::Records, Self::Flows, Self::OwnFlows];
 }
 
 /// The place of a datagram, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum DatagramOrder {
     /// A datagram that follows the one before, perhaps after some that are lost.
     Next,
     /// A datagram that was overtaken, or came before.
@@ -77,7 +77,7 @@ pub(crate) enum Order {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heading {
     pub(crate) number: u32,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ExportTimes,
     pub(crate) now_ns: u64,
 }
 
@@ -91,18 +91,18 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    fn number(self, counting: Counting) -> Option<u32> {
+    fn number(self, counting: SequenceUnit) -> Option<u32> {
         match counting {
-            Counting::Messages => Some(1),
-            Counting::Records => self.records,
-            Counting::Flows | Counting::OwnFlows => self.flows,
+            SequenceUnit::Messages => Some(1),
+            SequenceUnit::Records => self.records,
+            SequenceUnit::Flows | SequenceUnit::OwnFlows => self.flows,
         }
     }
 }
 
 impl Sequence {
     /// Makes a sequence of numbers that count this, unless they turn out to count something else.
-    pub(crate) fn of(counts: Counting) -> Self {
+    pub(crate) fn of(counts: SequenceUnit) -> Self {
         Self {
             last: None,
             counts,
@@ -115,13 +115,13 @@ impl Sequence {
     }
 
     /// Returns the unit that numbers count.
-    pub(crate) fn counts(&self) -> Counting {
+    pub(crate) fn counts(&self) -> SequenceUnit {
         self.counts
     }
 
     /// Returns what the header of a datagram says of its place.
-    pub(crate) fn order(&self, heading: Heading) -> Order {
-        let Some(last) = self.last else { return Order::Next };
+    pub(crate) fn order(&self, heading: Heading) -> DatagramOrder {
+        let Some(last) = self.last else { return DatagramOrder::Next };
         let is_behind = (heading.number.wrapping_sub(last.number) as i32) < 0;
         let signed = |ns: u64| (ns / MILLISECOND) as i64;
         let sent_later_ms = signed(heading.facts.export_ns) - signed(last.facts.export_ns);
@@ -131,22 +131,22 @@ impl Sequence {
             if passed_ms < 0 {
                 let began_later_ms = sent_later_ms - passed_ms;
                 if began_later_ms > BEGAN_LATER_MS {
-                    return Order::Restart;
+                    return DatagramOrder::Restart;
                 }
                 // It was sent before by both clocks.
                 if is_behind && sent_later_ms < 0 {
-                    return Order::Late;
+                    return DatagramOrder::Late;
                 }
             }
         }
         if !is_behind {
-            return Order::Next;
+            return DatagramOrder::Next;
         }
         let behind = last.number.wrapping_sub(heading.number);
         let is_later = sent_later_ms >= LATER_MS || sent_later_ms > 0 && behind > OVERTAKEN;
         let is_too_late = |passed: u32| (heading.number.wrapping_sub(passed) as i32) < 0;
         let began_anew = is_later || self.passed_before(heading.now_ns).is_some_and(is_too_late);
-        if began_anew { Order::Restart } else { Order::Late }
+        if began_anew { DatagramOrder::Restart } else { DatagramOrder::Late }
     }
 
     /// Returns a number that was passed longer ago than any datagram is under way.
@@ -159,7 +159,7 @@ impl Sequence {
 
     /// Counts a datagram, whose place [`Sequence::order`] has told, and returns whether it is a repetition. The caller has called
     /// [`Sequence::restart`] where the exporter began anew.
-    pub(crate) fn take(&mut self, heading: Heading, order: Order, units: Units) -> bool {
+    pub(crate) fn take(&mut self, heading: Heading, order: DatagramOrder, units: Units) -> bool {
         let Heading { number, facts, now_ns } = heading;
         let has_units = units.number(self.counts).is_some_and(|units| units != 0);
         if has_units && self.recent.contains(&Some(number)) {
@@ -169,7 +169,7 @@ impl Sequence {
             self.recent[usize::from(self.at)] = Some(number);
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
-        if order == Order::Late {
+        if order == DatagramOrder::Late {
             // It was counted as lost, and was only late.
             self.lost = self.lost.saturating_sub(units.number(self.counts).unwrap_or(0).into());
             return false;
@@ -185,13 +185,14 @@ impl Sequence {
     /// Returns the number of units that are missing before this number.
     fn gap(&mut self, number: u32, units: Units) -> u64 {
         let Some(last) = self.last else { return 0 };
-        let expected = |counting: Counting| {
-            let own = if counting == Counting::OwnFlows { units } else { last.units };
+        let expected = |counting: SequenceUnit| {
+            let own = if counting == SequenceUnit::OwnFlows { units } else { last.units };
             own.number(counting).map(|units| last.number.wrapping_add(units))
         };
         let own = expected(self.counts);
-        let is_other = |counting: &Counting| *counting != self.counts && expected(*counting) == Some(number);
-        let other = if own == Some(number) { None } else { Counting::ALL.into_iter().find(is_other) };
+        let is_other =
+            |counting: &SequenceUnit| *counting != self.counts && expected(*counting) == Some(number);
+        let other = if own == Some(number) { None } else { SequenceUnit::ALL.into_iter().find(is_other) };
         let Some(other) = other else {
             self.other = None;
             // A number that is too small is of a datagram that came twice.
@@ -225,14 +226,14 @@ mod tests {
 
     /// A heading that was sent and came then, seconds after the begin.
     fn heading(number: u32, sent: u64, came: u64) -> Heading {
-        let facts = Facts { export_ns: BEGIN + sent * SECOND, uptime_ms: None };
+        let facts = ExportTimes { export_ns: BEGIN + sent * SECOND, uptime_ms: None };
         Heading { number, facts, now_ns: BEGIN + came * SECOND }
     }
 
     /// The same of an exporter that tells its uptime, milliseconds.
     fn with_uptime(number: u32, sent: u64, uptime_ms: u32) -> Heading {
         let plain = heading(number, sent, sent);
-        Heading { facts: Facts { uptime_ms: Some(uptime_ms), ..plain.facts }, ..plain }
+        Heading { facts: ExportTimes { uptime_ms: Some(uptime_ms), ..plain.facts }, ..plain }
     }
 
     fn of(records: Option<u32>) -> Units {
@@ -242,14 +243,14 @@ mod tests {
     /// Takes a datagram as a decoder does.
     fn follow(sequence: &mut Sequence, heading: Heading, units: Units) -> bool {
         let order = sequence.order(heading);
-        if order == Order::Restart {
+        if order == DatagramOrder::Restart {
             sequence.restart();
         }
         sequence.take(heading, order, units)
     }
 
     /// What the number says, and what is lost after it.
-    fn taken(sequence: &mut Sequence, number: u32, records: Option<u32>) -> (Order, u64) {
+    fn taken(sequence: &mut Sequence, number: u32, records: Option<u32>) -> (DatagramOrder, u64) {
         let order = sequence.order(heading(number, 0, 0));
         follow(sequence, heading(number, 0, 0), of(records));
         (order, sequence.lost)
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn numbers_that_count_their_own_flows_are_recognised() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         let mut take = |number, records, flows| {
             let units = Units { records: Some(records), flows: Some(flows) };
             follow(&mut sequence, heading(number, 0, 0), units);
@@ -270,38 +271,38 @@ mod tests {
 
     #[test]
     fn numbers_of_netflow_9_that_count_flows_are_recognised() {
-        let mut sequence = Sequence::of(Counting::Messages);
+        let mut sequence = Sequence::of(SequenceUnit::Messages);
         let mut take = |number, flows| {
             // Each has a record of options besides.
             let units = Units { records: Some(flows + 1), flows: Some(flows) };
             let is_repeated = follow(&mut sequence, heading(number, 0, 0), units);
             (is_repeated, sequence.lost, sequence.counts())
         };
-        assert_eq!(take(7, 10), (false, 0, Counting::Messages));
-        assert_eq!(take(17, 12), (false, 0, Counting::Messages));
-        assert_eq!(take(29, 3), (false, 0, Counting::Flows));
-        assert_eq!(take(32, 0), (false, 0, Counting::Flows));
+        assert_eq!(take(7, 10), (false, 0, SequenceUnit::Messages));
+        assert_eq!(take(17, 12), (false, 0, SequenceUnit::Messages));
+        assert_eq!(take(29, 3), (false, 0, SequenceUnit::Flows));
+        assert_eq!(take(32, 0), (false, 0, SequenceUnit::Flows));
         // Templates and options alone are not counted.
-        assert_eq!(take(32, 5), (false, 0, Counting::Flows));
-        assert_eq!(take(41, 5), (false, 4, Counting::Flows));
-        assert_eq!(take(37, 4), (false, 0, Counting::Flows));
-        assert_eq!(take(37, 4), (true, 0, Counting::Flows));
+        assert_eq!(take(32, 5), (false, 0, SequenceUnit::Flows));
+        assert_eq!(take(41, 5), (false, 4, SequenceUnit::Flows));
+        assert_eq!(take(37, 4), (false, 0, SequenceUnit::Flows));
+        assert_eq!(take(37, 4), (true, 0, SequenceUnit::Flows));
     }
 
     #[test]
     fn numbers_of_ipfix_that_count_messages_are_recognised() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         for number in 0..5 {
             follow(&mut sequence, heading(number, 0, 0), of(Some(20)));
         }
-        assert_eq!((sequence.lost, sequence.counts()), (0, Counting::Messages));
+        assert_eq!((sequence.lost, sequence.counts()), (0, SequenceUnit::Messages));
         follow(&mut sequence, heading(7, 0, 0), of(Some(20)));
         assert_eq!(sequence.lost, 2);
     }
 
     #[test]
     fn a_gap_that_fits_by_chance_changes_nothing() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         let mut take = |number, all| {
             follow(&mut sequence, heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
             sequence.lost
@@ -315,77 +316,85 @@ mod tests {
 
     #[test]
     fn gaps_are_lost_until_they_are_filled() {
-        let mut sequence = Sequence::of(Counting::Records);
-        assert_eq!(taken(&mut sequence, u32::MAX - 9, Some(10)), (Order::Next, 0));
-        assert_eq!(taken(&mut sequence, 0, Some(5)), (Order::Next, 0), "the numbers begin anew");
-        assert_eq!(taken(&mut sequence, 12, Some(3)), (Order::Next, 7));
-        assert_eq!(taken(&mut sequence, 5, Some(4)), (Order::Late, 3));
-        assert_eq!(taken(&mut sequence, 15, Some(1)), (Order::Next, 3));
+        let mut sequence = Sequence::of(SequenceUnit::Records);
+        assert_eq!(taken(&mut sequence, u32::MAX - 9, Some(10)), (DatagramOrder::Next, 0));
+        assert_eq!(taken(&mut sequence, 0, Some(5)), (DatagramOrder::Next, 0), "the numbers begin anew");
+        assert_eq!(taken(&mut sequence, 12, Some(3)), (DatagramOrder::Next, 7));
+        assert_eq!(taken(&mut sequence, 5, Some(4)), (DatagramOrder::Late, 3));
+        assert_eq!(taken(&mut sequence, 15, Some(1)), (DatagramOrder::Next, 3));
     }
 
     #[test]
     fn an_exporter_that_begins_anew_lost_nothing() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         follow(&mut sequence, heading(5_000_000, 0, 0), of(Some(10)));
-        assert_eq!(sequence.order(heading(0, 1, 1)), Order::Restart);
+        assert_eq!(sequence.order(heading(0, 1, 1)), DatagramOrder::Restart);
         assert!(!follow(&mut sequence, heading(0, 1, 1), of(Some(2))));
-        assert_eq!(taken(&mut sequence, 2, Some(2)), (Order::Next, 0));
+        assert_eq!(taken(&mut sequence, 2, Some(2)), (DatagramOrder::Next, 0));
         // A datagram that comes twice is none of another exporter.
-        assert_eq!(taken(&mut sequence, 0, Some(2)), (Order::Late, 0));
-        assert_eq!(taken(&mut sequence, 4, Some(2)), (Order::Next, 0));
+        assert_eq!(taken(&mut sequence, 0, Some(2)), (DatagramOrder::Late, 0));
+        assert_eq!(taken(&mut sequence, 4, Some(2)), (DatagramOrder::Next, 0));
         // An outage is as long as it is.
-        assert_eq!(taken(&mut sequence, 3_000_006, Some(1)), (Order::Next, 3_000_000));
+        assert_eq!(taken(&mut sequence, 3_000_006, Some(1)), (DatagramOrder::Next, 3_000_000));
         sequence.restart();
-        assert_eq!(taken(&mut sequence, 77, Some(1)), (Order::Next, 3_000_000));
+        assert_eq!(taken(&mut sequence, 77, Some(1)), (DatagramOrder::Next, 3_000_000));
     }
 
     #[test]
     fn a_datagram_that_was_sent_before_is_late_however_far_it_is_behind() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         follow(&mut sequence, heading(0, 100, 100), of(Some(10)));
         follow(&mut sequence, heading(5_000_000, 102, 102), of(Some(10)));
         for (number, sent) in [(4_000_000, 101), (1_000, 102), (4_999_999, 103)] {
-            assert_eq!(sequence.order(heading(number, sent, 102)), Order::Late, "{number} sent at {sent}");
+            assert_eq!(
+                sequence.order(heading(number, sent, 102)),
+                DatagramOrder::Late,
+                "{number} sent at {sent}"
+            );
         }
         // One that was sent later is of an exporter that began anew: by a second where it is far behind, by two where it is not.
         for (number, sent) in [(4_998_000, 103), (4_999_999, 104)] {
-            assert_eq!(sequence.order(heading(number, sent, 104)), Order::Restart, "{number} sent at {sent}");
+            assert_eq!(
+                sequence.order(heading(number, sent, 104)),
+                DatagramOrder::Restart,
+                "{number} sent at {sent}"
+            );
         }
     }
 
     #[test]
     fn what_was_passed_long_ago_is_of_an_exporter_that_began_anew_with_another_clock() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         for second in 0..100 {
             follow(&mut sequence, heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
         }
         // The clock of the exporter shows an earlier time after its restart.
-        assert_eq!(sequence.order(heading(650, 10, 99)), Order::Late);
-        assert_eq!(sequence.order(heading(100, 10, 99)), Order::Restart);
-        assert_eq!(sequence.order(heading(980, 10, 128)), Order::Late);
-        assert_eq!(sequence.order(heading(980, 10, 129)), Order::Restart);
+        assert_eq!(sequence.order(heading(650, 10, 99)), DatagramOrder::Late);
+        assert_eq!(sequence.order(heading(100, 10, 99)), DatagramOrder::Restart);
+        assert_eq!(sequence.order(heading(980, 10, 128)), DatagramOrder::Late);
+        assert_eq!(sequence.order(heading(980, 10, 129)), DatagramOrder::Restart);
     }
 
     #[test]
     fn the_uptime_tells_who_began_anew() {
-        let mut sequence = Sequence::of(Counting::Messages);
+        let mut sequence = Sequence::of(SequenceUnit::Messages);
         follow(&mut sequence, with_uptime(5_000, 1_000, 500_000), Units::default());
         // Two minutes late: both clocks are behind.
-        assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), Order::Late);
+        assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), DatagramOrder::Late);
         // It began anew, whatever its number is.
-        assert_eq!(sequence.order(with_uptime(0, 1_001, 1_000)), Order::Restart);
-        assert_eq!(sequence.order(with_uptime(6_000, 1_020, 7_000)), Order::Restart);
+        assert_eq!(sequence.order(with_uptime(0, 1_001, 1_000)), DatagramOrder::Restart);
+        assert_eq!(sequence.order(with_uptime(6_000, 1_020, 7_000)), DatagramOrder::Restart);
         // Its clock was set, and the uptime's 32 bits begin anew.
-        assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), Order::Next);
-        assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), Order::Next);
-        let mut sequence = Sequence::of(Counting::Messages);
+        assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), DatagramOrder::Next);
+        assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), DatagramOrder::Next);
+        let mut sequence = Sequence::of(SequenceUnit::Messages);
         follow(&mut sequence, with_uptime(5_001, 1_001, u32::MAX - 10), Units::default());
-        assert_eq!(sequence.order(with_uptime(5_002, 1_002, 900)), Order::Next);
+        assert_eq!(sequence.order(with_uptime(5_002, 1_002, 900)), DatagramOrder::Next);
     }
 
     #[test]
     fn what_comes_twice_takes_nothing_off_what_is_lost() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         let mut take = |number, records| {
             let is_repeated = follow(&mut sequence, heading(number, 0, 0), of(Some(records)));
             (is_repeated, sequence.lost)
@@ -400,9 +409,9 @@ mod tests {
 
     #[test]
     fn after_an_unknown_number_of_units_nothing_is_said() {
-        let mut sequence = Sequence::of(Counting::Records);
+        let mut sequence = Sequence::of(SequenceUnit::Records);
         follow(&mut sequence, heading(1, 0, 0), of(None));
-        assert_eq!(taken(&mut sequence, 900, Some(1)), (Order::Next, 0));
-        assert_eq!(taken(&mut sequence, 902, Some(1)), (Order::Next, 1));
+        assert_eq!(taken(&mut sequence, 900, Some(1)), (DatagramOrder::Next, 0));
+        assert_eq!(taken(&mut sequence, 902, Some(1)), (DatagramOrder::Next, 1));
     }
 }

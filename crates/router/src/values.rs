@@ -1,36 +1,36 @@
 //! The conversion of the values of a record to flow records.
 
 use crate::counts::RecordCounts;
-use crate::rate::Rate;
+use crate::rate::SamplingRate;
 use flow::{EndReason, FlowKey, FlowRecord, NULL, OpenFields};
-use record::read::{COUNTERS, Facts, Number, Sampling, Values};
+use record::read::{COUNTERS, ExportTimes, NumericElement, RecordValues, Sampling};
 
 /// Protocols of ICMP, over IPv4 and IPv6.
 const ICMP: [u64; 2] = [1, 58];
 
 /// The facts about time that are known apart from a record.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
-    pub(crate) facts: Facts,
+pub(crate) struct TimeFacts {
+    pub(crate) facts: ExportTimes,
     /// The time at which the exporter began, milliseconds since the epoch.
     pub(crate) start_ms: Option<u64>,
 }
 
 /// Returns what a record tells of sampling, of itself or of others: a rate, or `None` where packets are left out and it is not told how many. An
 /// error where the rate is impossible.
-pub(crate) fn sampling(values: &Values) -> Option<Result<Option<Rate>, ()>> {
+pub(crate) fn sampling(values: &RecordValues) -> Option<Result<Option<SamplingRate>, ()>> {
     Some(match values.sampling()? {
-        Sampling::Rate { packets, counted } => Rate::new(packets, counted).map(Some).ok_or(()),
-        Sampling::Probability(probability) => Rate::with_probability(probability).map(Some).ok_or(()),
+        Sampling::Rate { packets, counted } => SamplingRate::new(packets, counted).map(Some).ok_or(()),
+        Sampling::Probability(probability) => SamplingRate::with_probability(probability).map(Some).ok_or(()),
         Sampling::Unknown => Ok(None),
     })
 }
 
 /// The records of a flow, of each direction that has packets or bytes, as they were counted.
 pub(crate) fn records(
-    values: &Values,
+    values: &RecordValues,
     counted: [[u64; COUNTERS]; 2],
-    times: Times,
+    times: TimeFacts,
     counts: &mut RecordCounts,
 ) -> [Option<FlowRecord>; 2] {
     let told = |count: u64| if count == NULL { 0 } else { count };
@@ -42,7 +42,7 @@ pub(crate) fn records(
     let [source, destination] = values.addresses();
     let addresses = source.zip(destination);
     counts.without_address += u64::from(addresses.is_none());
-    let protocol = values.number(Number::Protocol);
+    let protocol = values.number(NumericElement::Protocol);
     let ports = values.ports();
     let is_icmp = protocol.is_some_and(|protocol| ICMP.contains(&protocol));
     let mut lacks_wire_bytes = false;
@@ -83,10 +83,10 @@ pub(crate) fn records(
         or_open(const { OpenFields::of("wire_byte") }, counter(wire_bytes));
         or_open(const { OpenFields::of("stime") }, told[0]);
         or_open(const { OpenFields::of("ltime") }, told[1]);
-        record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(Number::Tos)) as u8;
-        record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(Number::Ttl)) as u8;
-        record.vlan = or_of_flow(Number::Vlan).map(|vlan| vlan as u16);
-        record.end_reason = match or_of_flow(Number::EndReason) {
+        record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(NumericElement::Tos)) as u8;
+        record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(NumericElement::Ttl)) as u8;
+        record.vlan = or_of_flow(NumericElement::Vlan).map(|vlan| vlan as u16);
+        record.end_reason = match or_of_flow(NumericElement::EndReason) {
             Some(1) => EndReason::Idle,
             Some(2) => EndReason::Active,
             _ => EndReason::End,
@@ -95,16 +95,16 @@ pub(crate) fn records(
             let [_, _, mac @ ..] = of(number).unwrap_or(0).to_be_bytes();
             mac
         };
-        record.tcp_flags = or_open(const { OpenFields::of("tcp_flags") }, of(Number::Flags)) as u8;
-        record.smac = mac(Number::SourceMac);
-        record.dmac = mac(Number::DestinationMac);
-        record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(Number::TcpSeq)) as u32;
-        record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(Number::TcpAck)) as u32;
-        record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(Number::TcpWindow)) as u16;
+        record.tcp_flags = or_open(const { OpenFields::of("tcp_flags") }, of(NumericElement::Flags)) as u8;
+        record.smac = mac(NumericElement::SourceMac);
+        record.dmac = mac(NumericElement::DestinationMac);
+        record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(NumericElement::TcpSeq)) as u32;
+        record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(NumericElement::TcpAck)) as u32;
+        record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(NumericElement::TcpWindow)) as u16;
         for (field, number) in [
-            (const { OpenFields::of("vlan") }, Number::Vlan),
-            (const { OpenFields::of("smac") }, Number::SourceMac),
-            (const { OpenFields::of("dmac") }, Number::DestinationMac),
+            (const { OpenFields::of("vlan") }, NumericElement::Vlan),
+            (const { OpenFields::of("smac") }, NumericElement::SourceMac),
+            (const { OpenFields::of("dmac") }, NumericElement::DestinationMac),
         ] {
             if !values.tells(number) && of(number).is_none() {
                 open.add(field);
@@ -123,7 +123,7 @@ pub(crate) fn records(
 }
 
 /// The times of the first and the last packet, as far as they are told.
-fn span(times: [Option<u64>; 2], facts: Facts, counts: &mut RecordCounts) -> [u64; 2] {
+fn span(times: [Option<u64>; 2], facts: ExportTimes, counts: &mut RecordCounts) -> [u64; 2] {
     let [start, end] = times;
     let Some(end) = end.or(start) else {
         counts.without_time += 1;

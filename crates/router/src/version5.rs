@@ -1,6 +1,6 @@
 //! NetFlow v5: records in fixed places.
 
-use record::read::{Facts, Number, Octets, Values};
+use record::read::{ExportTimes, NumericElement, Octets, RecordValues};
 use std::net::Ipv4Addr;
 
 /// Octets of a record.
@@ -12,7 +12,7 @@ pub(crate) const MOST_RECORDS: u16 = 30;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) count: u16,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ExportTimes,
     pub(crate) sequence: u32,
     /// Type and number of the engine.
     pub(crate) engine: u16,
@@ -28,14 +28,14 @@ impl Header {
         let count = octets.u16()?;
         let (uptime, seconds, nanoseconds) = (octets.u32()?, octets.u32()?, octets.u32()?);
         let export_ns = u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds.min(999_999_999));
-        let facts = Facts { export_ns, uptime_ms: Some(uptime) };
+        let facts = ExportTimes { export_ns, uptime_ms: Some(uptime) };
         let (sequence, engine, sampling) = (octets.u32()?, octets.u16()?, octets.u16()?);
         Some(Self { count, facts, sequence, engine, sampling: sampling & 0x3fff, mode: sampling >> 14 })
     }
 }
 
 /// The values of a record of [`RECORD`] octets.
-pub(crate) fn values(record: &[u8]) -> Option<Values> {
+pub(crate) fn values(record: &[u8]) -> Option<RecordValues> {
     let mut octets = Octets(record);
     let [source, destination] = [octets.u32()?, octets.u32()?].map(Ipv4Addr::from);
     let (_next_hop, _interfaces) = (octets.u32()?, octets.u32()?);
@@ -43,14 +43,14 @@ pub(crate) fn values(record: &[u8]) -> Option<Values> {
     let times = [octets.u32()?, octets.u32()?];
     let ports = [octets.u16()?, octets.u16()?];
     let rest = octets.take(4)?;
-    let mut values = Values::default();
+    let mut values = RecordValues::default();
     values.set_flow([source, destination], times);
-    values.set(Number::Packets, packets.into());
-    values.set(Number::Bytes, bytes.into());
-    values.set(Number::SourcePort, ports[0].into());
-    values.set(Number::DestinationPort, ports[1].into());
-    values.set(Number::Flags, rest[1].into());
-    values.set(Number::Protocol, rest[2].into());
-    values.set(Number::Tos, rest[3].into());
+    values.set(NumericElement::Packets, packets.into());
+    values.set(NumericElement::Bytes, bytes.into());
+    values.set(NumericElement::SourcePort, ports[0].into());
+    values.set(NumericElement::DestinationPort, ports[1].into());
+    values.set(NumericElement::Flags, rest[1].into());
+    values.set(NumericElement::Protocol, rest[2].into());
+    values.set(NumericElement::Tos, rest[3].into());
     Some(values)
 }

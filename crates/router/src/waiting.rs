@@ -1,6 +1,6 @@
 //! Data that wait for a template which comes late.
 
-use record::read::Facts;
+use record::read::ExportTimes;
 use std::collections::{HashMap, VecDeque};
 
 /// The most octets of all exporters that wait.
@@ -16,13 +16,13 @@ const LONGEST_NS: u64 = 30 * 60 * 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct WaitingSet {
     pub(crate) octets: Box<[u8]>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ExportTimes,
     arrived_ns: u64,
 }
 
 /// Sets of one exporter that wait.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingSets {
     /// The sets by their templates; those of one template as they came.
     sets: HashMap<u16, VecDeque<WaitingSet>>,
     /// The time until which no set has waited too long.
@@ -30,13 +30,13 @@ pub(crate) struct Waiting {
     bytes: usize,
 }
 
-impl Waiting {
+impl WaitingSets {
     /// Keeps a set; false where there is no room. `all`: octets that wait of all exporters.
     pub(crate) fn keep(
         &mut self,
         template: u16,
         octets: &[u8],
-        facts: Facts,
+        facts: ExportTimes,
         now_ns: u64,
         all: &mut usize,
     ) -> bool {
@@ -98,11 +98,11 @@ mod tests {
 
     #[test]
     fn sets_wait_by_their_template_and_for_half_an_hour() {
-        let (mut waiting, mut all) = (Waiting::default(), 0);
+        let (mut waiting, mut all) = (WaitingSets::default(), 0);
         for (number, template) in [256u16, 257, 256, 258].into_iter().enumerate() {
             let number = number as u8;
             let now_ns = u64::from(number) * MINUTE_NS;
-            assert!(waiting.keep(template, &[number], Facts::default(), now_ns, &mut all));
+            assert!(waiting.keep(template, &[number], ExportTimes::default(), now_ns, &mut all));
         }
         let taken: Vec<u8> = waiting.take(256, &mut all).iter().map(|set| set.octets[0]).collect();
         assert_eq!((taken, all), (vec![0, 2], 2 * (1 + OF_SET)));

@@ -30,37 +30,37 @@ mod watched;
 mod window_source;
 mod window_tally;
 
-pub(crate) use watched::Lost;
+pub(crate) use watched::FailedOutputs;
 
 use crate::exit::{Failure, say};
 use crate::origin::Origins;
 use crate::resolver::Resolver;
 use crate::signals;
-use crate::sinks::standard_output::{Reader, StandardOutput};
-use crate::sinks::{Sink, Sinks, Telling};
-use crate::spec::Spec;
-use crate::verdict::Verdict;
+use crate::sinks::standard_output::{OutputReader, StandardOutput};
+use crate::sinks::{Sink, SinkContext, Sinks};
+use crate::spec::RunSpec;
+use crate::verdict::ExitStatus;
 use controlled::Controlled;
 use direct::Direct;
 use equery::Chain;
-use measurement::{Common, Measurement};
+use measurement::{Measurement, SharedNodeContext};
 use model::RunReport;
-use plan::Plan;
+use plan::RunPlan;
 use port::TimeBase;
-use reporting::Reported;
+use reporting::NodeOutcome;
 use signal_hook::consts::SIGHUP;
 use std::any::Any;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use store::Store;
+use store::StoreWriter;
 use window_source::WindowSource;
 
 /// Measures what the options say.
-pub fn run(options: &Spec, origins: &Origins) -> Result<ExitCode, Failure> {
+pub fn run(options: &RunSpec, origins: &Origins) -> Result<ExitCode, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    Plan::of(options, origins, &stop)?.run(&stop)
+    RunPlan::of(options, origins, &stop)?.run(&stop)
 }
 
 /// Returns the options of a run that are refused with routers, as they are typed.
@@ -69,7 +69,7 @@ pub fn refused_with_routers() -> impl Iterator<Item = &'static str> {
 }
 
 /// A way to measure: a node by itself, nodes under a controller in this process, or a node that reaches its controller through a broker.
-trait Route {
+trait MeasurementRoute {
     /// Returns a flag that is set once a signal may end the program at once.
     fn may_end(&self, stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
         Arc::clone(stop)
@@ -79,20 +79,20 @@ trait Route {
     fn measurements(&mut self) -> Vec<&mut Measurement>;
 
     /// Lets the store, which is open now, take what the nodes measure.
-    fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+    fn keep_in(&mut self, store: &Arc<StoreWriter>) -> Result<(), Failure> {
         self.measurements().into_iter().try_for_each(|measurement| measurement.keep_in(store))
     }
 
     /// Measures until the sources end or `stop` is set.
-    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure>;
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<NodeOutcome>, Failure>;
 
     /// Shows what is left, and adds to the report what the nodes do not know. Returns what went wrong with standard output, if anything.
     fn end(self: Box<Self>, sinks: &Sinks, report: &mut RunReport) -> Option<String>;
 }
 
-impl Plan {
+impl RunPlan {
     fn run(mut self, stop: &Arc<AtomicBool>) -> Result<ExitCode, Failure> {
-        let (reader, lost) = (Reader::new(stop), Lost::default());
+        let (reader, lost) = (OutputReader::new(stop), FailedOutputs::default());
         let names: Vec<String> = self.nodes.iter().map(|node| node.name.clone()).collect();
         let chain = match (self.is_controlled(), chain::chain(&self, &names)) {
             (true, chain) => Some(chain?),
@@ -113,7 +113,7 @@ impl Plan {
         let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
         let told = sources.iter().map(|one| (one.site(), one.names()));
         let telling =
-            Telling { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop };
+            SinkContext { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop };
         let shown = (standard_output.has_tables, reader.clone());
         let mut route = self.route(sources, chain, shown, resolver.clone(), stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
@@ -163,7 +163,7 @@ impl Plan {
 
     /// Opens what is measured.
     fn measurements(&self) -> Result<Vec<WindowSource>, Failure> {
-        let common = Common::of(&self.options)?;
+        let common = SharedNodeContext::of(&self.options)?;
         let prepared = self.nodes.iter().map(|node| {
             let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
             let measurement = Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?;
@@ -192,10 +192,10 @@ impl Plan {
         &self,
         mut sources: Vec<WindowSource>,
         chain: Option<Chain>,
-        shown: (bool, Reader),
+        shown: (bool, OutputReader),
         resolver: Option<Arc<Resolver>>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Box<dyn Route>, Failure> {
+    ) -> Result<Box<dyn MeasurementRoute>, Failure> {
         if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
             return Ok(Box::new(Controlled::new(self, sources, chain, shown, resolver, stop)?));
         }
@@ -209,10 +209,10 @@ impl Plan {
     }
 
     /// The report of all nodes, and how they ended. That of one node is the report itself.
-    fn report(&self, measured: Vec<Reported>, names: &[String]) -> (RunReport, Verdict) {
-        let mut verdict = Verdict::default();
+    fn report(&self, measured: Vec<NodeOutcome>, names: &[String]) -> (RunReport, ExitStatus) {
+        let mut verdict = ExitStatus::default();
         let mut report = RunReport { version: env!("CARGO_PKG_VERSION").to_owned(), ..RunReport::default() };
-        for Reported { report: own, warnings, verdict: of_node, .. } in measured {
+        for NodeOutcome { report: own, warnings, verdict: of_node, .. } in measured {
             if names.len() == 1 {
                 warnings.iter().for_each(|line| say(line));
                 return (own, of_node);

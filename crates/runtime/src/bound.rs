@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 /// The value of `--adapt`: the share of the frames that may be lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct LossBound {
     /// The share of packets that may be lost.
     pub loss: f64,
 }
 
-impl FromStr for Bound {
+impl FromStr for LossBound {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_a_share() {
-        let loss = |text: &str| text.parse::<Bound>().map(|bound| (bound.loss * 1e9).round());
+        let loss = |text: &str| text.parse::<LossBound>().map(|bound| (bound.loss * 1e9).round());
         assert_eq!(loss("loss=0.001%"), Ok(1e4));
         assert_eq!(loss("loss=1e-5"), Ok(1e4));
         assert_eq!(loss("loss=50%"), Ok(5e8));
@@ -54,7 +54,7 @@ mod tests {
             ("loss=NaN", "'NaN'"),
             ("loss=1%%", "'1%%'"),
         ] {
-            let error = text.parse::<Bound>().expect_err(text);
+            let error = text.parse::<LossBound>().expect_err(text);
             assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
         }
     }

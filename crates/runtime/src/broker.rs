@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Returns the broker that options name, with what is needed to log in.
-pub fn of(options: &BrokerOptions) -> Result<amqp::Broker, Failure> {
+pub fn of(options: &BrokerOptions) -> Result<amqp::BrokerAddress, Failure> {
     let broker = named(options, "amqps://USER@HOST")?;
     let broker = match password(options)? {
         Some(password) => broker.with_password(password),
@@ -28,7 +28,7 @@ pub fn of(options: &BrokerOptions) -> Result<amqp::Broker, Failure> {
 }
 
 /// Returns the broker without its password and keys. `example`: what is written where it is missing.
-pub fn named(options: &BrokerOptions, example: &str) -> Result<amqp::Broker, Failure> {
+pub fn named(options: &BrokerOptions, example: &str) -> Result<amqp::BrokerAddress, Failure> {
     let Some(text) = &options.broker else {
         return Err(Failure::usage(format!(
             "'broker' is missing: the address of the broker, as \"{example}\", by --broker or in the file that --config names"

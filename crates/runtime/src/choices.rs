@@ -6,7 +6,7 @@ use engine::PRESETS;
 use flow::FIELDS;
 use packet::KeySpec;
 use std::ffi::OsStr;
-use task::Kind;
+use task::TaskKind;
 
 /// A parser, and the values that are completed.
 #[derive(Clone)]
@@ -78,13 +78,13 @@ pub fn presets() -> Vec<String> {
 
 /// Returns the kinds of tasks.
 pub fn tasks() -> Vec<String> {
-    Kind::ALL.iter().map(ToString::to_string).collect()
+    TaskKind::ALL.iter().map(ToString::to_string).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Design, Split, State};
+    use engine::{Design, Split, StatePlacement};
     use flowtable::StatisticSpec;
     use task::TaskSpec;
 
@@ -95,7 +95,7 @@ mod tests {
         };
         all(designs(), &|text| text.parse::<Design>().is_ok());
         all(splits(), &|text| text.parse::<Split>().is_ok());
-        all(states(), &|text| text.parse::<State>().is_ok());
+        all(states(), &|text| text.parse::<StatePlacement>().is_ok());
         all(statistics(), &|text| text.parse::<StatisticSpec>().is_ok());
         all(tasks(), &|text| text.parse::<TaskSpec>().is_ok());
         all(key_fields(), &|text| KeySpec::parse(text).is_ok());

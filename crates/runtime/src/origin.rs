@@ -101,12 +101,12 @@ pub fn is_given(argument: &Arg, arguments: &[OsString]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Spec;
+    use crate::spec::RunSpec;
     use clap::Args;
 
     #[test]
     fn the_first_option_that_a_message_names_is_explained() {
-        let run = Spec::augment_args(Command::new("run"));
+        let run = RunSpec::augment_args(Command::new("run"));
         let set = [
             ("a.toml".to_owned(), vec!["every".to_owned(), "top".to_owned()]),
             ("--preset wu".to_owned(), vec!["top".to_owned(), "cores".to_owned()]),

@@ -4,7 +4,7 @@ use engine::{Every, Snap};
 use flow::Share;
 use notation::{bytes, count, duration};
 use record::Rotation;
-use router::Rate;
+use router::SamplingRate;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
@@ -85,9 +85,9 @@ pub fn snap(text: &str) -> Result<Snap, String> {
 }
 
 /// A sampling rate, `1:1000` or `1000`: one packet of this number.
-pub fn sampling(text: &str) -> Result<Rate, String> {
+pub fn sampling(text: &str) -> Result<SamplingRate, String> {
     let number = count(text.strip_prefix("1:").unwrap_or(text)).map_err(|error| error.to_string())?;
-    Rate::one_of(number)
+    SamplingRate::one_of(number)
         .ok_or_else(|| format!("'{text}' is no sampling rate, as 1000 for one packet of 1000"))
 }
 

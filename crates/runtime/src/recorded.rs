@@ -1,6 +1,6 @@
 //! A window of recorded rows, as a measurement would have closed it.
 
-use engine::{ClosedWindow, Totals, WindowId};
+use engine::{ClosedWindow, PacketTotals, WindowId};
 use history::replay::FinishedWindow;
 use model::{Counters, PacketCounts, Span, WindowEnd};
 
@@ -17,7 +17,7 @@ pub fn closed(window: FinishedWindow, window_ns: u64, index: u64, refused_now: u
         _ => WindowEnd::Full,
     };
     // Times of single packets are in the rows alone.
-    let mut totals = Totals { packets, bytes, wire_bytes, flows, times: None };
+    let mut totals = PacketTotals { packets, bytes, wire_bytes, flows, times: None };
     totals.packets = totals.packets.saturating_add(unplaced.packets);
     totals.bytes = totals.bytes.saturating_add(unplaced.bytes);
     totals.wire_bytes = totals.wire_bytes.saturating_add(unplaced.wire_bytes);

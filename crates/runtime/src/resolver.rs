@@ -19,29 +19,29 @@ type LookUp = dyn Fn(IpAddr) -> Option<String> + Send + Sync;
 
 /// The bounds of looking up names.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct LookupLimits {
     /// The most different addresses in a run.
     addresses: usize,
     /// The longest time that answers wait for names.
     wait: Duration,
 }
 
-const USUAL: Bounds = Bounds { addresses: 1000, wait: Duration::from_secs(2) };
+const USUAL: LookupLimits = LookupLimits { addresses: 1000, wait: Duration::from_secs(2) };
 
 /// An address, and its name if it has one.
-type Found = (IpAddr, Option<String>);
+type ResolvedAddress = (IpAddr, Option<String>);
 
 /// Finds names of the addresses in answers.
 pub struct Resolver {
-    bounds: Bounds,
-    state: Mutex<State>,
+    bounds: LookupLimits,
+    state: Mutex<ResolverState>,
 }
 
-struct State {
+struct ResolverState {
     look_up: Arc<LookUp>,
     /// The channel from which the threads take addresses; `None` until there are threads.
     requests: Option<Sender<IpAddr>>,
-    found: (Sender<Found>, Receiver<Found>),
+    found: (Sender<ResolvedAddress>, Receiver<ResolvedAddress>),
     /// The names of the addresses that were asked for; `None` as long as there is no response.
     names: HashMap<IpAddr, Option<Option<String>>>,
     /// The number of addresses in answers whose names the bounds withheld.
@@ -54,8 +54,11 @@ impl Resolver {
         Self::with(USUAL, |address| dns_lookup::lookup_addr(&address).ok())
     }
 
-    fn with(bounds: Bounds, look_up: impl Fn(IpAddr) -> Option<String> + Send + Sync + 'static) -> Self {
-        let state = State {
+    fn with(
+        bounds: LookupLimits,
+        look_up: impl Fn(IpAddr) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        let state = ResolverState {
             look_up: Arc::new(look_up),
             requests: None,
             found: channel(),
@@ -84,7 +87,7 @@ impl Resolver {
         wanted.sort_unstable();
         state.ask(&wanted, self.bounds.addresses);
         state.wait(&wanted, self.bounds.wait);
-        let State { names, withheld, .. } = &mut *state;
+        let ResolverState { names, withheld, .. } = &mut *state;
         let mut name = |address: IpAddr| match names.get(&address) {
             Some(Some(name)) => name.clone().into(),
             _ => {
@@ -98,7 +101,7 @@ impl Resolver {
     /// Returns what the user should know of withheld names at the end.
     pub fn withheld(&self) -> Option<String> {
         let withheld = self.state.lock().unwrap_or_else(PoisonError::into_inner).withheld;
-        let Bounds { addresses, wait } = self.bounds;
+        let LookupLimits { addresses, wait } = self.bounds;
         (withheld != 0).then(|| {
             format!(
                 "--resolve: {withheld} addresses in answers have no name because of its bounds: {addresses} different \
@@ -109,7 +112,7 @@ impl Resolver {
     }
 }
 
-impl State {
+impl ResolverState {
     /// Asks for the names of new addresses, as far as there is room for them.
     fn ask(&mut self, wanted: &[IpAddr], most: usize) {
         for address in wanted {
@@ -203,7 +206,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    const PATIENT: Bounds = Bounds { addresses: 1000, wait: Duration::from_secs(600) };
+    const PATIENT: LookupLimits = LookupLimits { addresses: 1000, wait: Duration::from_secs(600) };
 
     fn answer(addresses: &[[u8; 4]]) -> Answer {
         let columns = vec![
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn more_addresses_than_the_bound_have_no_name() {
-        let resolver = Resolver::with(Bounds { addresses: 2, ..PATIENT }, host);
+        let resolver = Resolver::with(LookupLimits { addresses: 2, ..PATIENT }, host);
         let mut answers = [answer(&[[10, 0, 0, 3], [10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]])];
         resolver.enrich(&mut answers);
         let named = |row| answers[0].value(row, "src_addr_name") != Some(&Value::Null);
@@ -258,7 +261,7 @@ mod tests {
     fn what_hangs_stops_nothing() {
         let (release, blocked) = channel::<()>();
         let blocked = Mutex::new(blocked);
-        let bounds = Bounds { addresses: 1000, wait: Duration::from_millis(1) };
+        let bounds = LookupLimits { addresses: 1000, wait: Duration::from_millis(1) };
         let resolver = Resolver::with(bounds, move |_| {
             let _ = blocked.lock().unwrap_or_else(PoisonError::into_inner).recv();
             Some("late".to_owned())

@@ -14,23 +14,23 @@ pub mod screen;
 pub mod standard_output;
 
 use crate::exit::Failure;
-use crate::questions::asked::Asked;
-use crate::spec::Spec;
-use crate::verdict::Verdict;
+use crate::questions::asked::QuerySet;
+use crate::spec::RunSpec;
+use crate::verdict::ExitStatus;
 use alerts::AlertsSink;
 use answer_file::AnswerFile;
-use controller::{Controller, Output};
+use controller::{Controller, ControllerOutput};
 use engine::WindowOutlet;
 use equery::Chain;
-use kafka::Delivery;
-use kept::Kept;
+use kafka::RunDelivery;
+use kept::RetainedResults;
 use model::view::AlertmanagerView;
 use model::{Answer, RunReport, Window};
 use page::Page;
 use report_file::ReportFile;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// Takes what a run tells, as it happens. The thread that answers windows calls it too, so that an implementation hands over what it takes
 /// and returns.
@@ -42,7 +42,7 @@ pub(crate) trait Sink: Send + Sync {
     fn cut(&self, _: &[Answer]) {}
 
     /// Takes what a controller shows.
-    fn shown(&self, _: &Output) {}
+    fn shown(&self, _: &ControllerOutput) {}
 
     /// Takes the state of the controller that has shown something, and what became of alerts.
     fn state(&self, _: &mut Controller, _: &[AlertmanagerView]) {}
@@ -59,7 +59,7 @@ pub(crate) trait Sink: Send + Sync {
 
     /// Delivers what it still has: nothing more is measured, the store is closed, and the report has the answers over the run. What it lost goes to
     /// the verdict.
-    fn finish(&self, _: &RunReport, _: &mut Verdict) {}
+    fn finish(&self, _: &RunReport, _: &mut ExitStatus) {}
 
     /// Adds what it has kept for the report of the run.
     fn add_to(&self, _: &mut RunReport) {}
@@ -71,11 +71,11 @@ pub(crate) trait Sink: Send + Sync {
 }
 
 /// The facts that sinks know of a run before it begins.
-pub(crate) struct Telling<'a> {
-    pub(crate) options: &'a Spec,
-    pub(crate) asked: &'a Asked,
+pub(crate) struct SinkContext<'a> {
+    pub(crate) options: &'a RunSpec,
+    pub(crate) asked: &'a QuerySet,
     /// The rows of each node, and the names of its sources.
-    pub(crate) nodes: Vec<(Site, Vec<String>)>,
+    pub(crate) nodes: Vec<(PlanContext, Vec<String>)>,
     /// The queries of windows.
     pub(crate) chain: Option<Chain>,
     /// True if the run waits where a sink is slow.
@@ -85,27 +85,27 @@ pub(crate) struct Telling<'a> {
 }
 
 /// Starts a sink where the options ask for it.
-type Start = fn(&Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
+type SinkStart = fn(&SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure>;
 
 /// A sink that a run may have.
-struct Known {
-    start: Start,
+struct SinkEntry {
+    start: SinkStart,
     /// Returns whether it sends the answers of each window, which standard output shows then.
-    shows_windows: fn(&Spec) -> bool,
+    shows_windows: fn(&RunSpec) -> bool,
 }
 
 /// The list of all sinks, in the order in which they are called. The page stays after the end, and is the last.
-const SINKS: [Known; 6] = [
-    Known { start: Kept::start, shows_windows: |_| false },
-    Known { start: AlertsSink::start, shows_windows: |_| false },
-    Known { start: Delivery::start, shows_windows: |options| options.output.kafka.is_asked() },
-    Known { start: AnswerFile::start, shows_windows: |_| false },
-    Known { start: ReportFile::start, shows_windows: |_| false },
-    Known { start: Page::start, shows_windows: |_| false },
+const SINKS: [SinkEntry; 6] = [
+    SinkEntry { start: RetainedResults::start, shows_windows: |_| false },
+    SinkEntry { start: AlertsSink::start, shows_windows: |_| false },
+    SinkEntry { start: RunDelivery::start, shows_windows: |options| options.output.kafka.is_asked() },
+    SinkEntry { start: AnswerFile::start, shows_windows: |_| false },
+    SinkEntry { start: ReportFile::start, shows_windows: |_| false },
+    SinkEntry { start: Page::start, shows_windows: |_| false },
 ];
 
 /// Returns whether a sink that the options ask for sends the answers of each window, which standard output shows then.
-pub(crate) fn show_windows(options: &Spec) -> bool {
+pub(crate) fn show_windows(options: &RunSpec) -> bool {
     SINKS.iter().any(|known| (known.shows_windows)(options))
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Sinks(Arc<[Box<dyn Sink>]>);
 
 impl Sinks {
     /// Starts the sinks that the options ask for.
-    pub(crate) fn start(telling: &Telling<'_>) -> Result<Self, Failure> {
+    pub(crate) fn start(telling: &SinkContext<'_>) -> Result<Self, Failure> {
         let mut sinks = Vec::new();
         for known in SINKS {
             sinks.extend((known.start)(telling)?);
@@ -141,7 +141,7 @@ impl Sink for Sinks {
         self.0.iter().for_each(|sink| sink.cut(answers));
     }
 
-    fn shown(&self, output: &Output) {
+    fn shown(&self, output: &ControllerOutput) {
         self.0.iter().for_each(|sink| sink.shown(output));
     }
 
@@ -157,7 +157,7 @@ impl Sink for Sinks {
         self.0.iter().flat_map(|sink| sink.lines()).collect()
     }
 
-    fn finish(&self, report: &RunReport, verdict: &mut Verdict) {
+    fn finish(&self, report: &RunReport, verdict: &mut ExitStatus) {
         self.0.iter().for_each(|sink| sink.finish(report, verdict));
     }
 

@@ -51,7 +51,7 @@ pub const MACHINE: &str = "Cores, tables and settings";
 
 /// A run: what is measured, what is asked of it, and where the answers go.
 #[derive(Clone, Debug, Args)]
-pub struct Spec {
+pub struct RunSpec {
     /// What is measured.
     #[command(flatten)]
     pub source: SourceOptions,
@@ -93,7 +93,7 @@ pub struct Spec {
     pub json_windows: bool,
 }
 
-impl Spec {
+impl RunSpec {
     /// Returns whether a source goes on without end.
     pub(crate) fn is_live(&self) -> bool {
         let SourceOptions { interface, port, .. } = &self.source;

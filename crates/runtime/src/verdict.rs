@@ -2,18 +2,18 @@
 
 use crate::exit::{self, EARLY, FAULT, USAGE};
 use crate::wording;
-use engine::{Outcome, Outputs};
+use engine::{Outputs, RunOutcome};
 
 /// The way in which the sources ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ExitStatus {
     pub(crate) code: u8,
     pub(crate) lines: Vec<String>,
 }
 
-impl Verdict {
+impl ExitStatus {
     /// Returns how the sources ended. Whoever ends captures before their end leaves a part of them out.
-    pub(crate) fn of(outcome: &Outcome<Outputs>, are_captures: bool) -> Self {
+    pub(crate) fn of(outcome: &RunOutcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
         let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
         // A port that has vanished has vanished for all its queues.

@@ -3,23 +3,23 @@
 //! Libraries report what is wrong and which setting decides it; the names of options are known here only.
 
 use flow::{Metric, Part};
-use port::{Setting, SourceError};
-use record::{Needed, SelectionError};
+use port::{SourceError, SourceSetting};
+use record::{RequiredPart, SelectionError};
 
 /// Returns why a source cannot be opened or cannot continue.
 pub fn of_source(error: &SourceError) -> String {
     let SourceError::Refused(setting, reason) = error else { return error.to_string() };
     match setting {
-        Setting::CaptureName => format!("{reason}; an interface is named by -i, a DPDK port by --port"),
-        Setting::StandardInput => format!("{reason}, as in `tcpdump -w - | edison run -`"),
-        Setting::Synthetic => format!("--synthetic: {reason}"),
-        Setting::Wire => format!("--wire: {reason}"),
-        Setting::Devargs => format!("{reason} to --port"),
-        Setting::Mbufs => format!("{reason} (--mempool)"),
-        Setting::Eal => {
+        SourceSetting::CaptureName => format!("{reason}; an interface is named by -i, a DPDK port by --port"),
+        SourceSetting::StandardInput => format!("{reason}, as in `tcpdump -w - | edison run -`"),
+        SourceSetting::Synthetic => format!("--synthetic: {reason}"),
+        SourceSetting::Wire => format!("--wire: {reason}"),
+        SourceSetting::Devargs => format!("{reason} to --port"),
+        SourceSetting::Mbufs => format!("{reason} (--mempool)"),
+        SourceSetting::Eal => {
             format!("{reason}; see --eal's arguments, and 'edison ports' for rights and hugepages")
         }
-        Setting::EalLog => format!("{reason}; --eal --log-level=debug may say why"),
+        SourceSetting::EalLog => format!("{reason}; --eal --log-level=debug may say why"),
     }
 }
 
@@ -35,11 +35,11 @@ pub fn of_selection(error: &SelectionError) -> String {
 }
 
 /// The option that provides what records need.
-fn option_of(needs: Needed) -> &'static str {
+fn option_of(needs: RequiredPart) -> &'static str {
     match needs {
-        Needed::Part(part) => option_of_part(part),
-        Needed::Metric(metric) => option_of_metric(metric),
-        Needed::Biflow => "--biflow",
+        RequiredPart::Part(part) => option_of_part(part),
+        RequiredPart::Metric(metric) => option_of_metric(metric),
+        RequiredPart::Biflow => "--biflow",
     }
 }
 
@@ -64,7 +64,7 @@ pub fn option_of_part(part: Part) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Parts, Selection};
+    use record::{RecordContents, Selection};
 
     #[test]
     fn what_was_not_asked_for_names_the_option_that_gives_it() {
@@ -78,26 +78,26 @@ mod tests {
             ("iat_p99.9", "--inter-arrival"),
             ("reverse_gap_stddev", "--gap"),
         ] {
-            let error = Selection::parse(name, &Parts::default()).expect_err(name);
+            let error = Selection::parse(name, &RecordContents::default()).expect_err(name);
             assert!(of_selection(&error).ends_with(option), "{}", of_selection(&error));
         }
         let key = packet::KeySpec::parse("src_addr").expect("a key");
-        let error =
-            Selection::parse("dst_port", &Parts { key, ..Parts::default() }).expect_err("no such member");
+        let error = Selection::parse("dst_port", &RecordContents { key, ..RecordContents::default() })
+            .expect_err("no such member");
         assert!(of_selection(&error).ends_with("the option --key"), "{}", of_selection(&error));
     }
 
     #[test]
     fn a_refused_setting_names_its_option() {
         for (setting, option) in [
-            (Setting::CaptureName, "-i"),
-            (Setting::StandardInput, "edison run -"),
-            (Setting::Synthetic, "--synthetic"),
-            (Setting::Wire, "--wire"),
-            (Setting::Devargs, "--port"),
-            (Setting::Mbufs, "--mempool"),
-            (Setting::Eal, "--eal"),
-            (Setting::EalLog, "--log-level"),
+            (SourceSetting::CaptureName, "-i"),
+            (SourceSetting::StandardInput, "edison run -"),
+            (SourceSetting::Synthetic, "--synthetic"),
+            (SourceSetting::Wire, "--wire"),
+            (SourceSetting::Devargs, "--port"),
+            (SourceSetting::Mbufs, "--mempool"),
+            (SourceSetting::Eal, "--eal"),
+            (SourceSetting::EalLog, "--log-level"),
         ] {
             let text = of_source(&SourceError::Refused(setting, "why".to_owned()));
             assert!(text.contains("why") && text.contains(option), "{text}");

@@ -17,11 +17,11 @@ const MOST_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct SecretError {
     path: PathBuf,
-    reason: Reason,
+    reason: SecretErrorKind,
 }
 
 #[derive(Debug)]
-enum Reason {
+enum SecretErrorKind {
     Io(io::Error),
     /// Users other than the owner have access; the mode of the file.
     Mode(u32),
@@ -32,7 +32,7 @@ enum Reason {
 impl SecretError {
     /// Returns true if there is no such file.
     pub fn is_missing(&self) -> bool {
-        matches!(&self.reason, Reason::Io(error) if error.kind() == ErrorKind::NotFound)
+        matches!(&self.reason, SecretErrorKind::Io(error) if error.kind() == ErrorKind::NotFound)
     }
 }
 
@@ -40,14 +40,14 @@ impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.reason {
-            Reason::Io(error) => write!(f, "{path}: {error}"),
-            Reason::Mode(mode) => {
+            SecretErrorKind::Io(error) => write!(f, "{path}: {error}"),
+            SecretErrorKind::Mode(mode) => {
                 write!(f, "{path}: others than its owner may use it (mode {mode:04o}): chmod 600 '{path}'")
             }
-            Reason::TooLarge => {
+            SecretErrorKind::TooLarge => {
                 write!(f, "{path}: it is larger than 1 MiB, as no key, password or file of tokens is")
             }
-            Reason::NoText => write!(f, "{path}: it is not UTF-8"),
+            SecretErrorKind::NoText => write!(f, "{path}: it is not UTF-8"),
         }
     }
 }
@@ -60,17 +60,17 @@ impl std::error::Error for SecretError {}
 /// If they may, or it cannot be read, or is larger than any such file.
 pub fn read(path: &Path) -> Result<Vec<u8>, SecretError> {
     let wrong = |reason| SecretError { path: path.to_owned(), reason };
-    let told = |error| wrong(Reason::Io(error));
+    let told = |error| wrong(SecretErrorKind::Io(error));
     let mut file = File::open(path).map_err(told)?;
     // Of the file that was opened: another may have taken its name.
     let metadata = file.metadata().map_err(told)?;
     let mode = metadata.permissions().mode() & 0o777;
     if metadata.is_file() && mode & others(metadata.uid(), rustix::process::geteuid().as_raw()) != 0 {
-        return Err(wrong(Reason::Mode(mode)));
+        return Err(wrong(SecretErrorKind::Mode(mode)));
     }
     let mut bytes = Vec::new();
     Read::by_ref(&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(told)?;
-    if bytes.len() as u64 > MOST_BYTES { Err(wrong(Reason::TooLarge)) } else { Ok(bytes) }
+    if bytes.len() as u64 > MOST_BYTES { Err(wrong(SecretErrorKind::TooLarge)) } else { Ok(bytes) }
 }
 
 /// The permission bits that must not be set.
@@ -83,7 +83,7 @@ fn others(owner: u32, reader: u32) -> u32 {
 /// # Errors
 /// Returns the errors of [`read`], and one if the file is no text.
 pub fn read_text(path: &Path) -> Result<String, SecretError> {
-    let no_text = |_| SecretError { path: path.to_owned(), reason: Reason::NoText };
+    let no_text = |_| SecretError { path: path.to_owned(), reason: SecretErrorKind::NoText };
     String::from_utf8(read(path)?).map_err(no_text)
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-/// A counter. One that reaches its limit stays there ([`Cell::is_at_limit`]): an answer that depends on it has no bound.
-pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed + 'static {
+/// A counter. One that reaches its limit stays there ([`CounterCell::is_at_limit`]): an answer that depends on it has no bound.
+pub trait CounterCell:
+    Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::SealedCell + 'static
+{
     /// Bits and sign, as in `u32`.
     const NAME: &'static str;
 
@@ -40,7 +42,7 @@ pub trait Cell: Copy + Default + Ord + Send + Sync + fmt::Debug + sealed::Sealed
 }
 
 /// A counter that can fall below zero.
-pub trait SignedCell: Cell {
+pub trait SignedCell: CounterCell {
     /// Returns the counter with `weight` subtracted.
     #[must_use]
     fn minus(self, weight: u64) -> Self;
@@ -55,14 +57,14 @@ pub trait SignedCell: Cell {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedCell {}
 }
 
 macro_rules! cell {
     ($($cell:ident: $at_limit:expr, $word:expr;)*) => {$(
-        impl sealed::Sealed for $cell {}
+        impl sealed::SealedCell for $cell {}
 
-        impl Cell for $cell {
+        impl CounterCell for $cell {
             const NAME: &'static str = stringify!($cell);
             const LIMIT: u64 = $cell::MAX as u64;
             const IS_SIGNED: bool = $cell::MIN != 0;

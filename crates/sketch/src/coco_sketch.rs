@@ -2,8 +2,8 @@
 
 use super::confidence::CONFIDENCE;
 use super::counters::add;
-use super::draw::Draw;
-use super::grid::{Grid, GridConfig, Places, Rows};
+use super::draw::SketchRng;
+use super::grid::{CellIndices, Grid, GridConfig, GridRows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
 use super::summary::BURST;
@@ -23,9 +23,9 @@ use std::collections::BTreeMap;
 #[derive(Clone)]
 pub struct CocoSketch<K: Key> {
     config: GridConfig<Self>,
-    rows: Rows,
-    cells: Box<[Cell<K>]>,
-    draw: Draw,
+    rows: GridRows,
+    cells: Box<[CocoCell<K>]>,
+    draw: SketchRng,
     total: u64,
     saturated: u64,
     /// The most times that packets were counted: once, and again in each sketch that it was merged into.
@@ -34,7 +34,7 @@ pub struct CocoSketch<K: Key> {
 
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
-struct Cell<K> {
+struct CocoCell<K> {
     key: K,
     count: u32,
 }
@@ -45,7 +45,7 @@ impl<K: Key> Grid for CocoSketch<K> {
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
-        rows * width * size_of::<Cell<K>>()
+        rows * width * size_of::<CocoCell<K>>()
     }
 }
 
@@ -112,9 +112,9 @@ impl<K: Key> Summary for CocoSketch<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, Self::purpose()),
-            cells: filled(config.cells(), Cell::default())?,
-            draw: Draw::new(&config.seed, Self::purpose()),
+            rows: GridRows::new(config, Self::purpose()),
+            cells: filled(config.cells(), CocoCell::default())?,
+            draw: SketchRng::new(&config.seed, Self::purpose()),
             total: 0,
             saturated: 0,
             stages: 1,
@@ -126,8 +126,8 @@ impl<K: Key> Summary for CocoSketch<K> {
     }
 
     fn reset(&mut self) {
-        self.cells.fill(Cell::default());
-        self.draw = Draw::new(&self.config.seed, Self::purpose());
+        self.cells.fill(CocoCell::default());
+        self.draw = SketchRng::new(&self.config.seed, Self::purpose());
         (self.total, self.saturated, self.stages) = (0, 0, 1);
     }
 
@@ -138,7 +138,7 @@ impl<K: Key> Summary for CocoSketch<K> {
 
 impl<K: Key> UpdateBurst<K> for CocoSketch<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        let mut places: CellIndices = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| prefetch(&self.cells, place));
             for (places, update) in places.iter().zip(burst) {
@@ -160,9 +160,10 @@ impl<K: Key> Merge for CocoSketch<K> {
         self.total = self.total.saturating_add(other.total);
         self.stages = self.stages.max(other.stages.saturating_add(1));
         self.draw = self.draw.joined(&other.draw);
-        let mut theirs: Vec<Cell<K>> = other.cells.iter().copied().filter(|cell| cell.count > 0).collect();
+        let mut theirs: Vec<CocoCell<K>> =
+            other.cells.iter().copied().filter(|cell| cell.count > 0).collect();
         theirs.sort_unstable_by_key(|cell| std::cmp::Reverse(cell.count));
-        for Cell { key, count } in theirs {
+        for CocoCell { key, count } in theirs {
             let mut places = [0; MAX_ROWS];
             let located = self.rows.places(key.hash(&self.config.seed));
             places.iter_mut().zip(located).for_each(|(place, located)| *place = located);
@@ -188,7 +189,7 @@ impl<K: Key> HeavyHitters<K> for CocoSketch<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
+    use super::super::oracle::{self, BoundTally, OracleStream};
     use super::*;
     use packet::{FlowKey, KeySpec, KeyV4, Seed};
     use std::net::IpAddr;
@@ -209,9 +210,9 @@ mod tests {
     #[test]
     fn estimates_are_unbiased_and_bounded_also_when_merged_and_by_parts() {
         const SEEDS: u64 = 200;
-        let stream = Stream::bytes(3_000, 400, 1);
+        let stream = OracleStream::bytes(3_000, 400, 1);
         for (rows, width) in [(1, 50), (2, 50)] {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             let mut sums = [0.0; 4];
             let big = *stream.counts.iter().max_by_key(|(_, count)| **count).expect("flows").0;
             let middle = stream.updates[500].key;
@@ -261,9 +262,9 @@ mod tests {
     /// The heaviest that are found are not any flows: a small one among them has the count of others.
     #[test]
     fn bounds_hold_for_the_heaviest_found_by_several_workers() {
-        let stream = Stream::zipf(60_000, 6_000, 1);
+        let stream = OracleStream::zipf(60_000, 6_000, 1);
         for workers in [1, 2, 4] {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             for number in 0..25 {
                 let config = config(2, 240, number);
                 let mut updates = stream.updates.clone();
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn resets_sizes_and_refusals() {
-        let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+        let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |sketch: &Sketch| oracle::all_answers(sketch, &stream);
         oracle::reset_equals_new(&config(2, 100, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Sketch>(&config(2, 100, 1), &config(2, 101, 1));

@@ -1,28 +1,28 @@
 //! Streams of contacts with their exact counts, and checks of what structures answer about them, for the tests.
 
-use super::draw::Draw;
+use super::draw::SketchRng;
 use super::oracle::in_bursts;
 use super::{Contact, ContactBurst, Estimate, HeavyKeys, Merge, Spreaders};
 use packet::{KeyV4, Seed};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 /// A stream of contacts: from which source to which destination.
-pub(crate) struct Contacts {
+pub(crate) struct ContactStream {
     pub(crate) contacts: Vec<Contact<KeyV4>>,
     /// Different destinations of each source.
     pub(crate) counts: HashMap<KeyV4, u64>,
 }
 
-impl Contacts {
+impl ContactStream {
     /// Packets of flows drawn by Zipf's law, and among them sources with this many destinations each, to which they send one or two
     /// packets; the destinations of the first half follow each other as those of a scan do. By the seed of this number.
     pub(crate) fn zipf(packets: usize, flows: usize, spreaders: &[u32], number: u64) -> Self {
         let text = format!("packets={packets},flows={flows},zipf=1,seed={number}");
-        let spec: Spec = text.parse().expect("a specification");
+        let spec: TrafficSpec = text.parse().expect("a specification");
         let seed = Seed::new(number);
-        let mut draw = Draw::new(&seed, 0xc0);
+        let mut draw = SketchRng::new(&seed, 0xc0);
         let address = |key: &KeyV4| -> [u8; 8] { std::array::from_fn(|i| key.to_bytes()[i]) };
         let mut pairs: Vec<[u8; 8]> = KeyStream::ipv4(&spec).keys().iter().map(address).collect();
         for (i, destinations) in spreaders.iter().enumerate() {
@@ -60,12 +60,12 @@ impl Contacts {
 /// Returns a structure's answers: its list, and its estimates of up to 200 sources of `stream` and of one that is not in it.
 pub(crate) fn all_contacts<S: Spreaders<KeyV4>>(
     summary: &S,
-    stream: &Contacts,
+    stream: &ContactStream,
 ) -> (HeavyKeys<KeyV4>, Vec<Estimate>) {
     let mut keys: Vec<_> = stream.counts.keys().copied().collect();
     keys.sort();
     keys.truncate(200);
-    keys.push(Contacts::spreader(u16::MAX));
+    keys.push(ContactStream::spreader(u16::MAX));
     (summary.spreaders(1), keys.iter().map(|key| summary.contacts(key)).collect())
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn contacts_of<S: ContactBurst<K>, K>(config: &S::Configuration, cont
 /// Two summaries of contacts merged answer as one of both streams, and what was reset as what is new.
 pub(crate) fn contacts_merge_and_reset<S, A>(
     config: &S::Configuration,
-    stream: &Contacts,
+    stream: &ContactStream,
     answers: impl Fn(&S) -> A,
 ) where
     S: ContactBurst<KeyV4> + Merge + Spreaders<KeyV4>,

@@ -251,8 +251,8 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contact_oracle::{self, Contacts};
-    use super::super::oracle::{self, Promise};
+    use super::super::contact_oracle::{self, ContactStream};
+    use super::super::oracle::{self, BoundTally};
     use super::*;
     use packet::{KeyV4, KeyV6, Seed};
     use std::collections::{BTreeMap, HashSet};
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn bounds_hold_for_the_spreaders_that_an_answer_names() {
         // Many sources with few destinations each, among which chance chooses.
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for number in 0..200 {
             let seed = Seed::new(number);
             let key = |source: u16, other: u16| {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn room_is_made_as_pairs_come() {
-        let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
+        let stream = ContactStream::zipf(5_000, 1_000, &[700, 300], 1);
         let limits = arena::Limits::new(1 << 20, usize::MAX);
         let mut memory = limits.empty_lease();
         let mut sample = Sample::new(&config(4, 1)).expect("memory");
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn with_room_all_answers_are_exact() {
-        let stream = Contacts::zipf(5_000, 1_000, &[700, 300], 1);
+        let stream = ContactStream::zipf(5_000, 1_000, &[700, 300], 1);
         let pairs = stream.counts.values().sum::<u64>() as usize;
         let sample: Sample = contact_oracle::contacts_of(&config(pairs, 1), &stream.contacts);
         assert_eq!((sample.level(), sample.pairs()), (0, pairs));
@@ -316,7 +316,7 @@ mod tests {
         let truth = stream.counts.iter().filter(|(_, count)| **count >= 2);
         assert_eq!(listed, truth.map(|(key, count)| (*key, *count)).collect());
         assert!(stream.counts.iter().all(|(key, count)| sample.contacts(key) == exact(count)));
-        assert_eq!(sample.contacts(&Contacts::spreader(9)), exact(&0));
+        assert_eq!(sample.contacts(&ContactStream::spreader(9)), exact(&0));
         // With one more pair, half of them are dropped.
         let sample: Sample = contact_oracle::contacts_of(&config(pairs - 1, 1), &stream.contacts);
         assert_eq!(sample.level(), 1);
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn the_sample_is_that_of_the_definition_in_whatever_order() {
         for (number, capacity) in [(1, 1), (2, 10), (3, 800), (4, 2_000)] {
-            let mut stream = Contacts::zipf(5_000, 1_000, &[700, 300], number);
+            let mut stream = ContactStream::zipf(5_000, 1_000, &[700, 300], number);
             let all: HashSet<(u64, KeyV4)> = stream.contacts.iter().map(|c| (c.pair, c.key)).collect();
             let of = |level: u32| all.iter().copied().filter(move |(pair, _)| pair.leading_zeros() >= level);
             let level = (0..).find(|level| of(*level).count() <= capacity).expect("a level");
@@ -344,13 +344,13 @@ mod tests {
     fn estimates_are_unbiased_and_bounds_hold() {
         const SEEDS: u64 = 100;
         let sizes = [4_000, 300, 1_000, 50];
-        let (mut promise, mut sums) = (Promise::default(), [0.0; 4]);
+        let (mut promise, mut sums) = (BoundTally::default(), [0.0; 4]);
         for number in 0..SEEDS {
-            let stream = Contacts::zipf(2_000, 500, &sizes, number);
+            let stream = ContactStream::zipf(2_000, 500, &sizes, number);
             let sample: Sample = contact_oracle::contacts_of(&config(700, number), &stream.contacts);
             assert!(sample.level() > 0);
             for (i, sum) in (0..).zip(&mut sums) {
-                let estimate = sample.contacts(&Contacts::spreader(i));
+                let estimate = sample.contacts(&ContactStream::spreader(i));
                 promise.count(estimate, sizes[usize::from(i)].into());
                 *sum += estimate.value / SEEDS as f64;
             }
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let stream = Contacts::zipf(9_000, 3_000, &[700, 300], 1);
+        let stream = ContactStream::zipf(9_000, 3_000, &[700, 300], 1);
         for capacity in [300, 10_000] {
             let answers = |sample: &Sample| (sample.level(), sample.pairs());
             contact_oracle::contacts_merge_and_reset(&config(capacity, 1), &stream, answers);

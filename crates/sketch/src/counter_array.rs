@@ -28,20 +28,20 @@ mod shared;
 mod update;
 
 pub use inner_product::InnerProduct;
-pub use places::Place;
+pub use places::SignedPosition;
 pub use policy::{Conservative, CountMin, CountSketch, KAry, Linear, Policy, Signed, Turnstile};
 pub use shared::SharedArray;
-pub(super) use update::Observer;
+pub(super) use update::CounterObserver;
 
-use super::counters::Counters;
+use super::counters::SplitCounters;
 use super::grid::widest;
 use super::row_hash::MAX_ROWS;
 use super::{
     Bounds, Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
-use super::{Cell, SignedCell};
+use super::{CounterCell, SignedCell};
 use packet::{Key, Seed};
-use places::{Places, with_depth};
+use places::{RowLocator, with_depth};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -121,7 +121,7 @@ impl<P: Policy> Configuration for ArrayConfig<P> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         if P::SPLITS {
             let split = Self::largest(bytes, seed, false)?;
-            if Counters::<P::Cell>::are_many(split.cells()) {
+            if SplitCounters::<P::Cell>::are_many(split.cells()) {
                 return Ok(split);
             }
         }
@@ -130,8 +130,11 @@ impl<P: Policy> Configuration for ArrayConfig<P> {
     }
 
     fn bytes(&self) -> usize {
-        let bytes_of =
-            if self.is_whole { Counters::<P::Cell>::bytes_of_whole } else { Counters::<P::Cell>::bytes_of };
+        let bytes_of = if self.is_whole {
+            SplitCounters::<P::Cell>::bytes_of_whole
+        } else {
+            SplitCounters::<P::Cell>::bytes_of
+        };
         bytes_of(self.cells())
     }
 
@@ -166,9 +169,9 @@ impl<P: Policy> fmt::Display for ArrayConfig<P> {
 #[derive(Clone, Debug)]
 pub struct CounterArray<P: Policy> {
     configuration: ArrayConfig<P>,
-    places: Places,
+    places: RowLocator,
     /// The counters, row after row.
-    counters: Counters<P::Cell>,
+    counters: SplitCounters<P::Cell>,
     /// Sum of the weights that were added; it saturates.
     added: u64,
     /// Sum of the weights that were removed; it saturates.
@@ -241,7 +244,7 @@ impl<P: Policy> CounterArray<P> {
     }
 
     /// The places of `hash`, including those beyond the depth, where there are no counters.
-    fn places_of(&self, hash: u64) -> [Place; MAX_ROWS] {
+    fn places_of(&self, hash: u64) -> [SignedPosition; MAX_ROWS] {
         if P::HAS_SIGNS { self.places.all::<true>(hash) } else { self.places.all::<false>(hash) }
     }
 
@@ -263,10 +266,10 @@ impl<P: Policy> Summary for CounterArray<P> {
     type Configuration = ArrayConfig<P>;
 
     fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
-        let make = if configuration.is_whole { Counters::whole } else { Counters::new };
+        let make = if configuration.is_whole { SplitCounters::whole } else { SplitCounters::new };
         Ok(Self {
             configuration: *configuration,
-            places: Places::draw(&configuration.seed, configuration.width, P::HAS_SIGNS),
+            places: RowLocator::draw(&configuration.seed, configuration.width, P::HAS_SIGNS),
             counters: make(configuration.cells())?,
             added: 0,
             removed: 0,
@@ -315,7 +318,7 @@ impl<P: Linear> Merge for CounterArray<P> {
     }
 }
 
-impl<C: Cell> CounterArray<Conservative<C>> {
+impl<C: CounterCell> CounterArray<Conservative<C>> {
     /// Takes in what was counted of other flows, as by another core with its own flows. The sums are no less
     /// than any flow had and no more than Count-Min's counters, so that the bound holds; they are not what
     /// one array would have of all, which grows less.

@@ -16,11 +16,11 @@ mod views;
 mod weights;
 
 pub use stop::{add, grow};
-pub(crate) use views::{Split, View, Weighed};
+pub(crate) use views::{CounterView, SingleCounters, Weighed};
 pub(crate) use weights::Weights;
 
 use super::memory::filled;
-use super::{Cell, SketchError};
+use super::{CounterCell, SketchError};
 
 /// Cells of this many bytes and more exceed the core's L2 cache, or take most of it.
 const FAR_BYTES: usize = 512 << 10;
@@ -30,7 +30,7 @@ const FULL: u8 = u8::MAX;
 
 /// The counters of a large structure, in two parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Counters<C> {
+pub(crate) struct SplitCounters<C> {
     /// The bytes of the counters; empty if the cells are not split.
     bytes: Box<[u8]>,
     cells: Box<[C]>,
@@ -41,7 +41,7 @@ pub(crate) struct Counters<C> {
     has_singles: bool,
 }
 
-impl<C: Cell> Counters<C> {
+impl<C: CounterCell> SplitCounters<C> {
     /// `len` of them, split if they are many.
     pub(crate) fn new(len: usize) -> Result<Self, SketchError> {
         Self::make(len, Self::are_many(len))
@@ -139,10 +139,10 @@ impl<C: Cell> Counters<C> {
 
     /// Returns a view that counts packets one by one; `None` if the counters are not split.
     #[inline(always)]
-    pub(crate) fn split(&mut self) -> Option<Split<'_, C>> {
+    pub(crate) fn split(&mut self) -> Option<SingleCounters<'_, C>> {
         let Self { bytes, cells, has_weights, has_singles } = self;
         *has_singles = !bytes.is_empty();
-        has_singles.then_some(Split { bytes, cells, has_weights: *has_weights })
+        has_singles.then_some(SingleCounters { bytes, cells, has_weights: *has_weights })
     }
 
     /// Returns a view that counts packets of any weight.
@@ -155,7 +155,7 @@ impl<C: Cell> Counters<C> {
 
 /// A counter of a cell and its byte.
 #[inline(always)]
-fn sum<C: Cell>(cell: C, byte: Option<&u8>) -> C {
+fn sum<C: CounterCell>(cell: C, byte: Option<&u8>) -> C {
     byte.map_or(cell, |byte| cell.plus(u64::from(*byte)))
 }
 
@@ -168,13 +168,13 @@ mod tests {
     #[test]
     fn only_many_are_split() {
         for (len, are_split) in [(1, false), (MANY - 1, false), (MANY, true)] {
-            let mut counters = Counters::<u32>::new(len).expect("memory");
+            let mut counters = SplitCounters::<u32>::new(len).expect("memory");
             assert_eq!(counters.split().is_some(), are_split);
-            assert_eq!(counters.bytes(), Counters::<u32>::bytes_of(len));
+            assert_eq!(counters.bytes(), SplitCounters::<u32>::bytes_of(len));
             assert_eq!(counters.bytes(), len * if are_split { 5 } else { 4 });
-            let mut counters = Counters::<u32>::whole(len).expect("memory");
+            let mut counters = SplitCounters::<u32>::whole(len).expect("memory");
             assert!(counters.split().is_none());
-            assert_eq!(counters.bytes(), Counters::<u32>::bytes_of_whole(len));
+            assert_eq!(counters.bytes(), SplitCounters::<u32>::bytes_of_whole(len));
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_counter_is_what_was_added() {
         const ORDER: [usize; 6] = [0, 0, 0, 1, 2, 3];
-        let mut counters = Counters::<i64>::new(MANY).expect("memory");
+        let mut counters = SplitCounters::<i64>::new(MANY).expect("memory");
         let mut sums = [0_i64; 5];
         for step in 0..5_000_usize {
             let at = ORDER[step % ORDER.len()];
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_one_by_one_is_not_zero_for_weights() {
-        let (mut counters, mut saturated) = (Counters::<u32>::new(MANY).expect("memory"), 0);
+        let (mut counters, mut saturated) = (SplitCounters::<u32>::new(MANY).expect("memory"), 0);
         counters.split().expect("many").count(5, 1);
         let mut growing = counters.weighed().growing::<false>(&mut saturated);
         growing.count(6, 7);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_by_weight_is_not_zero_for_packets() {
-        let mut counters = Counters::<u32>::new(MANY).expect("memory");
+        let mut counters = SplitCounters::<u32>::new(MANY).expect("memory");
         counters.weighed().cells()[5] += 3;
         let split = counters.split().expect("many");
         assert!(!split.is_zero(5) && split.is_zero(6));

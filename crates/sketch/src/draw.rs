@@ -4,9 +4,9 @@ use packet::{Seed, split_mix};
 
 /// A source of random numbers for draws. The same seed draws the same numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Draw(u64);
+pub(crate) struct SketchRng(u64);
 
-impl Draw {
+impl SketchRng {
     pub(crate) fn new(seed: &Seed, purpose: u64) -> Self {
         let [state] = seed.secrets(!purpose);
         Self(state)
@@ -34,12 +34,12 @@ impl Draw {
         self.failures_of(Self::failing(p))
     }
 
-    /// The argument of [`Draw::failures_of`] for a constant probability: ln(1 − p).
+    /// The argument of [`SketchRng::failures_of`] for a constant probability: ln(1 − p).
     pub(crate) fn failing(p: f64) -> f64 {
         (-p.min(1.0)).ln_1p()
     }
 
-    /// Returns the number of failures as [`Draw::failures`] does, by [`Draw::failing`].
+    /// Returns the number of failures as [`SketchRng::failures`] does, by [`SketchRng::failing`].
     pub(crate) fn failures_of(&mut self, failing: f64) -> u64 {
         // In (0, 1], of which the logarithm is finite.
         let uniform = ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
@@ -51,13 +51,13 @@ impl Draw {
 /// The number skipped before the next one that is taken, each taken with the same probability.
 #[derive(Clone, Debug)]
 pub(crate) struct Skip {
-    draw: Draw,
+    draw: SketchRng,
     pub(crate) left: u64,
 }
 
 impl Skip {
     pub(crate) fn new(seed: &Seed, purpose: u64, p: f64) -> Self {
-        let mut skip = Self { draw: Draw::new(seed, purpose), left: 0 };
+        let mut skip = Self { draw: SketchRng::new(seed, purpose), left: 0 };
         skip.renew(p);
         skip
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn chances_and_waits_are_as_often_as_they_should_be() {
-        let mut draw = Draw::new(&Seed::new(1), 1);
+        let mut draw = SketchRng::new(&Seed::new(1), 1);
         let n = 100_000;
         let happened = (0..n).filter(|_| draw.happens(3, 10)).count() as f64 / f64::from(n);
         assert!((happened - 0.3).abs() < 5.0 * (0.21 / f64::from(n)).sqrt(), "{happened}");

@@ -2,11 +2,11 @@
 //! of two by which the numbers are grouped (dyadic intervals; Cormode, Muthukrishnan 2005, section 4.2 and 5.2).
 
 use super::confidence::CONFIDENCE;
-use super::counters::Counters;
+use super::counters::SplitCounters;
 use super::grid::widest;
 use super::memory::filled;
 use super::{
-    ArrayConfig, Cell, Configuration, CountMin, CounterArray, Estimate, Merge, SketchError, Summary,
+    ArrayConfig, Configuration, CountMin, CounterArray, CounterCell, Estimate, Merge, SketchError, Summary,
     Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, KeyV4, Seed};
@@ -95,7 +95,7 @@ impl Configuration for DyadicConfig {
         let sketched = array(self.depth * self.width);
         let exact = |level| self.exact_intervals(level).map(|intervals| intervals * size_of::<u64>());
         let levels = (0..self.bits).map(|level| exact(level).unwrap_or(sketched));
-        levels.sum::<usize>() + self.bits as usize * size_of::<Level>()
+        levels.sum::<usize>() + self.bits as usize * size_of::<DyadicLevel>()
     }
 
     fn seed(&self) -> &Seed {
@@ -111,27 +111,27 @@ impl fmt::Display for DyadicConfig {
 }
 
 /// Memory of a level's array with the level's own hash functions.
-const fn array_bytes<C: Cell>(counters: usize) -> usize {
-    size_of::<CounterArray<CountMin<C>>>() + Counters::<C>::bytes_of(counters)
+const fn array_bytes<C: CounterCell>(counters: usize) -> usize {
+    size_of::<CounterArray<CountMin<C>>>() + SplitCounters::<C>::bytes_of(counters)
 }
 
 /// The secret hash of an interval, by its level's seed: numbers that follow a pattern would collide in
 /// several rows at once, as rows are digits of one word.
 #[inline(always)]
-fn hash_of<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> u64 {
+fn hash_of<C: CounterCell>(interval: u64, array: &CounterArray<CountMin<C>>) -> u64 {
     KeyV4::new(interval.to_be_bytes(), [0; 4], 0).hash(array.configuration().seed())
 }
 
 /// The counts of all intervals of one length.
 #[derive(Clone, Debug)]
-enum Level {
+enum DyadicLevel {
     Exact(Box<[u64]>),
     Sketched(Box<CounterArray<CountMin>>),
     Wide(Box<CounterArray<CountMin<u64>>>),
 }
 
 /// An array of a level, with its own seed.
-fn sketched<C: Cell>(
+fn sketched<C: CounterCell>(
     configuration: &DyadicConfig,
     seed: u64,
 ) -> Result<Box<CounterArray<CountMin<C>>>, SketchError> {
@@ -139,17 +139,17 @@ fn sketched<C: Cell>(
     Ok(Box::new(CounterArray::new(&array)?))
 }
 
-fn estimated<C: Cell>(interval: u64, array: &CounterArray<CountMin<C>>) -> (f64, bool) {
+fn estimated<C: CounterCell>(interval: u64, array: &CounterArray<CountMin<C>>) -> (f64, bool) {
     let estimate = array.estimate_hash(hash_of(interval, array));
     (estimate.value, estimate.bounds.is_some())
 }
 
-fn count<C: Cell>(updates: &mut [Update<u64>], array: &mut CounterArray<CountMin<C>>) {
+fn count<C: CounterCell>(updates: &mut [Update<u64>], array: &mut CounterArray<CountMin<C>>) {
     updates.iter_mut().for_each(|update| update.hash = hash_of(update.key, array));
     array.update_burst(updates);
 }
 
-impl Level {
+impl DyadicLevel {
     /// An upper bound of the interval's weight, and whether it is known.
     fn weight(&self, interval: u64) -> (f64, bool) {
         match self {
@@ -172,7 +172,7 @@ impl Level {
 pub struct DyadicArray {
     configuration: DyadicConfig,
     /// Levels by the length of the intervals: 1, 2, 4, …
-    levels: Vec<Level>,
+    levels: Vec<DyadicLevel>,
     total: u64,
     beyond: u64,
 }
@@ -286,9 +286,11 @@ impl Summary for DyadicArray {
         // A seed for each level: so the errors of the levels are independent.
         let seeds: [u64; 64] = configuration.seed.secrets(PURPOSE);
         let level = |level: u32| match configuration.exact_intervals(level) {
-            Some(intervals) => Ok(Level::Exact(filled(intervals, 0)?)),
-            None if configuration.is_wide => Ok(Level::Wide(sketched(configuration, seeds[level as usize])?)),
-            None => Ok(Level::Sketched(sketched(configuration, seeds[level as usize])?)),
+            Some(intervals) => Ok(DyadicLevel::Exact(filled(intervals, 0)?)),
+            None if configuration.is_wide => {
+                Ok(DyadicLevel::Wide(sketched(configuration, seeds[level as usize])?))
+            }
+            None => Ok(DyadicLevel::Sketched(sketched(configuration, seeds[level as usize])?)),
         };
         let levels = (0..configuration.bits).map(level).collect::<Result<_, SketchError>>()?;
         Ok(Self { configuration: *configuration, levels, total: 0, beyond: 0 })
@@ -301,19 +303,19 @@ impl Summary for DyadicArray {
     fn reset(&mut self) {
         for level in &mut self.levels {
             match level {
-                Level::Exact(cells) => cells.fill(0),
-                Level::Sketched(array) => array.reset(),
-                Level::Wide(array) => array.reset(),
+                DyadicLevel::Exact(cells) => cells.fill(0),
+                DyadicLevel::Sketched(array) => array.reset(),
+                DyadicLevel::Wide(array) => array.reset(),
             }
         }
         (self.total, self.beyond) = (0, 0);
     }
 
     fn bytes(&self) -> usize {
-        let bytes = |level: &Level| match level {
-            Level::Exact(cells) => size_of_val(&**cells),
-            Level::Sketched(array) => size_of_val(&**array) + array.bytes(),
-            Level::Wide(array) => size_of_val(&**array) + array.bytes(),
+        let bytes = |level: &DyadicLevel| match level {
+            DyadicLevel::Exact(cells) => size_of_val(&**cells),
+            DyadicLevel::Sketched(array) => size_of_val(&**array) + array.bytes(),
+            DyadicLevel::Wide(array) => size_of_val(&**array) + array.bytes(),
         };
         self.levels.iter().map(bytes).sum::<usize>() + size_of_val(&*self.levels)
     }
@@ -337,12 +339,12 @@ impl UpdateBurst<u64> for DyadicArray {
             let kept = &mut kept[..len];
             for level in &mut self.levels {
                 match level {
-                    Level::Exact(cells) => kept.iter().for_each(|update| {
+                    DyadicLevel::Exact(cells) => kept.iter().for_each(|update| {
                         let cell = &mut cells[update.key as usize];
                         *cell = cell.plus(update.weight);
                     }),
-                    Level::Sketched(array) => count(kept, array),
-                    Level::Wide(array) => count(kept, array),
+                    DyadicLevel::Sketched(array) => count(kept, array),
+                    DyadicLevel::Wide(array) => count(kept, array),
                 }
                 kept.iter_mut().for_each(|update| update.key >>= 1);
             }
@@ -355,11 +357,11 @@ impl Merge for DyadicArray {
         Unmergeable::check(&self.configuration, &other.configuration)?;
         for (level, theirs) in self.levels.iter_mut().zip(&other.levels) {
             match (level, theirs) {
-                (Level::Exact(cells), Level::Exact(theirs)) => {
+                (DyadicLevel::Exact(cells), DyadicLevel::Exact(theirs)) => {
                     cells.iter_mut().zip(theirs).for_each(|(cell, theirs)| *cell = cell.sum(*theirs));
                 }
-                (Level::Sketched(array), Level::Sketched(theirs)) => array.merge(theirs)?,
-                (Level::Wide(array), Level::Wide(theirs)) => array.merge(theirs)?,
+                (DyadicLevel::Sketched(array), DyadicLevel::Sketched(theirs)) => array.merge(theirs)?,
+                (DyadicLevel::Wide(array), DyadicLevel::Wide(theirs)) => array.merge(theirs)?,
                 _ => unreachable!("equal configurations have equal levels"),
             }
         }

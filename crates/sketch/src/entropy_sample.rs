@@ -41,7 +41,7 @@ pub struct EntropySample<K: Key> {
     hash: RowHash,
     index: KeyIndex,
     /// Sieved flows, as many as there are positions, then as many flows with positions.
-    flows: Box<[Flow<K>]>,
+    flows: Box<[EntropyFlow<K>]>,
     /// The number of sieved flows, which are the first ones.
     sieved: usize,
     /// The first of the others that is free; each of them stores the next one in its count.
@@ -51,7 +51,7 @@ pub struct EntropySample<K: Key> {
     /// The flow's count before each position.
     before: Box<[u64]>,
     reservoir: Reservoir,
-    others: Sum,
+    others: EntropySum,
 }
 
 const PURPOSE: u64 = 0xe47;
@@ -59,7 +59,7 @@ const NONE: u32 = u32::MAX;
 
 /// A flow that is sieved, or has positions.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow<K> {
+struct EntropyFlow<K> {
     key: K,
     tag: u32,
     /// The number of positions that the flow has.
@@ -70,13 +70,13 @@ struct Flow<K> {
 
 /// Σ f·log₂ f of a stream, its error bound, and the stream's length.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct EntropySum {
     value: f64,
     off: f64,
     total: u64,
 }
 
-impl Sum {
+impl EntropySum {
     fn and(self, other: Self) -> Self {
         Self {
             value: self.value + other.value,
@@ -106,7 +106,7 @@ impl<K: Key> Grid for EntropySample<K> {
 
     fn bytes(_: usize, positions: usize) -> usize {
         KeyIndex::bytes(2 * positions)
-            + positions * (2 * size_of::<Flow<K>>() + size_of::<u32>() + size_of::<u64>())
+            + positions * (2 * size_of::<EntropyFlow<K>>() + size_of::<u32>() + size_of::<u64>())
     }
 }
 
@@ -118,7 +118,7 @@ impl<K: Key> EntropySample<K> {
 
     /// The entropy of all units by flows, in bits; `None` without any.
     pub fn entropy(&self) -> Option<Estimate> {
-        let Sum { value, off, total } = self.own().and(self.others);
+        let EntropySum { value, off, total } = self.own().and(self.others);
         if total == 0 {
             return None;
         }
@@ -149,7 +149,7 @@ impl<K: Key> EntropySample<K> {
     }
 
     /// Returns the sum without the merged samples.
-    fn own(&self) -> Sum {
+    fn own(&self) -> EntropySum {
         let counts = self.flows[..self.sieved].iter().map(|flow| flow.count as f64);
         let exact: f64 = counts.map(|count| count * count.log2()).sum();
         let total = self.own_total();
@@ -157,7 +157,7 @@ impl<K: Key> EntropySample<K> {
         let terms = terms.map(|(flow, before)| term(self.flows[*flow as usize].count - before));
         let number = terms.clone().count() as f64;
         if number == 0.0 {
-            return Sum { value: exact, off: 0.0, total };
+            return EntropySum { value: exact, off: 0.0, total };
         }
         let mean = terms.clone().sum::<f64>() / number;
         let units = self.reservoir.seen() as f64;
@@ -168,7 +168,7 @@ impl<K: Key> EntropySample<K> {
         } else {
             0.0
         };
-        Sum { value: exact + mean * units, off: off * units, total }
+        EntropySum { value: exact + mean * units, off: off * units, total }
     }
 
     fn find(&self, tag: u32, key: &K) -> Option<usize> {
@@ -177,7 +177,7 @@ impl<K: Key> EntropySample<K> {
 
     #[cold]
     fn sieve(&mut self, tag: u32, update: &Update<K>) {
-        self.flows[self.sieved] = Flow { key: update.key, tag, positions: 0, count: update.weight };
+        self.flows[self.sieved] = EntropyFlow { key: update.key, tag, positions: 0, count: update.weight };
         self.index.insert(tag, self.sieved as u32);
         self.sieved += 1;
     }
@@ -196,7 +196,7 @@ impl<K: Key> EntropySample<K> {
             None => {
                 let number = self.free as usize;
                 self.free = self.flows[number].count;
-                self.flows[number] = Flow { key: *key, tag, positions: 1, count: rest };
+                self.flows[number] = EntropyFlow { key: *key, tag, positions: 1, count: rest };
                 self.index.insert(tag, number as u32);
                 number
             }
@@ -237,13 +237,13 @@ impl<K: Key> Summary for EntropySample<K> {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
             index: KeyIndex::new(2 * config.width)?,
-            flows: filled(2 * config.width, Flow::default())?,
+            flows: filled(2 * config.width, EntropyFlow::default())?,
             sieved: 0,
             free: 0,
             flow_of: filled(config.width, NONE)?,
             before: filled(config.width, 0)?,
             reservoir: reservoir(config),
-            others: Sum::default(),
+            others: EntropySum::default(),
         };
         sample.free_all();
         Ok(sample)
@@ -258,7 +258,7 @@ impl<K: Key> Summary for EntropySample<K> {
         self.flow_of.fill(NONE);
         self.free_all();
         self.reservoir = reservoir(&self.config);
-        self.others = Sum::default();
+        self.others = EntropySum::default();
     }
 
     fn bytes(&self) -> usize {
@@ -298,7 +298,7 @@ impl<K: Key> UpdateBurst<K> for EntropySample<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
+    use super::super::oracle::{self, BoundTally, OracleStream};
     use super::super::{Bounds, SizeDistribution};
     use super::*;
     use packet::{KeyV4, Seed};
@@ -309,7 +309,7 @@ mod tests {
         GridConfig::with_width(positions, Seed::new(number))
     }
 
-    fn truth(stream: &Stream) -> f64 {
+    fn truth(stream: &OracleStream) -> f64 {
         SizeDistribution::of(stream.counts.values().copied()).entropy().expect("flows")
     }
 
@@ -324,12 +324,12 @@ mod tests {
 
     #[test]
     fn the_bounds_hold_and_entropies_have_no_bias() {
-        let (packets, bytes) = (Stream::zipf(20_000, 5_000, 1), Stream::bytes(2_000, 300, 2));
+        let (packets, bytes) = (OracleStream::zipf(20_000, 5_000, 1), OracleStream::bytes(2_000, 300, 2));
         for stream in [&packets, &bytes] {
             let truth = truth(stream);
             for positions in [64, 1_000] {
                 const SEEDS: u64 = 200;
-                let mut promise = Promise::default();
+                let mut promise = BoundTally::default();
                 let mut values = vec![];
                 for number in 0..SEEDS {
                     let config = config(positions, number);
@@ -355,7 +355,7 @@ mod tests {
     /// One elephant among flows of a packet each, which a small sample may miss altogether.
     #[test]
     fn what_was_not_sampled_is_within_the_bounds() {
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for number in 0..300 {
             let config = config(64, number);
             // Last, so that it is not sieved.
@@ -370,7 +370,7 @@ mod tests {
     /// As long as all positions are kept: for any order of flows, also when merged.
     #[test]
     fn short_streams_are_exact() {
-        for stream in [Stream::zipf(5_000, 800, 1), Stream::bytes(80, 20, 2)] {
+        for stream in [OracleStream::zipf(5_000, 800, 1), OracleStream::bytes(80, 20, 2)] {
             let room = stream.total as usize;
             let sample: Sample = oracle::summary_of(&config(room, 1), &stream.updates);
             let entropy = sample.entropy().expect("packets");
@@ -388,9 +388,9 @@ mod tests {
 
     #[test]
     fn merged_samples_are_within_the_bounds() {
-        let stream = Stream::zipf(20_000, 5_000, 1);
+        let stream = OracleStream::zipf(20_000, 5_000, 1);
         let truth = truth(&stream);
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for number in 0..100 {
             let config = config(100, number);
             let mut cores: [Sample; 3] = std::array::from_fn(|_| Sample::new(&config).expect("a structure"));
@@ -409,7 +409,7 @@ mod tests {
     /// Every position has the count of its flow from there on.
     #[test]
     fn counts_are_those_from_the_positions_on() {
-        let stream = Stream::zipf(5_000, 800, 3);
+        let stream = OracleStream::zipf(5_000, 800, 3);
         let mut sample = Sample::new(&config(200, 3)).expect("a structure");
         // From which position on each place counts, by one packet at a time.
         let mut since = [None; 200];
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn resets_sizes_and_refusals() {
-        let (first, second) = (Stream::zipf(9_000, 3_000, 1), Stream::zipf(5_000, 900, 2));
+        let (first, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::zipf(5_000, 900, 2));
         oracle::reset_equals_new(&config(99, 1), &first.updates, &second.updates, Sample::entropy);
         oracle::sizes_are_kept::<Sample>();
         assert!(Sample::new(&config(63, 1)).is_err());

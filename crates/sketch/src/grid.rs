@@ -140,16 +140,16 @@ impl<T> PartialEq for GridConfig<T> {
 
 /// The places of keys: one cell in each row, the rows one after the other.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct GridRows {
     hashes: [RowHash; MAX_ROWS],
     rows: usize,
     width: u32,
 }
 
 /// The places of a burst's keys, by row.
-pub type Places = [[u32; MAX_ROWS]; BURST];
+pub type CellIndices = [[u32; MAX_ROWS]; BURST];
 
-impl Rows {
+impl GridRows {
     /// Makes the rows of a checked configuration. `purpose`: see [`RowHash::draw`].
     pub fn new<T>(config: &GridConfig<T>, purpose: u64) -> Self {
         let hashes = RowHash::draw(&config.seed, purpose);
@@ -175,7 +175,7 @@ impl Rows {
 
     /// Writes the cells of up to [`BURST`] updates to `places`, and calls `prefetch` with each.
     #[inline(always)]
-    pub fn locate<K>(&self, burst: &[Update<K>], places: &mut Places, prefetch: impl Fn(usize)) {
+    pub fn locate<K>(&self, burst: &[Update<K>], places: &mut CellIndices, prefetch: impl Fn(usize)) {
         for (update, places) in burst.iter().zip(places) {
             for (row, at) in places.iter_mut().enumerate().take(self.rows) {
                 let place = self.place(row, update.hash);

@@ -162,14 +162,14 @@ fn tau(mut x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise};
+    use super::super::oracle::{self, BoundTally};
     use super::*;
     use packet::Seed;
 
     fn flows(number: u64, count: u64) -> Vec<Update<u64>> {
         // Hashes as a good hash function gives them.
         let [secret] = Seed::new(number).secrets(1);
-        let mut draw = super::super::draw::Draw::new(&Seed::new(secret), 1);
+        let mut draw = super::super::draw::SketchRng::new(&Seed::new(secret), 1);
         (0..count).map(|key| Update { key, hash: draw.word(), weight: 1 }).collect()
     }
 
@@ -178,7 +178,7 @@ mod tests {
         for (registers, counts) in
             [(64, &[1, 10, 100, 1_000, 100_000][..]), (4096, &[1, 1_000, 10_000, 30_000, 1_000_000])]
         {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             for &count in counts {
                 let mut off = 0.0;
                 let seeds = if count > 50_000 { 20 } else { 60 };
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn few_registers_are_as_good_as_promised() {
         for registers in [16, 32] {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             for number in 0..4_000 {
                 let config = GridConfig::with_width(registers, Seed::new(number));
                 let summary: HyperLogLog = oracle::summary_of(&config, &flows(number, 1_000));

@@ -13,7 +13,7 @@ const LOAD: usize = TAGS / 2;
 /// A bucket of marks. Compared at once, it costs only one unpredictable branch: found or not.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Bucket {
+struct IndexBucket {
     /// `FREE`, or a part of the tag.
     marks: [u16; TAGS],
     numbers: [u32; TAGS],
@@ -23,12 +23,12 @@ struct Bucket {
 
 const FREE: u16 = 0;
 
-const EMPTY: Bucket = Bucket { marks: [FREE; TAGS], numbers: [0; TAGS], passed: 0 };
+const EMPTY: IndexBucket = IndexBucket { marks: [FREE; TAGS], numbers: [0; TAGS], passed: 0 };
 
 /// Tags are 32 random bits of a key: its share of the buckets is where it begins, the lower half is its mark.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyIndex {
-    buckets: Box<[Bucket]>,
+    buckets: Box<[IndexBucket]>,
 }
 
 #[inline(always)]
@@ -47,7 +47,7 @@ impl KeyIndex {
 
     /// Memory for `capacity` numbers.
     pub(crate) const fn bytes(capacity: usize) -> usize {
-        capacity.div_ceil(LOAD) * size_of::<Bucket>()
+        capacity.div_ceil(LOAD) * size_of::<IndexBucket>()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -59,12 +59,12 @@ mod tracked;
 mod value_reservoir;
 mod word_sets;
 
-pub use cell::{Cell, SignedCell};
+pub use cell::{CounterCell, SignedCell};
 pub use coco_sketch::CocoSketch;
 pub use contact_sample::ContactSample;
 pub use counter_array::{
-    ArrayConfig, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Place,
-    Policy, SharedArray, Signed, Turnstile,
+    ArrayConfig, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Policy,
+    SharedArray, Signed, SignedPosition, Turnstile,
 };
 pub use dyadic::{DyadicArray, DyadicConfig};
 pub use entropy_sample::EntropySample;
@@ -77,13 +77,15 @@ pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
 pub use reversible::ReversibleSketch;
-pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, Sampling};
+pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, SamplingMethod};
 pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
 pub use size_array::SizeArray;
 pub use size_distribution::SizeDistribution;
-pub use space_saving::{Heap, Order, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary};
+pub use space_saving::{
+    Heap, PriorityQueue, SpaceSaving, SpaceSavingHeap, SpaceSavingSummary, StreamSummary,
+};
 pub use spread_sketch::SpreadSketch;
 pub use summary::{
     Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,

@@ -2,7 +2,7 @@
 //! changes are read off the sketch.
 
 use super::counters::add;
-use super::grid::{Grid, GridConfig, Places, Rows};
+use super::grid::{CellIndices, Grid, GridConfig, GridRows};
 use super::memory::{filled, prefetch};
 use super::row_hash::MAX_ROWS;
 use super::summary::BURST;
@@ -20,22 +20,22 @@ use std::collections::BTreeSet;
 #[derive(Clone)]
 pub struct MvSketch<K: Key> {
     config: GridConfig<Self>,
-    rows: Rows,
-    cells: Box<[Cell<K>]>,
+    rows: GridRows,
+    cells: Box<[MajorityCell<K>]>,
     saturated: u64,
 }
 
 /// Packed: a 5-tuple of 13 bytes shall take 21.
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
-struct Cell<K> {
+struct MajorityCell<K> {
     key: K,
     total: u32,
     /// The lead of the candidate over all others together; not more than the total.
     lead: u32,
 }
 
-impl<K: Key> Cell<K> {
+impl<K: Key> MajorityCell<K> {
     /// Returns the bounds of what `key` can have had here: not less, not more.
     #[inline(always)]
     fn bounds(&self, key: &K) -> (u64, u64) {
@@ -71,7 +71,7 @@ impl<K: Key> Grid for MvSketch<K> {
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
-        rows * width * size_of::<Cell<K>>()
+        rows * width * size_of::<MajorityCell<K>>()
     }
 }
 
@@ -119,8 +119,8 @@ impl<K: Key> Summary for MvSketch<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, 0x3f),
-            cells: filled(config.cells(), Cell::default())?,
+            rows: GridRows::new(config, 0x3f),
+            cells: filled(config.cells(), MajorityCell::default())?,
             saturated: 0,
         })
     }
@@ -130,7 +130,7 @@ impl<K: Key> Summary for MvSketch<K> {
     }
 
     fn reset(&mut self) {
-        self.cells.fill(Cell::default());
+        self.cells.fill(MajorityCell::default());
         self.saturated = 0;
     }
 
@@ -141,7 +141,7 @@ impl<K: Key> Summary for MvSketch<K> {
 
 impl<K: Key> UpdateBurst<K> for MvSketch<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        let mut places: CellIndices = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| prefetch(&self.cells, place));
             for (places, update) in places.iter().zip(burst) {
@@ -188,7 +188,7 @@ impl<K: Key> HeavyHitters<K> for MvSketch<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
+    use super::super::oracle::{self, BoundTally, OracleStream};
     use super::*;
     use packet::{KeyV4, Seed};
 
@@ -198,10 +198,10 @@ mod tests {
         GridConfig::new(rows, width, Seed::new(number))
     }
 
-    fn bounds_hold(sketch: &Sketch, stream: &Stream, close: &mut Promise) {
+    fn bounds_hold(sketch: &Sketch, stream: &OracleStream, close: &mut BoundTally) {
         let GridConfig { rows, width, .. } = sketch.config;
         let off = std::f64::consts::E * stream.total as f64 / (2 * width) as f64;
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         let strangers = stream.strangers().map(|key| (key, 0)).take(50);
         for (key, count) in stream.counts.iter().map(|(key, count)| (*key, *count)).chain(strangers) {
             let estimate = sketch.estimate(&key);
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn bounds_hold_of_one_pass_and_merged() {
         for (rows, width) in [(1, 100), (2, 300), (4, 300)] {
-            let mut close = Promise::default();
+            let mut close = BoundTally::default();
             for number in 0..40 {
-                let stream = Stream::zipf(10_000, 3_000, number);
+                let stream = OracleStream::zipf(10_000, 3_000, number);
                 let config = config(rows, width, number);
                 let sketch: Sketch = oracle::summary_of(&config, &stream.updates);
                 bounds_hold(&sketch, &stream, &mut close);
@@ -240,7 +240,7 @@ mod tests {
     fn changes_are_found_and_bounded() {
         for number in 0..20 {
             let [before, now] = [0, 1000].map(|other| {
-                let mut stream = Stream::zipf(10_000, 2_000, number + other);
+                let mut stream = OracleStream::zipf(10_000, 2_000, number + other);
                 let seed = Seed::new(number);
                 stream.updates.iter_mut().for_each(|update| *update = Update::new(update.key, 1, &seed));
                 stream
@@ -249,8 +249,8 @@ mod tests {
             let sketches =
                 [&before, &now].map(|stream| oracle::summary_of::<Sketch, _>(&config, &stream.updates));
             let changes = sketches[1].heavy_changes(&sketches[0], 200).expect("equal configurations").keys;
-            let count = |stream: &Stream, key| stream.counts.get(key).copied().unwrap_or(0);
-            let mut promise = Promise::default();
+            let count = |stream: &OracleStream, key| stream.counts.get(key).copied().unwrap_or(0);
+            let mut promise = BoundTally::default();
             for (key, change) in &changes {
                 promise.count(*change, count(&before, key).abs_diff(count(&now, key)) as f64);
             }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn resets_sizes_and_refusals() {
-        let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+        let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |sketch: &Sketch| oracle::all_answers(sketch, &stream);
         oracle::keys_count_as_packets(&config(2, 100, 1), &stream, answers);
         oracle::reset_equals_new(&config(2, 100, 1), &stream.updates, &second.updates, answers);

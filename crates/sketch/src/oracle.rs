@@ -7,16 +7,16 @@ use super::{
 use packet::{KeyV4, Seed};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 /// A stream and its truth.
-pub(crate) struct Stream {
+pub(crate) struct OracleStream {
     pub(crate) updates: Vec<Update<KeyV4>>,
     pub(crate) counts: HashMap<KeyV4, u64>,
     pub(crate) total: u64,
 }
 
-impl Stream {
+impl OracleStream {
     /// Packets of flows drawn by Zipf's law with exponent 1, to be counted by the seed of this number.
     pub(crate) fn zipf(packets: usize, flows: usize, number: u64) -> Self {
         Self::drawn(packets, flows, 1.0, number, |_| 1)
@@ -37,7 +37,7 @@ impl Stream {
         weight: impl Fn(u64) -> u64,
     ) -> Self {
         let text = format!("packets={packets},flows={flows},zipf={zipf},seed={number}");
-        let spec: Spec = text.parse().expect("a specification");
+        let spec: TrafficSpec = text.parse().expect("a specification");
         let seed = Seed::new(number);
         let keys = KeyStream::ipv4(&spec);
         let updates: Vec<_> =
@@ -66,14 +66,14 @@ impl Stream {
 
 /// Counts how often a bound held.
 #[derive(Debug, Default)]
-pub(crate) struct Promise {
+pub(crate) struct BoundTally {
     asked: u64,
     broken: u64,
     /// The least promised confidence.
     confidence: Option<f64>,
 }
 
-impl Promise {
+impl BoundTally {
     /// Counts one answer and its truth. It must have a bound.
     pub(crate) fn count(&mut self, estimate: Estimate, truth: f64) {
         let bounds @ Bounds { confidence, lower, upper } = estimate.bounds.expect("a bound");
@@ -127,7 +127,7 @@ fn the_binomial_tail_is_that_of_the_textbook() {
 }
 
 /// Returns a structure's answers: its list and its estimates of all keys of `stream` and some that are not in it.
-pub(crate) fn all_answers<S>(summary: &S, stream: &Stream) -> impl PartialEq + Debug + use<S>
+pub(crate) fn all_answers<S>(summary: &S, stream: &OracleStream) -> impl PartialEq + Debug + use<S>
 where
     S: Frequency<KeyV4> + HeavyHitters<KeyV4>,
 {
@@ -156,7 +156,7 @@ pub(crate) fn in_bursts<T>(mut rest: &[T], mut take: impl FnMut(&[T])) {
 /// Keys that a structure hashes itself count as packets of weight 1.
 pub(crate) fn keys_count_as_packets<S: UpdateBurst<KeyV4>, A: PartialEq + Debug>(
     config: &S::Configuration,
-    stream: &Stream,
+    stream: &OracleStream,
     answers: impl Fn(&S) -> A,
 ) {
     let keys: Vec<KeyV4> = stream.updates.iter().map(|update| update.key).collect();
@@ -272,7 +272,7 @@ pub(crate) fn parts_answer_as_one<S, K, A>(
 
 /// Checks structures with room for each flow, whose answers are the truth, as [`parts_answer_as_one`] does.
 #[cfg(not(loom))]
-pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &Stream)
+pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &OracleStream)
 where
     S: UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + HeavyHitters<KeyV4>,
 {

@@ -3,7 +3,7 @@
 pub use super::chernoff::mean_of;
 pub use super::confidence::{CONFIDENCE, DEVIATIONS};
 pub use super::counters::{add, grow};
-pub use super::grid::{Places, Rows};
+pub use super::grid::{CellIndices, GridRows};
 pub use super::memory::{filled, prefetch};
 pub use super::row_hash::{MAX_ROWS, RowHash, place};
 pub use super::summary::BURST;

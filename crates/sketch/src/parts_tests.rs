@@ -1,13 +1,13 @@
 //! Tests of counting as cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left out, the
 //! merged structures answer as one that saw everything.
 
-use super::oracle::{Stream, parts_answer_as_one, parts_have_all_flows};
+use super::oracle::{OracleStream, parts_answer_as_one, parts_have_all_flows};
 use super::*;
 use packet::{KeyV4, Seed};
 
 /// 400 flows at most.
-fn stream() -> Stream {
-    Stream::zipf(5_000, 400, 1)
+fn stream() -> OracleStream {
+    OracleStream::zipf(5_000, 400, 1)
 }
 
 fn seed() -> Seed {

@@ -129,8 +129,8 @@ impl Quantiles for QuantileSketch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::draw::Draw;
-    use super::super::oracle::{self, Promise};
+    use super::super::draw::SketchRng;
+    use super::super::oracle::{self, BoundTally};
     use super::*;
 
     fn config(error_per_mille: u32) -> QuantileConfig {
@@ -139,7 +139,7 @@ mod tests {
 
     /// Values of all sizes.
     fn updates(number: u64, count: usize) -> Vec<Update<()>> {
-        let mut draw = Draw::new(&Seed::new(number), 1);
+        let mut draw = SketchRng::new(&Seed::new(number), 1);
         let mut value = || draw.word() >> (draw.word() % 65).min(63);
         (0..count).map(|_| Update { key: (), hash: 0, weight: value() }).collect()
     }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_the_error() {
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for number in 0..20 {
             for (error, count) in [(1, 1_000), (10, 1), (10, 5_000), (500, 300)] {
                 let updates = updates(number, count);

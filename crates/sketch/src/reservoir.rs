@@ -1,6 +1,6 @@
 //! Selects a uniform sample of fixed size from a stream of unknown length.
 
-use super::draw::Draw;
+use super::draw::SketchRng;
 use packet::Seed;
 
 /// Reservoir sampling (Vitter, "Random sampling with a reservoir", ACM TOMS 1985): all of the first k are taken, and of the others
@@ -11,7 +11,7 @@ use packet::Seed;
 /// were, and continues after a merge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservoir {
-    draw: Draw,
+    draw: SketchRng,
     places: u64,
     seen: u64,
     /// The number to be skipped before the next candidate.
@@ -24,7 +24,7 @@ pub(crate) struct Reservoir {
 impl Reservoir {
     pub(crate) fn new(seed: &Seed, purpose: u64, places: usize) -> Self {
         Self {
-            draw: Draw::new(seed, purpose),
+            draw: SketchRng::new(seed, purpose),
             places: places as u64,
             seen: 0,
             left: 0,
@@ -74,7 +74,7 @@ impl Reservoir {
         // Examining a sixteenth more costs less than a logarithm for each.
         if next - self.from > self.from / 16 || next <= self.places.saturating_add(1) {
             self.from = next;
-            self.failing = Draw::failing(self.places as f64 / next as f64);
+            self.failing = SketchRng::failing(self.places as f64 / next as f64);
         }
         self.left = self.draw.failures_of(self.failing);
     }

@@ -3,8 +3,8 @@
 mod mangling;
 
 use super::count_min::count_min;
-use super::counters::{Counters, View, Weights};
-use super::grid::{Grid, GridConfig, Places};
+use super::counters::{CounterView, SplitCounters, Weights};
+use super::grid::{CellIndices, Grid, GridConfig};
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;
 use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
@@ -36,7 +36,7 @@ pub struct ReversibleSketch {
     config: GridConfig<Self>,
     index: Index,
     /// The rows, then those of the second sketch.
-    counters: Counters<u32>,
+    counters: SplitCounters<u32>,
     total: u64,
     saturated: u64,
 }
@@ -46,7 +46,7 @@ pub struct ReversibleSketch {
 struct Index {
     width: usize,
     mangling: Mangling,
-    tables: Box<Tables>,
+    tables: Box<IndexTables>,
     verifying: [RowHash; VERIFYING],
 }
 
@@ -78,7 +78,7 @@ impl Index {
     #[inline(always)]
     fn count_into<const ROWS: usize, Packet>(
         &self,
-        mut counters: impl View,
+        mut counters: impl CounterView,
         burst: &[Packet],
         of: impl Fn(&Packet) -> (u32, u64),
     ) {
@@ -89,7 +89,7 @@ impl Index {
             }
             return;
         }
-        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        let mut places: CellIndices = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
             for (places, packet) in places.iter_mut().zip(burst) {
                 *places = self.places::<ROWS>(of(packet).0);
@@ -105,7 +105,7 @@ impl Index {
 }
 
 /// The words' parts of the index, each in its place, by word and its value, 16 bits a row.
-type Tables = [[Lanes; 256]; WORDS];
+type IndexTables = [[Lanes; 256]; WORDS];
 
 /// Indices of the rows, 16 bits each, four in a word.
 type Lanes = [u64; 2];
@@ -119,7 +119,7 @@ impl Grid for ReversibleSketch {
     const POWER_OF: usize = 16;
 
     fn bytes(rows: usize, width: usize) -> usize {
-        Counters::<u32>::bytes_of((rows + VERIFYING) * width) + size_of::<Tables>()
+        SplitCounters::<u32>::bytes_of((rows + VERIFYING) * width) + size_of::<IndexTables>()
     }
 }
 
@@ -130,7 +130,7 @@ fn lane(lanes: Lanes, row: usize) -> usize {
 
 /// Indices in all rows.
 #[inline(always)]
-fn lanes(tables: &Tables, mangled: u32) -> Lanes {
+fn lanes(tables: &IndexTables, mangled: u32) -> Lanes {
     let [a, b, c, d] = mangled.to_be_bytes().map(usize::from);
     or(or(tables[0][a], tables[1][b]), or(tables[2][c], tables[3][d]))
 }
@@ -152,7 +152,7 @@ impl ReversibleSketch {
     }
 
     /// Random parts of the index for each word.
-    fn draw_tables(config: &GridConfig<Self>) -> Box<Tables> {
+    fn draw_tables(config: &GridConfig<Self>) -> Box<IndexTables> {
         let bits = Self::word_bits(config);
         let mut tables = Box::new([[[0; 2]; 256]; WORDS]);
         for (word, table) in tables.iter_mut().enumerate() {
@@ -238,7 +238,7 @@ impl ReversibleSketch {
 }
 
 /// A search, byte by byte.
-struct Search<'a> {
+struct AddressSearch<'a> {
     sketch: &'a ReversibleSketch,
     heavy: Vec<[Vec<bool>; WORDS]>,
     threshold: u64,
@@ -246,7 +246,7 @@ struct Search<'a> {
     found: Vec<(u32, Estimate)>,
 }
 
-impl Search<'_> {
+impl AddressSearch<'_> {
     /// Continues after the first `words` bytes of a mangled key, whose part of the indices is `lanes`. False
     /// if the work is too much.
     fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
@@ -292,7 +292,7 @@ impl Summary for ReversibleSketch {
                 tables: Self::draw_tables(config),
                 verifying: [first, second],
             },
-            counters: Counters::new((config.rows + VERIFYING) * config.width)?,
+            counters: SplitCounters::new((config.rows + VERIFYING) * config.width)?,
             total: 0,
             saturated: 0,
         })
@@ -345,7 +345,7 @@ impl HeavyHitters<u32> for ReversibleSketch {
         // A counter of 0 indicates no flow.
         let threshold = threshold.max(1);
         let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
-        let mut search = Search { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
+        let mut search = AddressSearch { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
         let is_whole = search.go_on(0, 0, [0; 2]);
         HeavyKeys::new(search.found, !is_whole)
     }
@@ -353,7 +353,7 @@ impl HeavyHitters<u32> for ReversibleSketch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
+    use super::super::oracle::{self, BoundTally, OracleStream};
     use super::*;
     use packet::Seed;
     use std::collections::HashMap;
@@ -365,7 +365,7 @@ mod tests {
     }
 
     /// The stream's flows as neighbouring addresses, which would confuse unmangled keys.
-    fn addresses(stream: &Stream) -> (Vec<Update<u32>>, HashMap<u32, u64>) {
+    fn addresses(stream: &OracleStream) -> (Vec<Update<u32>>, HashMap<u32, u64>) {
         let mut numbers = HashMap::new();
         let mut counts = HashMap::new();
         let address = |update: &Update<_>| {
@@ -381,9 +381,9 @@ mod tests {
     #[test]
     fn every_heavy_address_is_found_and_bounded() {
         for (rows, width, threshold) in [(6, 4096, 100), (4, 65_536, 40), (6, 256, 4_000)] {
-            let mut close = Promise::default();
+            let mut close = BoundTally::default();
             for number in 0..25 {
-                let stream = Stream::zipf(40_000, 8_000, number);
+                let stream = OracleStream::zipf(40_000, 8_000, number);
                 let (updates, counts) = addresses(&stream);
                 let config = config(rows, width, number);
                 let sketch: Sketch = oracle::summary_of(&config, &updates);
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_search_that_would_take_too_long_says_so() {
-        let (updates, _) = addresses(&Stream::zipf(40_000, 30_000, 1));
+        let (updates, _) = addresses(&OracleStream::zipf(40_000, 30_000, 1));
         let sketch: Sketch = oracle::summary_of(&config(6, 4096, 1), &updates);
         let found = sketch.heavy_hitters(0);
         assert!(found.is_cut_short);
@@ -416,8 +416,8 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (updates, counts) = addresses(&Stream::zipf(9_000, 3_000, 1));
-        let (second, _) = addresses(&Stream::bytes(5_000, 900, 2));
+        let (updates, counts) = addresses(&OracleStream::zipf(9_000, 3_000, 1));
+        let (second, _) = addresses(&OracleStream::bytes(5_000, 900, 2));
         let answers = |sketch: &Sketch| {
             let mut keys: Vec<_> = counts.keys().collect();
             keys.sort();

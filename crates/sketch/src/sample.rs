@@ -23,7 +23,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A way of sampling.
-pub trait Sampling {
+pub trait SamplingMethod {
     /// The method's usual name.
     const KIND: &'static str;
     /// The unit that is sampled, for the text form.
@@ -43,7 +43,7 @@ pub struct SampleConfig<T> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Sampling> SampleConfig<T> {
+impl<T: SamplingMethod> SampleConfig<T> {
     /// One in this many if only the memory is given: as with sampled NetFlow on fast links.
     pub const USUAL: u32 = 100;
 
@@ -63,7 +63,7 @@ impl<T: Sampling> SampleConfig<T> {
     }
 }
 
-impl<T: Sampling> Configuration for SampleConfig<T> {
+impl<T: SamplingMethod> Configuration for SampleConfig<T> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         if T::bytes(1) > bytes {
             return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: T::bytes(1) });
@@ -81,13 +81,13 @@ impl<T: Sampling> Configuration for SampleConfig<T> {
     }
 }
 
-impl<T: Sampling> fmt::Display for SampleConfig<T> {
+impl<T: SamplingMethod> fmt::Display for SampleConfig<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (one {} in {}, capacity {})", T::KIND, T::UNIT, self.one_in, self.capacity)
     }
 }
 
-impl<T: Sampling> fmt::Debug for SampleConfig<T> {
+impl<T: SamplingMethod> fmt::Debug for SampleConfig<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -108,7 +108,7 @@ impl<T> PartialEq for SampleConfig<T> {
 
 macro_rules! sampling {
     ($sample:ident, $kind:literal, $unit:literal) => {
-        impl<K: Key> Sampling for $sample<K> {
+        impl<K: Key> SamplingMethod for $sample<K> {
             const KIND: &'static str = $kind;
             const UNIT: &'static str = $unit;
             fn bytes(capacity: usize) -> usize {

@@ -19,7 +19,7 @@ const ROUNDS: usize = 100;
 const SETTLED: f64 = 1e-4;
 
 /// Sizes that are taken for one.
-struct Class {
+struct FlowSizeClass {
     first: u64,
     /// The end of the sizes, not included.
     end: u64,
@@ -28,7 +28,7 @@ struct Class {
     flows: f64,
 }
 
-impl Class {
+impl FlowSizeClass {
     fn new(first: u64, end: u64, p: f64) -> Self {
         let middle = (first as f64 * (end - 1) as f64).sqrt().round();
         // Binomial, each from the one before it.
@@ -86,7 +86,7 @@ impl SizeDistribution {
         seen[0] = 0.0;
         let classes = invert(&seen, one_in);
         let large: f64 = flows.iter().map(|(size, flows)| *size as f64 * flows).sum();
-        let small: f64 = classes.iter().map(Class::packets).sum();
+        let small: f64 = classes.iter().map(FlowSizeClass::packets).sum();
         // Corrects the sample's noise: it is spread evenly over packets of all flows, so that the elephants'
         // noise is not put onto the small flows. Without a better number the sample's own.
         let scale = packets / (large + small);
@@ -98,14 +98,14 @@ impl SizeDistribution {
             *size = exact.round().max(1.0) as u64;
             left = exact - *size as f64;
         }
-        let classes = classes.iter().flat_map(Class::spread);
+        let classes = classes.iter().flat_map(FlowSizeClass::spread);
         flows.extend(classes.map(|(size, flows)| (size, flows * scale)));
         Self::of_flows(flows)
     }
 }
 
 /// Classes of sizes with the flows that were, of which `seen[j]` had j sampled packets.
-fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<Class> {
+fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<FlowSizeClass> {
     let number: f64 = seen.iter().sum();
     let Some(most) = seen.iter().rposition(|flows| *flows > 0.0) else { return vec![] };
     let p = 1.0 / f64::from(one_in);
@@ -116,7 +116,7 @@ fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<Class> {
     while first <= largest {
         let end =
             if first < EACH { first + 1 } else { (first as f64 * 2_f64.powf(1.0 / 16.0)).ceil() as u64 };
-        classes.push(Class::new(first, end, p));
+        classes.push(FlowSizeClass::new(first, end, p));
         first = end;
     }
     let all: f64 = classes.iter().map(|class| class.flows * (1.0 - class.chances[0])).sum();
@@ -146,7 +146,7 @@ fn invert(seen: &[f64; FEW + 1], one_in: u32) -> Vec<Class> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Stream};
+    use super::super::oracle::{self, OracleStream};
     use super::super::{PacketSample, SampleConfig};
     use super::*;
     use packet::{KeyV4, Seed};
@@ -155,7 +155,7 @@ mod tests {
     fn distributions_are_near_the_true_ones() {
         for (one_in, most_off, flows_off, entropy_off) in [(2, 0.2, 0.03, 0.01), (10, 0.35, 0.2, 0.03)] {
             for number in 0..20 {
-                let stream = Stream::zipf(100_000, 30_000, number);
+                let stream = OracleStream::zipf(100_000, 30_000, number);
                 let truth = SizeDistribution::of(stream.counts.values().copied());
                 let config = SampleConfig::new(one_in, 30_000, Seed::new(number));
                 let sample: PacketSample<KeyV4> = oracle::summary_of(&config, &stream.updates);
@@ -185,7 +185,7 @@ mod tests {
             choose * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32)
         };
         for size in [1, 2, 7, 30] {
-            let class = Class::new(size, size + 1, 0.3);
+            let class = FlowSizeClass::new(size, size + 1, 0.3);
             for (sampled, chance) in (0..).zip(&class.chances) {
                 let truth = if sampled > size { 0.0 } else { binomial(size, sampled, 0.3) };
                 assert!((chance - truth).abs() < 1e-12, "{size}, {sampled}: {chance} for {truth}");
@@ -198,7 +198,7 @@ mod tests {
         let classes = invert(&seen, 3);
         let p = 1.0 / 3.0;
         for (sampled, seen) in (1_u64..).zip(&seen[1..8]) {
-            let of = |class: &Class| class.flows * binomial(class.first, sampled.min(class.first), p);
+            let of = |class: &FlowSizeClass| class.flows * binomial(class.first, sampled.min(class.first), p);
             let fits = classes.iter().filter(|class| class.first >= sampled && class.first < EACH);
             let would: f64 = fits.map(of).sum();
             assert!((would / seen - 1.0).abs() < 0.1, "{sampled}: {would} for {seen}");
@@ -227,11 +227,11 @@ mod tests {
         let large = of(&[1_000, 65], 100, 106_500.0);
         assert_eq!(large, SizeDistribution::of([100_000, 6_500].into_iter()));
         // Classes have all their flows wherever they are spread.
-        let class = Class { flows: 5.0, ..Class::new(100_000, 104_000, 0.001) };
+        let class = FlowSizeClass { flows: 5.0, ..FlowSizeClass::new(100_000, 104_000, 0.001) };
         let spread: Vec<_> = class.spread().collect();
         assert!((spread.iter().map(|(_, flows)| flows).sum::<f64>() - 5.0).abs() < 1e-9);
         assert!(spread[0].0 >= 100_000 && spread[63].0 < 104_000 && spread.is_sorted());
-        let few = Class::new(70, 73, 0.1).spread().map(|(size, _)| size).collect::<Vec<_>>();
+        let few = FlowSizeClass::new(70, 73, 0.1).spread().map(|(size, _)| size).collect::<Vec<_>>();
         assert_eq!(few, [70, 71, 72]);
     }
 

@@ -7,7 +7,7 @@ use super::row_hash::{RowHash, place};
 use super::simple_hash_table::{PURPOSE, SimpleHashTable};
 use super::summary::BURST;
 use super::{SketchError, Summary, Update};
-use arena::shared::Counter;
+use arena::shared::AtomicCounter;
 use arena::sync::{AtomicU32, Ordering, UnsafeCell, spin_loop};
 use packet::Key;
 
@@ -19,7 +19,7 @@ use packet::Key;
 pub struct SharedHashTable<K: Key> {
     config: GridConfig<SimpleHashTable<K>>,
     hash: RowHash,
-    entries: Box<[Entry<K>]>,
+    entries: Box<[SharedEntry<K>]>,
 }
 
 /// An entry without a key.
@@ -31,20 +31,20 @@ const FINISHED: u32 = 2;
 
 /// Half a cache line for an IPv4 key.
 #[derive(Debug)]
-struct Entry<K> {
+struct SharedEntry<K> {
     state: AtomicU32,
     key: UnsafeCell<K>,
-    count: Counter,
+    count: AtomicCounter,
 }
 
 // SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores
 // `FINISHED` with release order, and read only after a load of that with acquire order; it does not change
 // any more until `&mut` clears it.
-unsafe impl<K: Send + Sync> Sync for Entry<K> {}
+unsafe impl<K: Send + Sync> Sync for SharedEntry<K> {}
 
-impl<K: Key> Entry<K> {
+impl<K: Key> SharedEntry<K> {
     fn new() -> Self {
-        Self { state: AtomicU32::new(FREE), key: UnsafeCell::new(K::default()), count: Counter::new() }
+        Self { state: AtomicU32::new(FREE), key: UnsafeCell::new(K::default()), count: AtomicCounter::new() }
     }
 
     #[inline(always)]
@@ -88,7 +88,7 @@ impl<K: Key> SharedHashTable<K> {
         Ok(Self {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
-            entries: filled_with(config.width, Entry::new)?,
+            entries: filled_with(config.width, SharedEntry::new)?,
         })
     }
 
@@ -134,20 +134,20 @@ impl<K: Key> SharedHashTable<K> {
 
     /// Clears the table and keeps its memory.
     pub fn reset(&mut self) {
-        self.entries.fill_with(Entry::new);
+        self.entries.fill_with(SharedEntry::new);
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::oracle::Stream;
+    use super::super::oracle::OracleStream;
     use super::super::{Frequency, HeavyHitters};
     use super::*;
     use packet::{KeyV4, Seed};
 
     #[test]
     fn threads_count_what_one_counts() {
-        let stream = Stream::bytes(60_000, 5_000, 1);
+        let stream = OracleStream::bytes(60_000, 5_000, 1);
         let config = GridConfig::with_width(700, Seed::new(1));
         let one: SimpleHashTable<KeyV4> = super::super::oracle::summary_of(&config, &stream.updates);
         let mut shared = SharedHashTable::new(&config).expect("a table");

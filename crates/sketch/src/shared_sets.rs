@@ -1,12 +1,12 @@
 //! A Reversible sketch with sets that all cores share, as in Wu et al. 2016: counters by Algorithm 4, values put into sets by Algorithm 5.
 
-use super::grid::{GridConfig, Rows};
+use super::grid::{GridConfig, GridRows};
 use super::memory::{filled_with, prefetch};
 use super::row_hash::MAX_ROWS;
 use super::summary::BURST;
 use super::word_sets::{self, ReversibleSets};
 use super::{ByteKey, SketchError, Summary, Update};
-use arena::shared::Counter;
+use arena::shared::AtomicCounter;
 use arena::sync::{AtomicU64, Ordering};
 
 /// [`ReversibleSets`] that several cores update at the same time. Counters have 64 bits while they are shared.
@@ -16,10 +16,10 @@ use arena::sync::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct SharedReversibleSets<K: ByteKey> {
     config: GridConfig<ReversibleSets<K>>,
-    rows: Rows,
-    counters: Box<[Counter]>,
+    rows: GridRows,
+    counters: Box<[AtomicCounter]>,
     sets: Box<[AtomicU64]>,
-    added: Counter,
+    added: AtomicCounter,
 }
 
 /// Puts a value into a set of 256.
@@ -49,10 +49,10 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, word_sets::PURPOSE),
-            counters: filled_with(config.cells(), Counter::new)?,
+            rows: GridRows::new(config, word_sets::PURPOSE),
+            counters: filled_with(config.cells(), AtomicCounter::new)?,
             sets: filled_with(config.cells() * Self::SETS, || AtomicU64::new(0))?,
-            added: Counter::new(),
+            added: AtomicCounter::new(),
         })
     }
 
@@ -106,7 +106,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
 
     /// Clears the sets and keeps their memory.
     pub fn reset(&mut self) {
-        self.counters.fill_with(Counter::new);
+        self.counters.fill_with(AtomicCounter::new);
         self.sets.fill_with(|| AtomicU64::new(0));
         self.added.take();
     }
@@ -114,7 +114,7 @@ impl<K: ByteKey> SharedReversibleSets<K> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::oracle::{self, Stream};
+    use super::super::oracle::{self, OracleStream};
     use super::*;
     use packet::{KeyV4, Seed};
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn threads_count_what_one_counts() {
-        let stream = Stream::bytes(30_000, 2_000, 1);
+        let stream = OracleStream::bytes(30_000, 2_000, 1);
         let config = GridConfig::new(3, 800, Seed::new(1));
         let one: ReversibleSets<KeyV4> = oracle::summary_of(&config, &stream.updates);
         let mut shared = SharedReversibleSets::new(&config).expect("a sketch");

@@ -2,7 +2,7 @@
 //! HotNets 2015, section 3.1; Wu et al. 2016, section 2.2.3).
 
 use super::count_min::count_min;
-use super::counters::{Counters, View, Weights, add};
+use super::counters::{CounterView, SplitCounters, Weights, add};
 use super::grid::{Grid, GridConfig};
 use super::memory::filled;
 use super::row_hash::{RowHash, place};
@@ -30,7 +30,7 @@ pub(crate) const PURPOSE: u64 = 0x5117;
 pub struct SimpleHashTable<K> {
     config: GridConfig<Self>,
     hash: RowHash,
-    counts: Counters<u32>,
+    counts: SplitCounters<u32>,
     /// The keys, valid where the count is not 0.
     keys: Box<[K]>,
     /// The counter of the part that each key comes from; empty before the first merge, where that is all of it.
@@ -46,7 +46,7 @@ impl<K> Grid for SimpleHashTable<K> {
     const USUAL_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
-        Counters::<u32>::bytes_of(width) + width * size_of::<K>()
+        SplitCounters::<u32>::bytes_of(width) + width * size_of::<K>()
     }
 }
 
@@ -95,7 +95,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
         Ok(Self {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
-            counts: Counters::new(config.width)?,
+            counts: SplitCounters::new(config.width)?,
             keys: filled(config.width, K::default())?,
             parts: Box::default(),
             saturated: 0,
@@ -150,7 +150,7 @@ impl<K: Key> SimpleHashTable<K> {
 
 #[inline(always)]
 fn count_into<K: Key, Packet>(
-    mut counters: impl View,
+    mut counters: impl CounterView,
     keys: &mut [K],
     burst: &[Packet],
     of: impl Fn(&Packet) -> Update<K>,
@@ -221,7 +221,7 @@ fn named(count: u32) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Stream};
+    use super::super::oracle::{self, OracleStream};
     use super::*;
     use packet::{KeyV4, Seed};
     use std::collections::HashMap;
@@ -233,7 +233,7 @@ mod tests {
     fn every_counter_is_the_sum_of_its_flows_and_keeps_the_first_of_them() {
         for number in 0..24 {
             let width = if number < 18 { 700 } else { 140_000 };
-            let mut stream = Stream::zipf(20_000, 5_000, number);
+            let mut stream = OracleStream::zipf(20_000, 5_000, number);
             let weigh = |update: &mut Update<_>| update.weight = 1 + number * (update.hash & 1);
             match number % 3 {
                 0 => {}
@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn the_bound_of_one_row_holds_as_often_as_promised() {
-        let mut promise = oracle::Promise::default();
+        let mut promise = oracle::BoundTally::default();
         for number in 0..400 {
-            let stream = Stream::zipf(2_000, 500, number);
+            let stream = OracleStream::zipf(2_000, 500, number);
             let config = GridConfig::with_width(60, Seed::new(number));
             let table: Table = oracle::summary_of(&config, &stream.updates);
             let key = stream.updates[number as usize].key;
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+        let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
         // Which key a counter has depends on the parts.
         let counters = |table: &Table| table.counts.iter().collect::<Vec<_>>();

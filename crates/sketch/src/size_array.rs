@@ -8,7 +8,7 @@ use super::memory::{filled, prefetch};
 use super::row_hash::{RowHash, place};
 use super::summary::BURST;
 use super::{Configuration, Merge, SizeDistribution, SketchError, Summary, Unmergeable, Update, UpdateBurst};
-use crate::Cell;
+use crate::CounterCell;
 
 /// A row of counters that a flow's packets are added to; no key is kept, so that flows that share a counter count as one.
 /// [`distribution`](SizeArray::distribution) separates their sums by how often each sum occurs: expectation maximisation as in the paper,
@@ -103,7 +103,7 @@ impl Merge for SizeArray {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Stream};
+    use super::super::oracle::{self, OracleStream};
     use super::*;
     use packet::Seed;
 
@@ -113,7 +113,7 @@ mod tests {
 
     /// WMRE and the relative error of the entropy, against a map.
     fn errors(width: usize, number: u64) -> (f64, f64) {
-        let stream = Stream::zipf(100_000, 30_000, number);
+        let stream = OracleStream::zipf(100_000, 30_000, number);
         let truth = SizeDistribution::of(stream.counts.values().copied());
         let array: SizeArray = oracle::summary_of(&config(width, number), &stream.updates);
         let distribution = array.distribution();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (stream, second) = (Stream::zipf(20_000, 5_000, 1), Stream::zipf(1_000, 300, 2));
+        let (stream, second) = (OracleStream::zipf(20_000, 5_000, 1), OracleStream::zipf(1_000, 300, 2));
         let config = config(3_001, 1);
         oracle::merge_equals_one_pass(&config, &stream.updates, SizeArray::distribution);
         oracle::reset_equals_new(&config, &stream.updates, &second.updates, SizeArray::distribution);

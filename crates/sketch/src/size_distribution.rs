@@ -79,7 +79,7 @@ impl SizeDistribution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Stream;
+    use crate::oracle::OracleStream;
     use std::collections::{BTreeMap, HashMap};
 
     fn of(sizes: &[u64]) -> SizeDistribution {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn counts_as_a_map_does() {
-        let stream = Stream::zipf(20_000, 5_000, 1);
+        let stream = OracleStream::zipf(20_000, 5_000, 1);
         let distribution = SizeDistribution::of(stream.counts.values().copied());
         let mut map = BTreeMap::<u64, f64>::new();
         stream.counts.values().for_each(|size| *map.entry(*size).or_default() += 1.0);

@@ -18,7 +18,7 @@ use super::{Unmergeable, Update, UpdateBurst};
 use packet::Key;
 
 /// Finds the least of the counters. All numbers exist from the beginning, with a count of 0.
-pub trait Order: Clone {
+pub trait PriorityQueue: Clone {
     /// The order's usual name.
     const KIND: &'static str;
     /// Memory for one counter.
@@ -30,7 +30,7 @@ pub trait Order: Clone {
     /// If the memory cannot be allocated.
     fn new(capacity: usize) -> Result<Self, SketchError>;
 
-    /// Prefetches what [`Order::increase`] reads first.
+    /// Prefetches what [`PriorityQueue::increase`] reads first.
     fn prefetch(&self, number: u32);
 
     /// A counter.
@@ -63,23 +63,23 @@ pub type SpaceSavingSummary<K> = SpaceSaving<K, StreamSummary>;
 /// counter is more than N / capacity. So each flow above N / capacity has a counter. Merging keeps all of
 /// that, N being the total of both (Agarwal et al., Mergeable Summaries, PODS 2012, section 3).
 #[derive(Clone, Debug)]
-pub struct SpaceSaving<K, O: Order> {
+pub struct SpaceSaving<K, O: PriorityQueue> {
     config: GridConfig<Self>,
     hash: RowHash,
     index: KeyIndex,
-    counters: Box<[Counter<K>]>,
+    counters: Box<[SpaceSavingCounter<K>]>,
     order: O,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counter<K> {
+struct SpaceSavingCounter<K> {
     key: K,
     /// The count when the key took the counter over.
     error: u64,
     tag: u32,
 }
 
-impl<K, O: Order> Grid for SpaceSaving<K, O> {
+impl<K, O: PriorityQueue> Grid for SpaceSaving<K, O> {
     const KIND: &'static str = O::KIND;
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
     const USUAL_ROWS: usize = 1;
@@ -87,11 +87,11 @@ impl<K, O: Order> Grid for SpaceSaving<K, O> {
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=KeyIndex::MOST;
 
     fn bytes(_: usize, capacity: usize) -> usize {
-        KeyIndex::bytes(capacity) + capacity * (size_of::<Counter<K>>() + O::BYTES)
+        KeyIndex::bytes(capacity) + capacity * (size_of::<SpaceSavingCounter<K>>() + O::BYTES)
     }
 }
 
-impl<K: Key, O: Order> SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> SpaceSaving<K, O> {
     /// The least counter: no flow without a counter had more.
     pub fn least(&self) -> u64 {
         self.order.least().1
@@ -111,18 +111,18 @@ impl<K: Key, O: Order> SpaceSaving<K, O> {
         if error > 0 {
             self.index.remove(counter.tag, number);
         }
-        *counter = Counter { key, error, tag };
+        *counter = SpaceSavingCounter { key, error, tag };
         self.index.insert(tag, number);
         self.order.increase(number, weight);
     }
 
     /// Every flow that has a counter, with its count.
-    fn counted(&self) -> impl Iterator<Item = (&Counter<K>, u64)> {
+    fn counted(&self) -> impl Iterator<Item = (&SpaceSavingCounter<K>, u64)> {
         let counts = (0..).zip(&self.counters).map(|(number, counter)| (counter, self.order.count(number)));
         counts.filter(|(_, count)| *count > 0)
     }
 
-    fn estimate_of(counter: &Counter<K>, count: u64) -> Estimate {
+    fn estimate_of(counter: &SpaceSavingCounter<K>, count: u64) -> Estimate {
         let lower = count - counter.error;
         Estimate::bounded(count as f64, lower as f64, Self::upper(count), 1.0)
     }
@@ -138,7 +138,7 @@ impl<K: Key, O: Order> SpaceSaving<K, O> {
     }
 }
 
-impl<K: Key, O: Order> Summary for SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> Summary for SpaceSaving<K, O> {
     type Configuration = GridConfig<Self>;
 
     fn new(config: &GridConfig<Self>) -> Result<Self, SketchError> {
@@ -147,7 +147,7 @@ impl<K: Key, O: Order> Summary for SpaceSaving<K, O> {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, 0x55)[0],
             index: KeyIndex::new(config.width)?,
-            counters: filled(config.width, Counter::default())?,
+            counters: filled(config.width, SpaceSavingCounter::default())?,
             order: O::new(config.width)?,
         })
     }
@@ -166,7 +166,7 @@ impl<K: Key, O: Order> Summary for SpaceSaving<K, O> {
     }
 }
 
-impl<K: Key, O: Order> UpdateBurst<K> for SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> UpdateBurst<K> for SpaceSaving<K, O> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
         let mut tags = [0_u32; BURST];
         for burst in burst.chunks(BURST) {
@@ -188,19 +188,21 @@ impl<K: Key, O: Order> UpdateBurst<K> for SpaceSaving<K, O> {
     }
 }
 
-impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> Merge for SpaceSaving<K, O> {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
         // A flow that one of them has no counter for may have had as much there as its least.
-        let with = |counter: &Counter<K>, count: u64, one: &Self| match one.find(counter.tag, &counter.key) {
+        let with = |counter: &SpaceSavingCounter<K>, count: u64, one: &Self| match one
+            .find(counter.tag, &counter.key)
+        {
             Some(number) => {
                 let error = counter.error.saturating_add(one.counters[number as usize].error);
-                (count.saturating_add(one.order.count(number)), Counter { error, ..*counter })
+                (count.saturating_add(one.order.count(number)), SpaceSavingCounter { error, ..*counter })
             }
             None => {
                 let least = one.least();
                 let error = counter.error.saturating_add(least);
-                (count.saturating_add(least), Counter { error, ..*counter })
+                (count.saturating_add(least), SpaceSavingCounter { error, ..*counter })
             }
         };
         let ours = self.counted().map(|(counter, count)| with(counter, count, other));
@@ -222,7 +224,7 @@ impl<K: Key, O: Order> Merge for SpaceSaving<K, O> {
     }
 }
 
-impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> Frequency<K> for SpaceSaving<K, O> {
     fn estimate(&self, key: &K) -> Estimate {
         let tag = self.hash.word(key.hash(&self.config.seed));
         match self.find(tag, key) {
@@ -235,7 +237,7 @@ impl<K: Key, O: Order> Frequency<K> for SpaceSaving<K, O> {
     }
 }
 
-impl<K: Key, O: Order> HeavyHitters<K> for SpaceSaving<K, O> {
+impl<K: Key, O: PriorityQueue> HeavyHitters<K> for SpaceSaving<K, O> {
     /// Returns the heavy flows, cut short if the least of all counters, each with a flow, reaches the threshold, because flows without
     /// a counter may reach it too.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {

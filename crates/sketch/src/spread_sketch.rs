@@ -2,7 +2,7 @@
 //! greatest depth, so that keys with many different others are read off the sketch.
 
 use super::confidence::CONFIDENCE;
-use super::grid::{Grid, GridConfig, Rows};
+use super::grid::{Grid, GridConfig, GridRows};
 use super::hyper_log_log::{estimate, off};
 use super::memory::{filled, prefetch};
 use super::row_hash::{MAX_ROWS, RowHash, place};
@@ -26,7 +26,7 @@ const MOST_REGISTERS: usize = 4096;
 const DEVIATIONS: f64 = 2.241_403;
 
 /// The number of registers with each run.
-type Counts = [f64; LONGEST + 1];
+type RegisterHistogram = [f64; LONGEST + 1];
 
 /// Rows of cells, each with registers of HyperLogLog's kind and the keys of those of its pairs whose hashes are smallest. A pair's hash and
 /// its place among the four are the same in all rows: a key with the share q of the pairs of its cells is in none of three rows with a
@@ -48,7 +48,7 @@ type Counts = [f64; LONGEST + 1];
 #[derive(Clone, Debug)]
 pub struct SpreadSketch<K: Key> {
     config: GridConfig<Self>,
-    rows: Rows,
+    rows: GridRows,
     /// Hashes of the register and of the run.
     hashes: [RowHash; 2],
     /// Two in a byte, cell by cell.
@@ -78,14 +78,14 @@ impl<K: Key> Grid for SpreadSketch<K> {
 
 /// The marks that a pair makes in a cell.
 #[derive(Clone, Copy, Default)]
-struct Mark {
+struct CellMark {
     register: u32,
     /// The number of the cell's candidate that it may become.
     candidate: u32,
     depth: u32,
 }
 
-impl Mark {
+impl CellMark {
     fn run(self) -> u8 {
         // From 1 on: 0 is a register that no pair went to.
         (self.depth.leading_zeros() + 1).min(LONGEST as u32) as u8
@@ -93,9 +93,9 @@ impl Mark {
 }
 
 /// The share of other keys in a key's cells.
-struct Others {
+struct CollisionShare {
     /// The share of cells whose registers have no longer run than each.
-    up_to: Counts,
+    up_to: RegisterHistogram,
     /// The most that other keys have in the emptiest cell, with all but an eightieth of the probability.
     most: f64,
 }
@@ -105,7 +105,7 @@ fn each(a: u8, b: u8, which: impl Fn(u8, u8) -> u8) -> u8 {
     which(a & 15, b & 15) | which(a & 0xf0, b & 0xf0)
 }
 
-fn counts(registers: &[u8]) -> Counts {
+fn counts(registers: &[u8]) -> RegisterHistogram {
     let mut counts = [0_u32; LONGEST + 1];
     for two in registers {
         counts[usize::from(two & 15)] += 1;
@@ -116,10 +116,10 @@ fn counts(registers: &[u8]) -> Counts {
 
 impl<K: Key> SpreadSketch<K> {
     #[inline(always)]
-    fn mark(&self, pair: u64) -> Mark {
+    fn mark(&self, pair: u64) -> CellMark {
         let [register, run] = self.hashes.map(|hash| hash.word(pair));
         let registers = registers(self.config.width) as u32;
-        Mark {
+        CellMark {
             register: place(register, registers) as u32,
             candidate: register % CANDIDATES as u32,
             depth: run,
@@ -132,7 +132,11 @@ impl<K: Key> SpreadSketch<K> {
     }
 
     /// The minimum or maximum of several cells, register by register.
-    fn fold(&self, cells: impl Iterator<Item = usize>, which: impl Fn(u8, u8) -> u8 + Copy) -> Counts {
+    fn fold(
+        &self,
+        cells: impl Iterator<Item = usize>,
+        which: impl Fn(u8, u8) -> u8 + Copy,
+    ) -> RegisterHistogram {
         let mut folded = [0; MOST_REGISTERS / 2];
         let folded = &mut folded[..registers(self.config.width) / 2];
         for (i, cell) in cells.enumerate() {
@@ -145,7 +149,7 @@ impl<K: Key> SpreadSketch<K> {
         counts(folded)
     }
 
-    fn others(&self) -> Others {
+    fn others(&self) -> CollisionShare {
         let GridConfig { rows, width, .. } = self.config;
         // Columns are drawn by a hash, so that any are a sample. Those with a spreader are in it as often as a key meets them.
         let some = (0..rows * width).step_by((rows * width).div_ceil(100));
@@ -155,11 +159,11 @@ impl<K: Key> SpreadSketch<K> {
             pairs.iter().map(|pairs| (-pairs * share).exp()).sum::<f64>() / pairs.len() as f64
         });
         let all = estimate(&self.fold(0..width, u8::max)) * off(registers(width), DEVIATIONS);
-        Others { up_to, most: all / width as f64 * 80_f64.powf(1.0 / rows as f64) }
+        CollisionShare { up_to, most: all / width as f64 * 80_f64.powf(1.0 / rows as f64) }
     }
 
     /// The expected registers in the minimum of a key's cells, if it has `own` pairs for each register.
-    fn expected(&self, own: f64, others: &Others) -> Counts {
+    fn expected(&self, own: f64, others: &CollisionShare) -> RegisterHistogram {
         let size = registers(self.config.width) as f64;
         let mut below = 0.0;
         std::array::from_fn(|run| {
@@ -174,12 +178,12 @@ impl<K: Key> SpreadSketch<K> {
     }
 
     /// The minimum of each register over a key's cells.
-    fn least(&self, key: &K) -> Counts {
+    fn least(&self, key: &K) -> RegisterHistogram {
         self.fold(self.rows.places(key.hash(&self.config.seed)), u8::min)
     }
 
     /// The pairs of a key whose cells have these registers.
-    fn of_least(&self, mut counts: Counts, others: &Others) -> Estimate {
+    fn of_least(&self, mut counts: RegisterHistogram, others: &CollisionShare) -> Estimate {
         let size = registers(self.config.width);
         // If less than an eighth is below saturation, the estimate is unreliable.
         let is_full = counts[LONGEST] > 0.875 * size as f64;
@@ -214,7 +218,7 @@ impl<K: Key> Summary for SpreadSketch<K> {
         let candidates = config.cells() * CANDIDATES;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, 0x5d),
+            rows: GridRows::new(config, 0x5d),
             hashes: [register, run],
             registers: filled(config.cells() * registers(config.width) / 2, 0)?,
             depths: filled(candidates, NONE)?,
@@ -240,7 +244,7 @@ impl<K: Key> Summary for SpreadSketch<K> {
 impl<K: Key> ContactBurst<K> for SpreadSketch<K> {
     fn contact_burst(&mut self, burst: &[Contact<K>]) {
         let bytes = registers(self.config.width) / 2;
-        let mut marks = [(Mark::default(), [0_u32; MAX_ROWS]); BURST];
+        let mut marks = [(CellMark::default(), [0_u32; MAX_ROWS]); BURST];
         for burst in burst.chunks(BURST) {
             for ((mark, cells), contact) in marks.iter_mut().zip(burst) {
                 *mark = self.mark(contact.pair);
@@ -313,8 +317,8 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contact_oracle::{self, Contacts};
-    use super::super::oracle::{self, Promise};
+    use super::super::contact_oracle::{self, ContactStream};
+    use super::super::oracle::{self, BoundTally};
     use super::*;
     use packet::{KeyV4, KeyV6, Seed};
 
@@ -328,22 +332,22 @@ mod tests {
     fn bounds_hold_and_spreaders_are_found() {
         let sizes = [5_000, 300, 1_000, 80];
         for (rows, columns) in [(1, 60), (3, 40), (4, 7)] {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             let (mut found, mut lower) = (0, 0.0);
             for number in 0..25 {
-                let stream = Contacts::zipf(6_000, 2_000, &sizes, number);
+                let stream = ContactStream::zipf(6_000, 2_000, &sizes, number);
                 let sketch: Sketch =
                     contact_oracle::contacts_of(&config(rows, columns, number), &stream.contacts);
                 for (i, size) in (0..).zip(sizes) {
-                    promise.count(sketch.contacts(&Contacts::spreader(i)), size.into());
+                    promise.count(sketch.contacts(&ContactStream::spreader(i)), size.into());
                 }
-                promise.count(sketch.contacts(&Contacts::spreader(99)), 0.0);
+                promise.count(sketch.contacts(&ContactStream::spreader(99)), 0.0);
                 let busy = stream.counts.iter().max_by_key(|(key, count)| (**count < 300, **count, **key));
                 let (busy, count) = busy.expect("sources");
                 promise.count(sketch.contacts(busy), *count as f64);
-                lower += sketch.contacts(&Contacts::spreader(0)).bounds.expect("bounds").lower / 25.0;
+                lower += sketch.contacts(&ContactStream::spreader(0)).bounds.expect("bounds").lower / 25.0;
                 let list = sketch.spreaders(500).keys;
-                found += list.iter().filter(|(key, _)| *key == Contacts::spreader(0)).count();
+                found += list.iter().filter(|(key, _)| *key == ContactStream::spreader(0)).count();
                 assert!(list.iter().all(|(key, estimate)| *estimate == sketch.contacts(key)));
             }
             promise.must_hold();
@@ -360,10 +364,10 @@ mod tests {
         let (sizes, seeds) = ([4_000, 1_000, 500], 60);
         let mut means = [0.0; 3];
         for number in 0..seeds {
-            let stream = Contacts::zipf(20_000, 20_000, &sizes, number);
+            let stream = ContactStream::zipf(20_000, 20_000, &sizes, number);
             let sketch: Sketch = contact_oracle::contacts_of(&config(3, 20, number), &stream.contacts);
             for (i, mean) in (0..).zip(&mut means) {
-                *mean += sketch.contacts(&Contacts::spreader(i)).value / seeds as f64;
+                *mean += sketch.contacts(&ContactStream::spreader(i)).value / seeds as f64;
             }
         }
         for (mean, size) in means.iter().zip(sizes) {
@@ -380,11 +384,11 @@ mod tests {
     #[test]
     fn many_spreaders_are_not_taken_off_each_other() {
         for (spreaders, off, low) in [(100_u16, 0.05, 0.02), (200, 0.15, 0.15)] {
-            let stream = Contacts::zipf(20_000, 20_000, &vec![2_000; spreaders.into()], 1);
+            let stream = ContactStream::zipf(20_000, 20_000, &vec![2_000; spreaders.into()], 1);
             let config = GridConfig::<Sketch>::with_bytes(128 << 10, Seed::new(1)).expect("enough memory");
             let sketch: Sketch = contact_oracle::contacts_of(&config, &stream.contacts);
             let values: Vec<f64> =
-                (0..spreaders).map(|i| sketch.contacts(&Contacts::spreader(i)).value).collect();
+                (0..spreaders).map(|i| sketch.contacts(&ContactStream::spreader(i)).value).collect();
             let mean = values.iter().sum::<f64>() / f64::from(spreaders);
             let below = values.iter().filter(|value| **value < 1_500.0).count() as f64 / f64::from(spreaders);
             assert!((mean / 2_000.0 - 1.0).abs() < off && below < low, "{spreaders}: {mean}, {below}");
@@ -394,20 +398,20 @@ mod tests {
     /// The figures of the docs, by one seed of each.
     #[test]
     fn in_a_mebibyte_the_mean_error_is_as_documented() {
-        fn of<S: ContactBurst<KeyV4> + Spreaders<KeyV4>>(stream: &Contacts, sizes: &[u32]) -> f64 {
+        fn of<S: ContactBurst<KeyV4> + Spreaders<KeyV4>>(stream: &ContactStream, sizes: &[u32]) -> f64 {
             let config = S::Configuration::with_bytes(1 << 20, Seed::new(1)).expect("enough memory");
             let summary: S = contact_oracle::contacts_of(&config, &stream.contacts);
             let list = summary.spreaders(1_000).keys;
             assert!(list[..sizes.len()].iter().all(|(key, _)| stream.counts[key] >= 1_900));
             let off = |(i, size): (u16, &u32)| {
-                (summary.contacts(&Contacts::spreader(i)).value / f64::from(*size) - 1.0).abs()
+                (summary.contacts(&ContactStream::spreader(i)).value / f64::from(*size) - 1.0).abs()
             };
             (0..).zip(sizes).map(off).sum::<f64>() / sizes.len() as f64
         }
         // From 2,000 to 50,000, in no order.
         let sizes: Vec<u32> =
             (0..20).map(|i| (2000.0 * 25_f64.powf(f64::from(i * 7 % 20) / 19.0)) as u32).collect();
-        let stream = Contacts::zipf(1_000_000, 300_000, &sizes, 1);
+        let stream = ContactStream::zipf(1_000_000, 300_000, &sizes, 1);
         let (sketch, sample) =
             (of::<Sketch>(&stream, &sizes), of::<super::super::ContactSample<KeyV4>>(&stream, &sizes));
         assert!(sketch < 0.025 && sample < 0.06, "{sketch} {sample}");
@@ -415,12 +419,12 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let mut stream = Contacts::zipf(9_000, 3_000, &[700, 300], 1);
+        let mut stream = ContactStream::zipf(9_000, 3_000, &[700, 300], 1);
         contact_oracle::contacts_merge_and_reset(&config(3, 40, 1), &stream, |sketch: &Sketch| {
             (sketch.depths.clone(), sketch.keys.clone(), sketch.registers.clone())
         });
         // In another order too.
-        let of = |stream: &Contacts| {
+        let of = |stream: &ContactStream| {
             let sketch: Sketch = contact_oracle::contacts_of(&config(3, 40, 1), &stream.contacts);
             contact_oracle::all_contacts(&sketch, stream)
         };
@@ -428,7 +432,7 @@ mod tests {
         stream.contacts.reverse();
         assert_eq!(of(&stream), answers);
         // Also where two are as deep.
-        let contact = |i| Contact { key: Contacts::spreader(i), pair: 1 };
+        let contact = |i| Contact { key: ContactStream::spreader(i), pair: 1 };
         let keys = |contacts: [u16; 2]| {
             contact_oracle::contacts_of::<Sketch, _>(&config(3, 1, 1), &contacts.map(contact)).keys
         };
@@ -468,7 +472,7 @@ mod tests {
     #[test]
     fn full_registers_leave_no_upper_bound() {
         let mut sketch = Sketch::new(&config(2, 3, 1)).expect("a structure");
-        let key = Contacts::spreader(1);
+        let key = ContactStream::spreader(1);
         assert_eq!(sketch.contacts(&key), Estimate::bounded(0.0, 0.0, 0.0, CONFIDENCE));
         for registers in [[0xff; 3], [0xff, 0xff, 0xf1]] {
             for (byte, two) in sketch.registers.iter_mut().zip(registers.iter().cycle()) {

@@ -2,9 +2,9 @@
 //! it.
 
 use super::candidates::{Candidates, MOST};
-use super::counter_array::Observer;
+use super::counter_array::CounterObserver;
 use super::{
-    ArrayConfig, Cell, Configuration, Conservative, CounterArray, Estimate, Frequency, HeavyHitters,
+    ArrayConfig, Configuration, Conservative, CounterArray, CounterCell, Estimate, Frequency, HeavyHitters,
     HeavyKeys, Linear, Merge, Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update,
     UpdateBurst,
 };
@@ -149,7 +149,7 @@ impl<K: Key, P: Policy> UpdateBurst<K> for Tracked<K, P> {
     }
 }
 
-impl<K: Key, P: Policy> Observer<Update<K>, P> for Candidates<K> {
+impl<K: Key, P: Policy> CounterObserver<Update<K>, P> for Candidates<K> {
     #[inline(always)]
     fn counted<const D: usize>(&mut self, packet: &Update<K>, counters: [P::Cell; D]) {
         self.observe(packet.key, packet.hash, P::rank(counters));
@@ -181,7 +181,7 @@ impl<K: Key, P: Linear> Merge for Tracked<K, P> {
     }
 }
 
-impl<K: Key, C: Cell> Tracked<K, Conservative<C>> {
+impl<K: Key, C: CounterCell> Tracked<K, Conservative<C>> {
     /// Merges as [`CounterArray::merge_disjoint`] does, with both sides' candidates.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ where
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::oracle::{self, Stream};
+    use super::super::oracle::{self, OracleStream};
     use super::super::{Conservative, CountMin, CountSketch, KAry, Turnstile};
     use super::*;
     use packet::KeyV4;
@@ -240,7 +240,7 @@ mod tests {
 
     /// The last packet is of the one candidate, so that its rank is the present one.
     fn ranks_are_those_of_packets<P: Linear>() {
-        let mut updates = Stream::zipf(5_000, 500, 1).updates;
+        let mut updates = OracleStream::zipf(5_000, 500, 1).updates;
         updates.extend([updates[0]; 5_000]);
         let mut flows: Flows<P> = oracle::summary_of(&config(1), &updates);
         let rank = flows.candidates.least();

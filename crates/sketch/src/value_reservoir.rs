@@ -171,8 +171,8 @@ impl Quantiles for ValueReservoir {
 
 #[cfg(test)]
 mod tests {
-    use super::super::draw::Draw;
-    use super::super::oracle::{self, Promise};
+    use super::super::draw::SketchRng;
+    use super::super::oracle::{self, BoundTally};
     use super::*;
     use packet::Seed;
 
@@ -186,7 +186,7 @@ mod tests {
 
     /// Values of all sizes, larger ones later.
     fn updates(number: u64, count: usize) -> Vec<Update<()>> {
-        let mut draw = Draw::new(&Seed::new(number), 1);
+        let mut draw = SketchRng::new(&Seed::new(number), 1);
         of((0..count as u64).map(|i| (draw.word() >> (draw.word() % 65).min(63)).saturating_add(i)))
     }
 
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_bounds_hold_of_one_pass_and_of_merged_ones() {
-        let (mut one_pass, mut merged_ones) = (Promise::default(), Promise::default());
+        let (mut one_pass, mut merged_ones) = (BoundTally::default(), BoundTally::default());
         for number in 0..100 {
             let updates = updates(number, 5_000);
             let values = sorted(&updates);
@@ -226,7 +226,7 @@ mod tests {
     /// Two equal streams with equal seeds: both samples take the same positions.
     #[test]
     fn samples_that_miss_alike_are_within_the_bounds() {
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for number in 0..200 {
             let updates = updates(number, 3_000);
             let core: ValueReservoir = oracle::summary_of(&config(100, number), &updates);

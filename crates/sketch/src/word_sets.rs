@@ -3,7 +3,7 @@
 
 use super::count_min::count_min;
 use super::counters::add;
-use super::grid::{Grid, GridConfig, Rows};
+use super::grid::{Grid, GridConfig, GridRows};
 use super::memory::{filled, prefetch};
 use super::reversible::MOST_FOUND;
 use super::row_hash::MAX_ROWS;
@@ -33,7 +33,7 @@ pub(crate) const MOST_KEY: usize = 40;
 #[derive(Clone, Debug)]
 pub struct ReversibleSets<K: ByteKey> {
     config: GridConfig<Self>,
-    rows: Rows,
+    rows: GridRows,
     /// Cells of [`stride`] words: the counter, then the sets.
     words: Box<[u64]>,
     total: u64,
@@ -92,7 +92,7 @@ impl<K: ByteKey> ReversibleSets<K> {
 }
 
 /// A search through combinations of heavy counters, one a row.
-struct Search<'a, K: ByteKey> {
+struct CombinationSearch<'a, K: ByteKey> {
     sketch: &'a ReversibleSets<K>,
     /// Heavy cells by row.
     heavy: Vec<Vec<usize>>,
@@ -116,7 +116,7 @@ fn list(set: &[u64], values: &mut [u8; 256]) -> usize {
     len
 }
 
-impl<K: ByteKey> Search<'_, K> {
+impl<K: ByteKey> CombinationSearch<'_, K> {
     /// Accounts for work on this many bytes. False if it is too much.
     fn step(&mut self, bytes: usize) -> bool {
         self.steps += bytes as u64;
@@ -190,7 +190,7 @@ impl<K: ByteKey> Summary for ReversibleSets<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, PURPOSE),
+            rows: GridRows::new(config, PURPOSE),
             words: filled(config.cells() * stride(K::BYTES), 0)?,
             total: 0,
             saturated: 0,
@@ -272,13 +272,13 @@ impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
 }
 
 impl<K: ByteKey> ReversibleSets<K> {
-    fn search(&self, threshold: u64) -> Search<'_, K> {
+    fn search(&self, threshold: u64) -> CombinationSearch<'_, K> {
         // A counter of 0 indicates no flow.
         let is_heavy = |cell: &usize| u64::from(self.count(*cell)) >= threshold.max(1);
         let width = self.config.width;
         let row = |row| (row * width..(row + 1) * width).filter(is_heavy).collect();
         let heavy = (0..self.rows.len()).map(row).collect();
-        let mut search = Search {
+        let mut search = CombinationSearch {
             sketch: self,
             heavy,
             chosen: Vec::new(),
@@ -293,7 +293,7 @@ impl<K: ByteKey> ReversibleSets<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{self, Promise, Stream};
+    use super::super::oracle::{self, BoundTally, OracleStream};
     use super::*;
     use packet::{KeyV4, KeyV6, Seed};
     use std::collections::HashMap;
@@ -306,9 +306,9 @@ mod tests {
 
     #[test]
     fn every_heavy_flow_is_found_and_bounded() {
-        let mut close = Promise::default();
+        let mut close = BoundTally::default();
         for number in 0..20 {
-            let stream = Stream::bytes(10_000, 3_000, number);
+            let stream = OracleStream::bytes(10_000, 3_000, number);
             let sketch: Sketch = oracle::summary_of(&config(4, 1_024, number), &stream.updates);
             let threshold = stream.total / 200;
             let found = sketch.heavy_hitters(threshold);
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_search_that_would_take_too_long_says_so() {
-        let stream = Stream::zipf(20_000, 15_000, 1);
+        let stream = OracleStream::zipf(20_000, 15_000, 1);
         let sketch: Sketch = oracle::summary_of(&config(2, 16, 1), &stream.updates);
         assert!(sketch.heavy_hitters(1).is_cut_short);
     }
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (stream, second) = (Stream::zipf(3_000, 600, 1), Stream::bytes(2_000, 300, 2));
+        let (stream, second) = (OracleStream::zipf(3_000, 600, 1), OracleStream::bytes(2_000, 300, 2));
         let answers = |sketch: &Sketch| {
             let mut keys: Vec<_> = stream.counts.keys().collect();
             keys.sort();

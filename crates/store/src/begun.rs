@@ -16,7 +16,7 @@ pub(crate) struct Begun {
 
 /// The facts about a complete file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Complete {
+pub(crate) struct FileProperties {
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
     pub(crate) window_ns: u64,
@@ -52,10 +52,10 @@ impl Begun {
     ///
     /// # Errors
     /// Returns one line if the file is gone.
-    pub(crate) fn stored(&self, complete: Complete) -> Result<StoredFile, String> {
+    pub(crate) fn stored(&self, complete: FileProperties) -> Result<StoredFile, String> {
         let bytes =
             std::fs::metadata(&self.path).map_err(|error| crate::fault::of_path(&self.path, &error))?.len();
-        let Complete { first_ns, last_ns, window_ns, rows, key, is_compacted, is_rolled } = complete;
+        let FileProperties { first_ns, last_ns, window_ns, rows, key, is_compacted, is_rolled } = complete;
         Ok(StoredFile {
             number: self.number,
             path: self.path.clone(),

@@ -6,29 +6,29 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
     freed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct BudgetState {
     used: usize,
     is_closed: bool,
 }
 
 impl Budget {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, state: Mutex::new(State { used: 0, is_closed: false }), freed: Condvar::new() }
+        Self { most, state: Mutex::new(BudgetState { used: 0, is_closed: false }), freed: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes bytes; false where they are not free, or nothing is taken any more. `waits`: until they are. What is larger than all is taken where
     /// nothing waits, so that it is not waited for in vain.
     pub(crate) fn take(&self, bytes: usize, waits: bool) -> bool {
-        let fits = |state: &State| state.used == 0 || state.used.saturating_add(bytes) <= self.most;
+        let fits = |state: &BudgetState| state.used == 0 || state.used.saturating_add(bytes) <= self.most;
         let mut state = self.state();
         while waits && !fits(&state) && !state.is_closed {
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,7 @@
 use crate::digest;
 use crate::fault;
 use crate::schema::{self, FORMAT_WITHOUT_TIMES, MANIFEST};
-use crate::{Level, StoredFile, Watched, lock};
+use crate::{Level, StoredFile, WatchedTime, lock};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -138,15 +138,15 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns one line if the manifest cannot be read.
-    pub fn watched(&self) -> Result<Option<Vec<Watched>>, String> {
+    pub fn watched(&self) -> Result<Option<Vec<WatchedTime>>, String> {
         // A writer may have brought it to this version since it was opened.
         if schema::check(&self.connection, &self.path)? == Some(FORMAT_WITHOUT_TIMES) {
             return Ok(None);
         }
         let list = || {
-            let statement = format!("SELECT {} FROM watched ORDER BY number", Watched::COLUMNS);
+            let statement = format!("SELECT {} FROM watched ORDER BY number", WatchedTime::COLUMNS);
             let mut statement = self.connection.prepare_cached(&statement)?;
-            let rows = statement.query_map([], Watched::of_row)?;
+            let rows = statement.query_map([], WatchedTime::of_row)?;
             rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()
         };
         list().map(Some).map_err(|error| fault::of_manifest(&self.path, &error))

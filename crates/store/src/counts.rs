@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Rows or records of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
+pub struct WriteCounts {
     /// The number of rows or records that the manifest names.
     pub stored: u64,
     /// The number of rows or records that found no room in the queue, for the disk was slower than they came.
@@ -14,7 +14,7 @@ pub struct Stored {
     pub refused: u64,
 }
 
-impl Stored {
+impl WriteCounts {
     /// Returns the number of rows or records that are not in the store.
     pub fn lost(&self) -> u64 {
         self.behind + self.refused
@@ -25,9 +25,9 @@ impl Stored {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Window rows.
-    pub rows: Stored,
+    pub rows: WriteCounts,
     /// Flow records.
-    pub flows: Stored,
+    pub flows: WriteCounts,
     /// The number of files that were dropped because of their age.
     pub aged: u64,
     /// The number of files that were dropped to hold the size.
@@ -44,7 +44,7 @@ pub struct StoreCounts {
 
 /// The counts of a store while it works.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct StoreCounters {
     pub(crate) rows: StoredTally,
     pub(crate) flows: StoredTally,
     pub(crate) aged: AtomicU64,
@@ -52,7 +52,7 @@ pub(crate) struct Tally {
     pub(crate) failed_upkeep: AtomicU64,
 }
 
-impl Tally {
+impl StoreCounters {
     /// Returns the counts of what is measured of a level: of records, or of rows.
     pub(crate) fn of(&self, level: Level) -> &StoredTally {
         if level == Level::Flows { &self.flows } else { &self.rows }
@@ -67,8 +67,8 @@ pub(crate) struct StoredTally {
 }
 
 impl StoredTally {
-    pub(crate) fn read(&self) -> Stored {
+    pub(crate) fn read(&self) -> WriteCounts {
         let of = |count: &AtomicU64| count.load(Relaxed);
-        Stored { stored: of(&self.stored), behind: of(&self.behind), refused: of(&self.refused) }
+        WriteCounts { stored: of(&self.stored), behind: of(&self.behind), refused: of(&self.refused) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::level::HOUR;
 use crate::segment::{OpenSegment, SegmentWriter};
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::{Level, NodeSetting, flush, retention};
 use flow::FlowRecord;
 use record::RecordWriter;
@@ -26,7 +26,7 @@ const MOST_RECORDS: u64 = 4 << 20;
 
 /// The segments of a node that are being written, by the hour in which their records end.
 pub(crate) struct FlowSegments {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     setting: NodeSetting,
     open: BTreeMap<u64, FlowSegment>,
     /// Records of other hours.
@@ -39,7 +39,7 @@ pub(crate) struct FlowSegments {
 type FlowSegment = OpenSegment<Box<dyn RecordWriter>>;
 
 impl FlowSegments {
-    pub(crate) fn new(shared: Arc<Shared>, setting: NodeSetting) -> Self {
+    pub(crate) fn new(shared: Arc<StoreState>, setting: NodeSetting) -> Self {
         Self {
             shared,
             setting,
@@ -147,7 +147,7 @@ impl SegmentWriter for Box<dyn RecordWriter> {
 }
 
 /// Writes records, of which there are some.
-fn take(segment: &mut FlowSegment, shared: &Shared, setting: &NodeSetting, records: &[FlowRecord]) {
+fn take(segment: &mut FlowSegment, shared: &StoreState, setting: &NodeSetting, records: &[FlowRecord]) {
     let first = records[0].ltime;
     let span = records
         .iter()
@@ -155,7 +155,7 @@ fn take(segment: &mut FlowSegment, shared: &Shared, setting: &NodeSetting, recor
     segment.write(shared, setting, span, records.len() as u64, |writer| writer.write(records));
 }
 
-fn end(mut segment: FlowSegment, shared: &Shared, setting: &NodeSetting) {
+fn end(mut segment: FlowSegment, shared: &StoreState, setting: &NodeSetting) {
     segment.end_file(shared, setting, |_| Ok(()));
     segment.end(shared, setting, &[]);
 }

@@ -1,10 +1,10 @@
 //! Naming of the files of a group: the disk is waited for once for all of them.
 
-use crate::Change;
-use crate::begun::{Begun, Complete};
-use crate::group::Waiting;
+use crate::ManifestChange;
+use crate::begun::{Begun, FileProperties};
+use crate::group::PendingFile;
 use crate::naming::commit_all;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::watched::{Ledger, Unstored};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use std::time::Instant;
 const MOST: usize = 512;
 
 /// Adds complete files, of windows of these times: all of them are named at once.
-pub(crate) fn add(shared: &Shared, files: Vec<(Begun, Complete)>, watched: &[[u64; 2]]) {
+pub(crate) fn add(shared: &StoreState, files: Vec<(Begun, FileProperties)>, watched: &[[u64; 2]]) {
     let is_full = {
         let mut group = shared.group();
         for (begun, complete) in files {
             let bytes = std::fs::metadata(begun.path()).map_or(0, |file| file.len());
             shared.open_bytes.fetch_add(bytes, Relaxed);
-            group.files.push(Waiting { begun, complete, watched: watched.to_vec(), bytes });
+            group.files.push(PendingFile { begun, complete, watched: watched.to_vec(), bytes });
         }
         group.is_changed = true;
         group.files.len() >= MOST
@@ -30,7 +30,7 @@ pub(crate) fn add(shared: &Shared, files: Vec<(Begun, Complete)>, watched: &[[u6
 }
 
 /// Takes note that windows of these times could not be written.
-pub(crate) fn lose(shared: &Shared, node: &str, times: &[[u64; 2]], reason: &str) {
+pub(crate) fn lose(shared: &StoreState, node: &str, times: &[[u64; 2]], reason: &str) {
     let mut group = shared.group();
     let why = Unstored::of_fault(reason);
     if let Some(ledger) = group.ledgers.get_mut(node) {
@@ -40,23 +40,23 @@ pub(crate) fn lose(shared: &Shared, node: &str, times: &[[u64; 2]], reason: &str
 }
 
 /// Names what waits, if the last time is long enough ago.
-pub(crate) fn flush_due(shared: &Shared) {
+pub(crate) fn flush_due(shared: &StoreState) {
     if shared.group().is_due() {
         flush(shared);
     }
 }
 
 /// Names what waits and may be named. A file that cannot be is given up, and what it had is counted.
-pub(crate) fn flush(shared: &Shared) {
+pub(crate) fn flush(shared: &StoreState) {
     name(shared, false);
 }
 
 /// Names all that waits.
-pub(crate) fn flush_all(shared: &Shared) {
+pub(crate) fn flush_all(shared: &StoreState) {
     name(shared, true);
 }
 
-fn name(shared: &Shared, all: bool) {
+fn name(shared: &StoreState, all: bool) {
     let (files, progress) = {
         let mut group = shared.group();
         group.is_changed = false;
@@ -78,12 +78,12 @@ fn name(shared: &Shared, all: bool) {
         shared.group().is_changed = true;
         failed = Some(reason);
     }
-    for Waiting { begun, complete, bytes, .. } in &synced {
+    for PendingFile { begun, complete, bytes, .. } in &synced {
         let tally = shared.tally.of(begun.level());
         tally.stored.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(*bytes, Relaxed);
     }
-    for (Waiting { begun, complete, watched, bytes }, reason) in lost {
+    for (PendingFile { begun, complete, watched, bytes }, reason) in lost {
         let tally = shared.tally.of(begun.level());
         tally.refused.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(bytes, Relaxed);
@@ -98,7 +98,7 @@ fn name(shared: &Shared, all: bool) {
 }
 
 /// Names files that are on the disk, and says which times were watched.
-fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
+fn commit(shared: &StoreState, files: &[PendingFile]) -> Result<(), String> {
     let change = {
         let mut group = shared.group();
         for file in files {
@@ -107,7 +107,7 @@ fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
                 file.watched.iter().for_each(|time| ledger.watched(*time, &mut number));
             }
         }
-        let mut change = Change::default();
+        let mut change = ManifestChange::default();
         for (watched, ended, begun) in group.ledgers.values().map(Ledger::changes) {
             change.watched.extend_from_slice(watched);
             change.ended.extend(ended);
@@ -115,10 +115,10 @@ fn commit(shared: &Shared, files: &[Waiting]) -> Result<(), String> {
         }
         change
     };
-    if files.is_empty() && change == Change::default() {
+    if files.is_empty() && change == ManifestChange::default() {
         return Ok(());
     }
-    let named: Vec<(&Begun, Complete)> =
+    let named: Vec<(&Begun, FileProperties)> =
         files.iter().map(|file| (&file.begun, file.complete.clone())).collect();
     commit_all(shared, &named, change)?;
     shared.group().ledgers.values_mut().for_each(Ledger::settle);

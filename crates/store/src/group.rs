@@ -1,9 +1,9 @@
 //! Files that are complete and that the manifest does not name yet: the disk is waited for once for all of them.
 
 use crate::Level;
-use crate::begun::{Begun, Complete};
+use crate::begun::{Begun, FileProperties};
 use crate::clock::now_ns;
-use crate::watched::{Ledger, Unstored, Watcher};
+use crate::watched::{Ledger, MeasurementKind, Unstored};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// A group of what waits to be named.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
-    pub(crate) files: Vec<Waiting>,
+pub(crate) struct CommitGroup {
+    pub(crate) files: Vec<PendingFile>,
     /// The times until which nodes are committed once these files are.
     pub(crate) progress: BTreeMap<String, u64>,
     pub(crate) ledgers: BTreeMap<String, Ledger>,
@@ -24,17 +24,17 @@ pub(crate) struct Group {
 
 /// A file that waits.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingFile {
     pub(crate) begun: Begun,
-    pub(crate) complete: Complete,
+    pub(crate) complete: FileProperties,
     /// The time of its windows that was watched.
     pub(crate) watched: Vec<[u64; 2]>,
     pub(crate) bytes: u64,
 }
 
-impl Group {
+impl CommitGroup {
     /// Begins a run of a node, which has this number.
-    pub(crate) fn begin(&mut self, node: &str, by: Watcher, source: Option<&str>, number: u64) {
+    pub(crate) fn begin(&mut self, node: &str, by: MeasurementKind, source: Option<&str>, number: u64) {
         let mut ledger = Ledger::new(node, by);
         ledger.begin(source, now_ns(), number);
         self.ledgers.insert(node.to_owned(), ledger);
@@ -43,7 +43,7 @@ impl Group {
 
     /// Takes the files that are named next. Records of a recording that end behind what is known to be watched wait, unless `all` are taken: a run
     /// that is killed would have stored more than it says.
-    pub(crate) fn take_files(&mut self, all: bool) -> Vec<Waiting> {
+    pub(crate) fn take_files(&mut self, all: bool) -> Vec<PendingFile> {
         let files = std::mem::take(&mut self.files);
         let watched = |node: &str| {
             let of_node = files.iter().filter(|file| file.begun.node() == node);
@@ -52,7 +52,7 @@ impl Group {
         let read = self.ledgers.iter().filter_map(|(node, ledger)| Some((node, ledger.read_until()?)));
         let until: BTreeMap<String, u64> =
             read.map(|(node, until)| (node.clone(), until.max(watched(node)))).collect();
-        let is_early = |file: &Waiting| {
+        let is_early = |file: &PendingFile| {
             let until = until.get(file.begun.node());
             file.begun.level() == Level::Flows && until.is_some_and(|until| file.complete.last_ns >= *until)
         };

@@ -10,20 +10,20 @@ const DAY: u64 = 24 * crate::level::HOUR;
 
 /// The ages up to which files are kept, and the size that all of them may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
+pub struct StoreRetention {
     /// The greatest ages in the order of [`Level::ALL`], nanoseconds; `None`: nothing of the level is stored.
     ages: [Option<u64>; 4],
     /// The greatest size of all files together, bytes; `None`: half of the file system, 100 GB at the most.
     pub size: Option<u64>,
 }
 
-impl Default for Keep {
+impl Default for StoreRetention {
     fn default() -> Self {
         Self { ages: [1, 7, 30, 365].map(|days| Some(days * DAY)), size: None }
     }
 }
 
-impl Keep {
+impl StoreRetention {
     /// Returns the time that files of a level are kept, nanoseconds; `None`: there are none.
     pub fn age(&self, level: Level) -> Option<u64> {
         let at = Level::ALL.iter().position(|known| *known == level);
@@ -55,7 +55,7 @@ impl Keep {
     }
 }
 
-impl FromStr for Keep {
+impl FromStr for StoreRetention {
     type Err = SpecError;
 
     /// Reads `rows=1d,flows=7d,1min=30d,1h=1y,size=100G`; what is not named is as by default. `0`: nothing of the level is stored.
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn what_is_not_named_is_as_usual() {
-        let usual: Keep = "".parse().expect("nothing");
-        assert_eq!(usual, Keep::default());
+        let usual: StoreRetention = "".parse().expect("nothing");
+        assert_eq!(usual, StoreRetention::default());
         assert_eq!("rows=1d,flows=1w,1min=30d,1h=1y".parse(), Ok(usual));
-        let keep: Keep = "rows=90min,1min=0,size=20MiB".parse().expect("good");
+        let keep: StoreRetention = "rows=90min,1min=0,size=20MiB".parse().expect("good");
         let ages = Level::ALL.map(|level| keep.age(level));
         assert_eq!(ages, [Some(3 * HOUR / 2), Some(7 * DAY), None, Some(365 * DAY)]);
         assert_eq!(keep.size, Some(20 << 20));
@@ -117,14 +117,14 @@ mod tests {
             ("size=1k", "size: a store has 16MiB at least"),
             ("rows=1d,rows=2d", "rows is given twice"),
         ] {
-            assert_eq!(text.parse::<Keep>().expect_err("refused").to_string(), error);
+            assert_eq!(text.parse::<StoreRetention>().expect_err("refused").to_string(), error);
         }
     }
 
     #[test]
     fn rollups_are_of_windows_that_divide_theirs() {
-        let next = |keep: Keep, level, window| keep.next(level, window);
-        let usual = Keep::default();
+        let next = |keep: StoreRetention, level, window| keep.next(level, window);
+        let usual = StoreRetention::default();
         assert_eq!(next(usual, Level::Rows, 10 * SECOND), Some(Level::Minute));
         assert_eq!(next(usual, Level::Rows, 100_000_000), Some(Level::Minute));
         assert_eq!(next(usual, Level::Rows, 300 * SECOND), Some(Level::Hour));

@@ -4,7 +4,7 @@ use crate::catalog::signed;
 use crate::digest::{self, Renewal};
 use crate::lock::Lock;
 use crate::schema::{self, APPLICATION, FORMAT, MANIFEST, TABLES, TIMES, TIMES_OF_BEFORE, WRITER};
-use crate::{Level, RunBegin, StoredFile, Unstored, Watched, fault};
+use crate::{Level, RunBegin, StoredFile, Unstored, WatchedTime, fault};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const STATEMENTS: usize = 32;
 
 /// A change of the manifest: after a crash there is all of it or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ManifestChange {
     /// Files that come. They are on the disk.
     pub added: Vec<StoredFile>,
     /// The numbers of files that go.
@@ -28,7 +28,7 @@ pub struct Change {
     /// The times up to which levels have dropped files of nodes, unless a later one is known.
     pub dropped: Vec<(Level, String, u64)>,
     /// The times that were watched: entries that come, or are longer now.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchedTime>,
     /// The runs that begin. Their first entries are among `watched`.
     pub begun: Vec<RunBegin>,
     /// The runs that are over, by the numbers of their first entries.
@@ -102,7 +102,7 @@ impl Manifest {
     ///
     /// # Errors
     /// Returns one line if the change cannot be written. Nothing has changed then.
-    pub fn commit(&mut self, change: &Change) -> Result<(), String> {
+    pub fn commit(&mut self, change: &ManifestChange) -> Result<(), String> {
         let failed = |error| fault::of_manifest(&self.path, &error);
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -227,7 +227,7 @@ fn note(transaction: &Transaction<'_>, number: u64) -> rusqlite::Result<()> {
     transaction.execute(statement, params![WRITER, number.to_string()]).map(|_| ())
 }
 
-fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusqlite::Result<()> {
+fn write(transaction: &Transaction<'_>, folder: &Path, change: &ManifestChange) -> rusqlite::Result<()> {
     let mut remove = transaction.prepare_cached("DELETE FROM files WHERE number = ?1")?;
     for number in &change.removed {
         remove.execute([signed(*number)])?;
@@ -281,7 +281,7 @@ fn write(transaction: &Transaction<'_>, folder: &Path, change: &Change) -> rusql
             "INSERT INTO watched (number, run, node, kind, first_ns, end_ns, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT (number) DO UPDATE SET first_ns = excluded.first_ns, end_ns = excluded.end_ns",
         )?;
-        let Watched { number, run, node, first_ns, end_ns, why, .. } = entry;
+        let WatchedTime { number, run, node, first_ns, end_ns, why, .. } = entry;
         let [number, run, first_ns, end_ns] = [number, run, first_ns, end_ns].map(|value| signed(*value));
         watched.execute(params![number, run, node, entry.kind(), first_ns, end_ns, why.name()])?;
     }

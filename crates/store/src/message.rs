@@ -7,7 +7,7 @@ use record::WindowFacts;
 use std::sync::mpsc::Sender;
 
 /// A message to the thread that writes. Nodes have numbers.
-pub(crate) enum Message {
+pub(crate) enum WriterMessage {
     /// The next node, from 0 on.
     Node(Box<NodeSetting>),
     /// Rows of the window that begins then; what they take of the budget, bytes.

@@ -1,14 +1,14 @@
 //! Numbers and names of files, and the commits by which the manifest names them.
 
-use crate::begun::{Begun, Complete};
-use crate::shared::Shared;
-use crate::{Change, Level, place};
+use crate::begun::{Begun, FileProperties};
+use crate::shared::StoreState;
+use crate::{Level, ManifestChange, place};
 use std::path::Path;
 
 impl Begun {
     /// Makes the file by `create`, in the folder of the hour of `first_ns`.
     pub(crate) fn create<T>(
-        shared: &Shared,
+        shared: &StoreState,
         level: Level,
         node: &str,
         first_ns: u64,
@@ -27,7 +27,7 @@ impl Begun {
     }
 
     /// Removes what there is of the file.
-    pub(crate) fn discard(&self, shared: &Shared) {
+    pub(crate) fn discard(&self, shared: &StoreState) {
         let mut part = self.path.clone().into_os_string();
         part.push(".part");
         shared.remove(Path::new(&part));
@@ -40,9 +40,9 @@ impl Begun {
 /// # Errors
 /// Returns one line if the files cannot be named. Nothing has changed then, and the files are still to be discarded.
 pub(crate) fn commit_all(
-    shared: &Shared,
-    files: &[(&Begun, Complete)],
-    mut change: Change,
+    shared: &StoreState,
+    files: &[(&Begun, FileProperties)],
+    mut change: ManifestChange,
 ) -> Result<(), String> {
     let mut folders: Vec<&Path> = files.iter().filter_map(|(begun, _)| begun.path.parent()).collect();
     folders.dedup();

@@ -2,8 +2,8 @@
 
 use crate::clock::now_ns;
 use crate::level::{HOUR, SECOND};
-use crate::shared::Shared;
-use crate::{Change, Level, StoredFile};
+use crate::shared::StoreState;
+use crate::{Level, ManifestChange, StoredFile};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,7 +20,7 @@ const AHEAD_WINDOWS: u64 = 3;
 
 /// Drops the oldest files where all together, with those that are being written, are too large. Rows and records go first, then the rollups,
 /// the shorter ones before the longer ones. A compaction that has no room any more is given up before anything is dropped for it.
-pub(crate) fn hold_size(shared: &Shared) {
+pub(crate) fn hold_size(shared: &StoreState) {
     // Two threads at once would each drop what is too much.
     let _dropping = shared.dropping();
     let held = || {
@@ -41,7 +41,7 @@ pub(crate) fn hold_size(shared: &Shared) {
 ///
 /// # Errors
 /// Returns one line if the manifest cannot be read or written.
-pub(crate) fn make_room(shared: &Shared, bytes: u64, first_ns: u64) -> Result<bool, String> {
+pub(crate) fn make_room(shared: &StoreState, bytes: u64, first_ns: u64) -> Result<bool, String> {
     let _dropping = shared.dropping();
     let surplus = surplus(shared, bytes)?;
     let dropped = oldest(shared, surplus, |file| file.level <= Level::Flows && file.last_ns < first_ns)?;
@@ -53,7 +53,7 @@ pub(crate) fn make_room(shared: &Shared, bytes: u64, first_ns: u64) -> Result<bo
 }
 
 /// Bytes above the limit, once `more` bytes are added.
-fn surplus(shared: &Shared, more: u64) -> Result<u64, String> {
+fn surplus(shared: &StoreState, more: u64) -> Result<u64, String> {
     let manifest = shared.manifest();
     let (_, held) = manifest.totals()?;
     let all = held + manifest.own_bytes() + shared.open_bytes.load(Relaxed);
@@ -62,7 +62,7 @@ fn surplus(shared: &Shared, more: u64) -> Result<u64, String> {
 
 /// The oldest of the files that may go, until they have `bytes` bytes together, or all of these.
 fn oldest(
-    shared: &Shared,
+    shared: &StoreState,
     bytes: u64,
     may_go: impl FnMut(&StoredFile) -> bool,
 ) -> Result<Vec<StoredFile>, String> {
@@ -86,7 +86,7 @@ fn oldest(
 ///
 /// # Errors
 /// Returns one line if the manifest cannot be read or written.
-pub(crate) fn drop_aged(shared: &Shared) -> Result<(), String> {
+pub(crate) fn drop_aged(shared: &StoreState) -> Result<(), String> {
     let files = shared.manifest().files()?;
     // What was recorded long ago is as old as the newest file makes it, and a clock that was ahead does not make it older.
     let newest = newest(&files).min(now_ns());
@@ -146,12 +146,12 @@ fn end_of(file: &StoredFile) -> u64 {
     file.last_ns.saturating_add(file.window_ns.clamp(1, HOUR))
 }
 
-fn drop_files(shared: &Shared, files: Vec<StoredFile>, tally: &AtomicU64) -> Result<(), String> {
+fn drop_files(shared: &StoreState, files: Vec<StoredFile>, tally: &AtomicU64) -> Result<(), String> {
     for files in files.chunks(STEP) {
         let removed = files.iter().map(|file| file.number).collect();
         let end = |file: &StoredFile| file.last_ns.saturating_add(file.window_ns);
         let dropped = files.iter().map(|file| (file.level, file.node.clone(), end(file))).collect();
-        shared.manifest().commit(&Change { removed, dropped, ..Change::default() })?;
+        shared.manifest().commit(&ManifestChange { removed, dropped, ..ManifestChange::default() })?;
         files.iter().for_each(|file| shared.remove(&file.path));
         tally.fetch_add(files.len() as u64, Relaxed);
     }

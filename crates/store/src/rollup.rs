@@ -1,14 +1,14 @@
 //! Rows of longer windows without ports: each the sum of the rows of its key and time.
 
-use crate::begun::{Begun, Complete};
+use crate::begun::{Begun, FileProperties};
 use crate::closed_windows::ClosedWindows;
 use crate::segment::SegmentFile;
-use crate::shared::Shared;
-use crate::sums::{Slice, Sums};
+use crate::shared::StoreState;
+use crate::sums::{RowSums, Slice};
 use crate::{Level, StoredFile};
 use flow::{Rows, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
-use record::read::{FlowFile, Wanted};
+use record::read::{FlowFile, ReadProjection};
 use record::{RowParts, RowWindow, RowWriter, WindowFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const MEMORY: usize = 128 << 20;
 const MOST_PARTS: u64 = 1 << 14;
 
 /// The reason why a rollup is not made.
-pub(crate) enum Failure {
+pub(crate) enum RollupFailure {
     /// A file that cannot be read: which, and one line that names it.
     Damaged(PathBuf, String),
     /// A rollup that cannot be written: one line.
@@ -31,7 +31,7 @@ pub(crate) enum Failure {
 }
 
 /// A job: files of one node, hour, key and length of windows, which become one file.
-pub(crate) struct Job<'a> {
+pub(crate) struct RollupJob<'a> {
     pub(crate) files: &'a [StoredFile],
     /// The level of the new file.
     pub(crate) level: Level,
@@ -40,9 +40,9 @@ pub(crate) struct Job<'a> {
     pub(crate) is_compaction: bool,
 }
 
-impl Job<'_> {
+impl RollupJob<'_> {
     /// Returns the flag that stops the job.
-    fn gives_up<'a>(&self, shared: &'a Shared) -> &'a AtomicBool {
+    fn gives_up<'a>(&self, shared: &'a StoreState) -> &'a AtomicBool {
         if self.is_compaction { &shared.gives_up } else { &shared.stop }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn without_ports(key: &str) -> String {
     key.split(',').filter(|part| !is_port(part)).collect::<Vec<_>>().join(",")
 }
 
-struct Output {
+struct RollupFile {
     file: SegmentFile<RowWriter>,
     closed: ClosedWindows,
 }
@@ -61,10 +61,10 @@ struct Output {
 /// Writes the file. `parts` is how many parts the keys of a window were divided into at last, and are at first. `None`: there is nothing
 /// to write.
 pub(crate) fn write(
-    shared: &Shared,
-    job: &Job<'_>,
+    shared: &StoreState,
+    job: &RollupJob<'_>,
     parts: &mut u64,
-) -> Result<Option<(Begun, Complete)>, Failure> {
+) -> Result<Option<(Begun, FileProperties)>, RollupFailure> {
     let Some(first) = job.files.first() else { return Ok(None) };
     let mut inputs = Vec::new();
     for file in job.files {
@@ -82,8 +82,8 @@ pub(crate) fn write(
         let parts = RowParts { has_means: false, has_wire_bytes };
         RowWriter::create_stored(path, &first.node, key, tracks_loss, parts)
     });
-    let file = created.map_err(Failure::Output)?;
-    let mut output = Output { file, closed: ClosedWindows::new(length, length) };
+    let file = created.map_err(RollupFailure::Output)?;
+    let mut output = RollupFile { file, closed: ClosedWindows::new(length, length) };
     let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
     let written =
         output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.gives_up(shared));
@@ -91,29 +91,34 @@ pub(crate) fn write(
         output.file.discard(shared);
         return Err(failure);
     }
-    let Output { file, closed } = output;
+    let RollupFile { file, closed } = output;
     if file.is_empty() {
         file.discard(shared);
         return Ok(None);
     }
-    let facts =
-        Complete { window_ns: length, key: text, is_compacted: job.is_compaction, ..Complete::default() };
-    let complete = file.end(shared, facts, |writer| closed.describe(writer)).map_err(Failure::Output)?;
+    let facts = FileProperties {
+        window_ns: length,
+        key: text,
+        is_compacted: job.is_compaction,
+        ..FileProperties::default()
+    };
+    let complete =
+        file.end(shared, facts, |writer| closed.describe(writer)).map_err(RollupFailure::Output)?;
     // The next one may have fewer keys.
     *parts = (*parts / 2).max(1);
     Ok(Some(complete))
 }
 
-fn parsed(key: &str) -> Result<KeySpec, Failure> {
-    let wrong = |_| Failure::Output(format!("the manifest has the key '{key}', which is none"));
+fn parsed(key: &str) -> Result<KeySpec, RollupFailure> {
+    let wrong = |_| RollupFailure::Output(format!("the manifest has the key '{key}', which is none"));
     KeySpec::parse(key).map_err(wrong)
 }
 
-fn damaged(path: &Path, error: &record::read::ReadError) -> Failure {
-    Failure::Damaged(path.to_owned(), error.to_string())
+fn damaged(path: &Path, error: &record::read::ReadError) -> RollupFailure {
+    RollupFailure::Damaged(path.to_owned(), error.to_string())
 }
 
-impl Output {
+impl RollupFile {
     /// Writes the windows from one to another: as many at a time as there is memory for, so that the files are read once.
     fn write_windows(
         &mut self,
@@ -123,9 +128,9 @@ impl Output {
         tracks_loss: bool,
         parts: &mut u64,
         gives_up: &AtomicBool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RollupFailure> {
         let length = self.closed.windows.length_ns;
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: key.columns().collect(),
             columns: row_columns(tracks_loss),
             statistics: Vec::new(),
@@ -156,7 +161,7 @@ impl Output {
                     let v6 = v4.and_then(|()| {
                         v6.get(&start_ns).map_or(Ok(()), |rows| self.file.writer.write(window, rows))
                     });
-                    v6.map_err(|error| Failure::Output(error.to_string()))?;
+                    v6.map_err(|error| RollupFailure::Output(error.to_string()))?;
                 }
                 let counts = v4.iter().map(|(window, rows)| (*window, rows.len()));
                 for (window, more) in counts.chain(v6.iter().map(|(window, rows)| (*window, rows.len()))) {
@@ -200,18 +205,18 @@ impl Output {
 }
 
 /// Rows of both address families, by the begins of their windows.
-type Summed = (BTreeMap<u64, Rows<KeyV4>>, BTreeMap<u64, Rows<KeyV6>>);
+type RollupRows = (BTreeMap<u64, Rows<KeyV4>>, BTreeMap<u64, Rows<KeyV6>>);
 
 /// The sums of a slice, sorted; `None` if they take too much memory.
 fn summed(
     inputs: &mut [FlowFile],
-    wanted: &Wanted,
+    wanted: &ReadProjection,
     tracks_loss: bool,
     slice: &Slice,
     gives_up: &AtomicBool,
-) -> Result<Option<Summed>, Failure> {
+) -> Result<Option<RollupRows>, RollupFailure> {
     let seed = Seed::new(1);
-    let (mut v4, mut v6) = (Sums::default(), Sums::default());
+    let (mut v4, mut v6) = (RowSums::default(), RowSums::default());
     let mut is_full = false;
     for file in inputs {
         let is_in = |times: &[u64; 2]| times[0] < slice.times.end && slice.times.start <= times[1];
@@ -220,7 +225,7 @@ fn summed(
             .collect();
         for part in parts {
             if gives_up.load(Relaxed) {
-                return Err(Failure::Stopped);
+                return Err(RollupFailure::Stopped);
             }
             let read = file.read_part(part, wanted, &mut |block| {
                 v4.add(&block.v4, tracks_loss, slice, &seed);

@@ -3,8 +3,8 @@
 use crate::closed_windows::ClosedWindows;
 use crate::level::{HOUR, SECOND};
 use crate::segment::{OpenSegment, SegmentWriter};
-use crate::shared::Shared;
-use crate::watched::{Unstored, Watcher};
+use crate::shared::StoreState;
+use crate::watched::{MeasurementKind, Unstored};
 use crate::{Level, NodeSetting, flush, retention};
 use flow::{Rows, Share};
 use packet::Key;
@@ -34,7 +34,7 @@ pub const MOST_EMPTY_NS: u64 = 48 * HOUR;
 /// Rows of a recording may come long before it is known that their windows are over, which takes another thread. The manifest names the files of
 /// a segment only then, all at once: else a run that is killed would have stored more than it says that it has watched.
 pub(crate) struct RowSegments {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     setting: NodeSetting,
     open: BTreeMap<u64, RowSegment>,
     /// The reason why nothing follows the last window that was closed.
@@ -52,9 +52,9 @@ struct RowSegment {
 }
 
 impl RowSegments {
-    pub(crate) fn new(shared: Arc<Shared>, setting: NodeSetting) -> Self {
+    pub(crate) fn new(shared: Arc<StoreState>, setting: NodeSetting) -> Self {
         shared.set_progress(&setting.node, 0);
-        let by = if setting.is_live { Watcher::Live } else { Watcher::Recorded };
+        let by = if setting.is_live { MeasurementKind::Live } else { MeasurementKind::Recorded };
         let number = shared.manifest().take_entry();
         shared.group().begin(&setting.node, by, setting.source.as_deref(), number);
         // A run that is killed before it has stored anything is known by its begin alone.
@@ -280,7 +280,7 @@ impl RowSegment {
     }
 
     /// Ends the file that it writes, with the windows that were closed.
-    fn end_file(&mut self, shared: &Shared, setting: &NodeSetting) {
+    fn end_file(&mut self, shared: &StoreState, setting: &NodeSetting) {
         let closed = ClosedWindows::new(setting.window_ns, setting.usual_ns);
         let closed = std::mem::replace(&mut self.closed, closed);
         if let Some(span) = closed.windows.ends() {
@@ -289,7 +289,7 @@ impl RowSegment {
         self.written.end_file(shared, setting, |writer| closed.describe(writer));
     }
 
-    fn end(mut self, shared: &Shared, setting: &NodeSetting) {
+    fn end(mut self, shared: &StoreState, setting: &NodeSetting) {
         self.end_file(shared, setting);
         if self.lacks_share(setting) {
             self.written

@@ -1,7 +1,7 @@
 //! A segment of a node that is being written: its files until they wait to be named, and what is counted where they cannot be written.
 
-use crate::begun::{Begun, Complete};
-use crate::shared::Shared;
+use crate::begun::{Begun, FileProperties};
+use crate::shared::StoreState;
 use crate::{Level, NodeSetting, flush, retention};
 use std::io;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(crate) struct SegmentFile<W> {
 impl<W: SegmentWriter> SegmentFile<W> {
     /// Makes a file by `create`, in the folder of the hour of `first_ns`.
     pub(crate) fn begin(
-        shared: &Shared,
+        shared: &StoreState,
         level: Level,
         node: &str,
         first_ns: u64,
@@ -67,7 +67,7 @@ impl<W: SegmentWriter> SegmentFile<W> {
     }
 
     /// Removes the file.
-    pub(crate) fn discard(self, shared: &Shared) {
+    pub(crate) fn discard(self, shared: &StoreState) {
         drop(self.writer);
         self.begun.discard(shared);
     }
@@ -78,14 +78,14 @@ impl<W: SegmentWriter> SegmentFile<W> {
     /// One line: it cannot be written. The file is removed.
     pub(crate) fn end(
         self,
-        shared: &Shared,
-        facts: Complete,
+        shared: &StoreState,
+        facts: FileProperties,
         describe: impl FnOnce(&mut W) -> io::Result<()>,
-    ) -> Result<(Begun, Complete), String> {
+    ) -> Result<(Begun, FileProperties), String> {
         let Self { begun, mut writer, span, rows, .. } = self;
         let [first_ns, last_ns] = span.unwrap_or_default();
         match describe(&mut writer).and_then(|()| writer.end()) {
-            Ok(()) => Ok((begun, Complete { first_ns, last_ns, rows, ..facts })),
+            Ok(()) => Ok((begun, FileProperties { first_ns, last_ns, rows, ..facts })),
             Err(error) => {
                 begun.discard(shared);
                 Err(error.to_string())
@@ -99,7 +99,7 @@ pub(crate) struct OpenSegment<W> {
     /// The file that is being written. `None` before the first row, between two files, and once one could not be written.
     file: Option<SegmentFile<W>>,
     /// Files that are complete.
-    files: Vec<(Begun, Complete)>,
+    files: Vec<(Begun, FileProperties)>,
     /// The reason why the segment could not be written.
     fault: Option<String>,
     rows: u64,
@@ -136,7 +136,7 @@ impl<W: SegmentWriter> OpenSegment<W> {
     /// Writes rows or records of these times; what is not written is counted at the end.
     pub(crate) fn write(
         &mut self,
-        shared: &Shared,
+        shared: &StoreState,
         setting: &NodeSetting,
         span: [u64; 2],
         rows: u64,
@@ -161,14 +161,19 @@ impl<W: SegmentWriter> OpenSegment<W> {
     }
 
     /// Takes these times into the span of the file that it writes.
-    pub(crate) fn cover(&mut self, shared: &Shared, setting: &NodeSetting, span: [u64; 2]) {
+    pub(crate) fn cover(&mut self, shared: &StoreState, setting: &NodeSetting, span: [u64; 2]) {
         if let Some(file) = self.file(shared, setting, span[0]) {
             file.cover(span);
         }
     }
 
     /// Returns the file that it writes, which begins now if there is none, in the hour of this time; `None` if one could not be written.
-    fn file(&mut self, shared: &Shared, setting: &NodeSetting, first_ns: u64) -> Option<&mut SegmentFile<W>> {
+    fn file(
+        &mut self,
+        shared: &StoreState,
+        setting: &NodeSetting,
+        first_ns: u64,
+    ) -> Option<&mut SegmentFile<W>> {
         if self.file.is_none() && self.fault.is_none() {
             let create = |path: &Path| W::create(path, setting);
             match SegmentFile::begin(shared, W::LEVEL, &setting.node, first_ns, create) {
@@ -180,7 +185,7 @@ impl<W: SegmentWriter> OpenSegment<W> {
     }
 
     /// Gives the files of the segment up: its rows are not stored.
-    pub(crate) fn fail(&mut self, shared: &Shared, reason: String) {
+    pub(crate) fn fail(&mut self, shared: &StoreState, reason: String) {
         self.fault = Some(reason.clone());
         if let Some(file) = self.file.take() {
             file.discard(shared);
@@ -192,20 +197,20 @@ impl<W: SegmentWriter> OpenSegment<W> {
     /// Ends the file that it writes, if there is one, after `describe`.
     pub(crate) fn end_file(
         &mut self,
-        shared: &Shared,
+        shared: &StoreState,
         setting: &NodeSetting,
         describe: impl FnOnce(&mut W) -> io::Result<()>,
     ) {
         let Some(file) = self.file.take() else { return };
         let (window_ns, key) = (W::window_ns(setting), setting.key_text());
-        match file.end(shared, Complete { window_ns, key, ..Complete::default() }, describe) {
+        match file.end(shared, FileProperties { window_ns, key, ..FileProperties::default() }, describe) {
             Ok(complete) => self.files.push(complete),
             Err(reason) => self.fail(shared, reason),
         }
     }
 
     /// Ends the segment, whose last file has ended: its files wait to be named, or its rows and the times that were watched are lost.
-    pub(crate) fn end(self, shared: &Shared, setting: &NodeSetting, watched: &[[u64; 2]]) {
+    pub(crate) fn end(self, shared: &StoreState, setting: &NodeSetting, watched: &[[u64; 2]]) {
         match &self.fault {
             Some(reason) => {
                 if !watched.is_empty() {

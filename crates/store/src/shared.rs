@@ -1,8 +1,8 @@
 //! The state that the threads of a store share.
 
-use crate::counts::Tally;
-use crate::group::Group;
-use crate::keep::Keep;
+use crate::counts::StoreCounters;
+use crate::group::CommitGroup;
+use crate::keep::StoreRetention;
 use crate::{Manifest, StoreCounts, fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
@@ -14,16 +14,16 @@ use std::time::Duration;
 /// Lines that wait to be said; later ones take the place of the first.
 const REMARKS: usize = 64;
 
-pub(crate) struct Shared {
+pub(crate) struct StoreState {
     pub(crate) folder: PathBuf,
-    pub(crate) keep: Keep,
+    pub(crate) keep: StoreRetention,
     /// The greatest size of all files, bytes.
     pub(crate) size: u64,
-    pub(crate) tally: Tally,
+    pub(crate) tally: StoreCounters,
     manifest: Mutex<Manifest>,
     /// The times until which all that was measured of a node is committed, nanoseconds since the epoch.
     progress: Mutex<BTreeMap<String, u64>>,
-    group: Mutex<Group>,
+    group: Mutex<CommitGroup>,
     remarks: Mutex<VecDeque<String>>,
     fault: Mutex<Option<String>>,
     /// Files that could not be read.
@@ -39,20 +39,20 @@ pub(crate) struct Shared {
     pub(crate) gives_up: AtomicBool,
     /// True if upkeep is to stop at once.
     pub(crate) stop: AtomicBool,
-    work: Mutex<Work>,
+    work: Mutex<WorkSignal>,
     woken: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Work {
+struct WorkSignal {
     is_there: bool,
     ends: bool,
 }
 
 /// The times until which nodes are committed, nanoseconds since the epoch.
-pub(crate) struct Progress(BTreeMap<String, u64>);
+pub(crate) struct CommitTimes(BTreeMap<String, u64>);
 
-impl Progress {
+impl CommitTimes {
     /// Returns the time of a node; what no one measures is committed.
     pub(crate) fn of(&self, node: &str) -> u64 {
         self.0.get(node).copied().unwrap_or(u64::MAX)
@@ -64,13 +64,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
-    pub(crate) fn new(manifest: Manifest, keep: Keep, size: u64) -> Self {
+impl StoreState {
+    pub(crate) fn new(manifest: Manifest, keep: StoreRetention, size: u64) -> Self {
         Self {
             folder: manifest.folder().to_owned(),
             keep,
             size,
-            tally: Tally::default(),
+            tally: StoreCounters::default(),
             manifest: Mutex::new(manifest),
             progress: Mutex::default(),
             group: Mutex::default(),
@@ -93,7 +93,7 @@ impl Shared {
     }
 
     /// Locks the group of what waits to be named.
-    pub(crate) fn group(&self) -> MutexGuard<'_, Group> {
+    pub(crate) fn group(&self) -> MutexGuard<'_, CommitGroup> {
         lock(&self.group)
     }
 
@@ -150,8 +150,8 @@ impl Shared {
     }
 
     /// Returns the times until which nodes are committed. What is listed afterwards has all of it.
-    pub(crate) fn progress(&self) -> Progress {
-        Progress(lock(&self.progress).clone())
+    pub(crate) fn progress(&self) -> CommitTimes {
+        CommitTimes(lock(&self.progress).clone())
     }
 
     /// Stops upkeep at once; what it makes is given up.
@@ -174,7 +174,7 @@ impl Shared {
     /// Waits for work; false at the end.
     pub(crate) fn wait(&self, most: Duration) -> bool {
         let work = lock(&self.work);
-        let idle = |work: &mut Work| !work.is_there && !work.ends;
+        let idle = |work: &mut WorkSignal| !work.is_there && !work.ends;
         let (mut work, _) =
             self.woken.wait_timeout_while(work, most, idle).unwrap_or_else(PoisonError::into_inner);
         work.is_there = false;

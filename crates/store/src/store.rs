@@ -1,11 +1,13 @@
 //! A store that is written.
 
 use crate::budget::Budget;
-use crate::feed::{RecordFeed, RowFeed, Way};
-use crate::message::Message;
+use crate::feed::{FeedChannel, RecordFeed, RowFeed};
+use crate::message::WriterMessage;
 use crate::schema::MANIFEST;
-use crate::shared::Shared;
-use crate::{Keep, Level, Manifest, NodeSetting, StoreCounts, fault, retention, sweep, upkeep, writing};
+use crate::shared::StoreState;
+use crate::{
+    Level, Manifest, NodeSetting, StoreCounts, StoreRetention, fault, retention, sweep, upkeep, writing,
+};
 use record::RecordWriter;
 use rustix::fs::statvfs;
 use std::path::Path;
@@ -17,20 +19,20 @@ use std::thread::{self, JoinHandle};
 const MOST: u64 = 100_000_000_000;
 
 /// A store that is written, by threads of its own: one writes what is measured, and one makes rollups, compacts, and drops what is old.
-pub struct Store {
-    shared: Arc<Shared>,
+pub struct StoreWriter {
+    shared: Arc<StoreState>,
     budget: Arc<Budget>,
     /// The open store; `None` once it is closed.
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<WriterThreads>>,
 }
 
-struct Open {
-    sender: Sender<Message>,
+struct WriterThreads {
+    sender: Sender<WriterMessage>,
     nodes: usize,
     threads: [JoinHandle<()>; 2],
 }
 
-impl Store {
+impl StoreWriter {
     /// Bytes that wait to be written at the most, unless there is little memory.
     pub const QUEUE_BYTES: usize = 64 << 20;
 
@@ -39,14 +41,14 @@ impl Store {
     ///
     /// # Errors
     /// Returns one line if another process writes the store, it is something else, or it cannot be written.
-    pub fn open(folder: &Path, keep: Keep, queue: usize) -> Result<Self, String> {
+    pub fn open(folder: &Path, keep: StoreRetention, queue: usize) -> Result<Self, String> {
         let manifest = Manifest::open(folder)?;
         let file_system = || {
             let space = statvfs(folder).map_err(|error| fault::of_path(folder, &error.into()))?;
             Ok::<u64, String>((space.f_blocks.saturating_mul(space.f_frsize) / 2).min(MOST))
         };
         let size = keep.size.map_or_else(file_system, Ok)?;
-        let shared = Arc::new(Shared::new(manifest, keep, size));
+        let shared = Arc::new(StoreState::new(manifest, keep, size));
         sweep::sweep(&shared)?;
         retention::hold_size(&shared);
         let budget = Arc::new(Budget::new(queue));
@@ -60,7 +62,7 @@ impl Store {
             begin(
                 "store",
                 Box::new(move || {
-                    let _closing = Closing(&budget);
+                    let _closing = BudgetGuard(&budget);
                     writing::run(&shared, &budget, &messages);
                 }),
             )?
@@ -69,7 +71,7 @@ impl Store {
             let shared = Arc::clone(&shared);
             begin("store-upkeep", Box::new(move || upkeep::run(&shared)))?
         };
-        let open = Mutex::new(Some(Open { sender, nodes: 0, threads: [writer, keeper] }));
+        let open = Mutex::new(Some(WriterThreads { sender, nodes: 0, threads: [writer, keeper] }));
         Ok(Self { shared, budget, open })
     }
 
@@ -91,9 +93,14 @@ impl Store {
         };
         let waits = setting.waits;
         // If the thread has failed, nothing is taken.
-        let _ = sender.send(Message::Node(Box::new(setting)));
-        let way =
-            Way { shared: Arc::clone(&self.shared), budget: Arc::clone(&self.budget), sender, node, waits };
+        let _ = sender.send(WriterMessage::Node(Box::new(setting)));
+        let way = FeedChannel {
+            shared: Arc::clone(&self.shared),
+            budget: Arc::clone(&self.budget),
+            sender,
+            node,
+            waits,
+        };
         let keeps_flows = self.shared.keep.age(Level::Flows).is_some();
         let records = keeps_flows.then(|| {
             let refused_before = self.shared.tally.flows.read().refused;
@@ -126,9 +133,9 @@ impl Store {
     /// else all are made that can be.
     pub fn close(&self, is_quick: bool) -> StoreCounts {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Open { sender, threads: [writer, keeper], .. }) = open {
+        if let Some(WriterThreads { sender, threads: [writer, keeper], .. }) = open {
             // If the thread has failed, it has ended.
-            let _ = sender.send(Message::End);
+            let _ = sender.send(WriterMessage::End);
             let is_written = writer.join().is_ok();
             if is_quick {
                 self.shared.stop();
@@ -144,16 +151,16 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.close(true);
     }
 }
 
 /// A guard that closes the budget: nothing is taken any more once the thread has ended, however it did.
-struct Closing<'a>(&'a Budget);
+struct BudgetGuard<'a>(&'a Budget);
 
-impl Drop for Closing<'_> {
+impl Drop for BudgetGuard<'_> {
     fn drop(&mut self) {
         self.0.close();
     }

@@ -29,7 +29,7 @@ impl Slice {
 
 /// Rows of one address family by their windows and keys.
 #[derive(Debug, Default)]
-pub(crate) struct Sums<K> {
+pub(crate) struct RowSums<K> {
     places: HashMap<(u64, K), u32>,
     rows: Vec<WindowRow<K>>,
     /// The begin of each row's window.
@@ -38,7 +38,7 @@ pub(crate) struct Sums<K> {
     losses: Vec<LossCounts>,
 }
 
-impl<K: MaskedKey + Hash> Sums<K> {
+impl<K: MaskedKey + Hash> RowSums<K> {
     /// Returns the bytes that the sums take.
     pub(crate) fn bytes(&self) -> usize {
         let row = size_of::<WindowRow<K>>() + size_of::<(u64, K)>() + size_of::<u64>() + OF_MAP;

@@ -1,7 +1,7 @@
 //! Removal of what a killed writer left: files that no manifest names.
 
 use crate::Level;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ const DEPTH: usize = 3;
 ///
 /// # Errors
 /// Returns one line if the manifest cannot be read or written.
-pub(crate) fn sweep(shared: &Shared) -> Result<(), String> {
+pub(crate) fn sweep(shared: &StoreState) -> Result<(), String> {
     let files = shared.manifest().files()?;
     let missing: Vec<_> = files.iter().filter(|file| !file.path.is_file()).collect();
     if let Some(first) = missing.first() {
         let removed = missing.iter().map(|file| file.number).collect();
-        shared.manifest().commit(&crate::Change { removed, ..crate::Change::default() })?;
+        shared.manifest().commit(&crate::ManifestChange { removed, ..crate::ManifestChange::default() })?;
         let (count, path) = (missing.len(), first.path.display());
         shared.remark(format!(
             "{count} files of the store are gone, {path} first: what they had is not in it any more"

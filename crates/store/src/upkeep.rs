@@ -1,12 +1,12 @@
 //! The thread that makes rollups, compacts, and drops what is old.
 
-use crate::begun::{Begun, Complete};
+use crate::begun::{Begun, FileProperties};
 use crate::compaction;
 use crate::level::{HOUR, SECOND};
 use crate::naming::commit_all;
-use crate::rollup::{self, Failure, Job};
-use crate::shared::Shared;
-use crate::{Change, Level, StoredFile, retention};
+use crate::rollup::{self, RollupFailure, RollupJob};
+use crate::shared::StoreState;
+use crate::{Level, ManifestChange, StoredFile, retention};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ const MOST_FILES: usize = 512;
 const LATE_RECORDS: u64 = 600 * SECOND;
 
 /// Files that can become one: of a node, key, length of windows, and hour.
-type Group = (String, String, u64, u64);
+type CompactionKey = (String, String, u64, u64);
 
 /// Works until the end, and then once more.
-pub(crate) fn run(shared: &Shared) {
+pub(crate) fn run(shared: &StoreState) {
     let mut upkeep = Upkeep { parts: 1, alone: BTreeSet::new(), not_before: None, has_found_damage: false };
     loop {
         let goes_on = shared.wait(LOOK);
@@ -54,16 +54,16 @@ struct Upkeep {
 }
 
 impl Upkeep {
-    fn pass(&mut self, shared: &Shared) {
+    fn pass(&mut self, shared: &StoreState) {
         self.not_before = None;
         let done = self
             .roll(shared, Level::Rows)
             .and_then(|()| self.roll(shared, Level::Minute))
             .and_then(|()| Level::ALL.into_iter().try_for_each(|level| self.compact(shared, level)))
-            .and_then(|()| retention::drop_aged(shared).map_err(Failure::Output));
+            .and_then(|()| retention::drop_aged(shared).map_err(RollupFailure::Output));
         match done {
-            Ok(()) | Err(Failure::Stopped) => {}
-            Err(Failure::Damaged(_, reason) | Failure::Output(reason)) => {
+            Ok(()) | Err(RollupFailure::Stopped) => {}
+            Err(RollupFailure::Damaged(_, reason) | RollupFailure::Output(reason)) => {
                 if shared.tally.failed_upkeep.fetch_add(1, Relaxed) == 0 {
                     shared.remark(format!("{reason}: rollups and compaction are tried again"));
                 }
@@ -74,10 +74,10 @@ impl Upkeep {
     }
 
     /// Adds rows of complete windows to the next rollup.
-    fn roll(&mut self, shared: &Shared, level: Level) -> Result<(), Failure> {
+    fn roll(&mut self, shared: &StoreState, level: Level) -> Result<(), RollupFailure> {
         let waiting = |file: &StoredFile| !file.is_rolled && !shared.is_damaged(&file.path);
         let progress = shared.progress();
-        let mut files = shared.manifest().files_of(level).map_err(Failure::Output)?;
+        let mut files = shared.manifest().files_of(level).map_err(RollupFailure::Output)?;
         files.retain(waiting);
         let is_ready = |file: &StoredFile| {
             let length = shared.keep.next(level, file.window_ns)?.window_ns()?;
@@ -85,13 +85,13 @@ impl Upkeep {
             (end <= progress.of(&file.node)).then_some(())
         };
         let ready = files.iter().filter(|file| is_ready(file).is_some()).cloned().collect();
-        let mut made = Made::default();
+        let mut made = UncommittedFiles::default();
         for ((node, _, window_ns, _), group) in grouped(ready) {
             let Some(next) = shared.keep.next(level, window_ns) else { continue };
             let Some(length) = next.window_ns() else { continue };
             for group in group.chunks(MOST_FILES) {
                 let numbers: Vec<u64> = group.iter().map(|file| file.number).collect();
-                let job = Job { files: group, level: next, window_ns: length, is_compaction: false };
+                let job = RollupJob { files: group, level: next, window_ns: length, is_compaction: false };
                 let written = match self.undamaged(shared, |parts| rollup::write(shared, &job, parts)) {
                     Ok(Some(written)) => written,
                     Ok(None) => continue,
@@ -114,9 +114,9 @@ impl Upkeep {
     }
 
     /// Makes one file of the segments of each hour that is over.
-    fn compact(&mut self, shared: &Shared, level: Level) -> Result<(), Failure> {
+    fn compact(&mut self, shared: &StoreState, level: Level) -> Result<(), RollupFailure> {
         let progress = shared.progress();
-        let mut files = shared.manifest().files_of(level).map_err(Failure::Output)?;
+        let mut files = shared.manifest().files_of(level).map_err(RollupFailure::Output)?;
         files.retain(|file| !shared.is_damaged(&file.path) && !self.alone.contains(&file.number));
         for ((node, _, _, hour), mut group) in grouped(files) {
             group.truncate(MOST_FILES);
@@ -132,7 +132,7 @@ impl Upkeep {
             let bytes = group.iter().map(|file| file.bytes).sum();
             let numbers: Vec<u64> = group.iter().map(|file| file.number).collect();
             let first_ns = group.iter().map(|file| file.first_ns).min().unwrap_or(0);
-            if !retention::make_room(shared, bytes, first_ns).map_err(Failure::Output)? {
+            if !retention::make_room(shared, bytes, first_ns).map_err(RollupFailure::Output)? {
                 // Segments are read as well.
                 continue;
             }
@@ -142,7 +142,7 @@ impl Upkeep {
             shared.reserved.store(0, Relaxed);
             let compacted = match written {
                 // There is no room for it any more.
-                Err(Failure::Stopped) if !shared.stop.load(Relaxed) => continue,
+                Err(RollupFailure::Stopped) if !shared.stop.load(Relaxed) => continue,
                 written => written?,
             };
             let compacted = match compacted {
@@ -154,10 +154,10 @@ impl Upkeep {
                 None => continue,
             };
             let removed = compacted.replaced.iter().map(|file| file.number).collect();
-            let mut made = Made {
+            let mut made = UncommittedFiles {
                 files: vec![(compacted.begun, compacted.complete)],
-                change: Change { removed, ..Change::default() },
-                ..Made::default()
+                change: ManifestChange { removed, ..ManifestChange::default() },
+                ..UncommittedFiles::default()
             };
             made.commit(shared)?;
             compacted.replaced.iter().for_each(|file| shared.remove(&file.path));
@@ -168,11 +168,11 @@ impl Upkeep {
     /// Returns what `write` makes; `None` if a file is damaged, which is reported. The others are tried again at the next pass.
     fn undamaged<T>(
         &mut self,
-        shared: &Shared,
-        write: impl FnOnce(&mut u64) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
+        shared: &StoreState,
+        write: impl FnOnce(&mut u64) -> Result<T, RollupFailure>,
+    ) -> Result<Option<T>, RollupFailure> {
         match write(&mut self.parts) {
-            Err(Failure::Damaged(path, reason)) => {
+            Err(RollupFailure::Damaged(path, reason)) => {
                 // One that was dropped meanwhile is not there.
                 if path.exists() {
                     self.has_found_damage |= shared.set_damaged(&path, &reason);
@@ -186,38 +186,38 @@ impl Upkeep {
 }
 
 /// New files that the manifest does not name yet, with what else changes.
-struct Made {
-    files: Vec<(Begun, Complete)>,
-    change: Change,
+struct UncommittedFiles {
+    files: Vec<(Begun, FileProperties)>,
+    change: ManifestChange,
     since: Instant,
 }
 
-impl Default for Made {
+impl Default for UncommittedFiles {
     fn default() -> Self {
-        Self { files: Vec::new(), change: Change::default(), since: Instant::now() }
+        Self { files: Vec::new(), change: ManifestChange::default(), since: Instant::now() }
     }
 }
 
-impl Made {
+impl UncommittedFiles {
     /// Names the files. If they cannot be named, none of it has happened.
-    fn commit(&mut self, shared: &Shared) -> Result<(), Failure> {
+    fn commit(&mut self, shared: &StoreState) -> Result<(), RollupFailure> {
         let Self { files, change, .. } = std::mem::take(self);
-        if files.is_empty() && change == Change::default() {
+        if files.is_empty() && change == ManifestChange::default() {
             return Ok(());
         }
-        let named: Vec<(&Begun, Complete)> =
+        let named: Vec<(&Begun, FileProperties)> =
             files.iter().map(|(begun, complete)| (begun, complete.clone())).collect();
         let synced = files.iter().try_for_each(|(begun, _)| begun.sync());
         synced.and_then(|()| commit_all(shared, &named, change)).map_err(|reason| {
             files.iter().for_each(|(begun, _)| begun.discard(shared));
-            Failure::Output(reason)
+            RollupFailure::Output(reason)
         })
     }
 }
 
 /// Files that can become one.
-fn grouped(files: Vec<StoredFile>) -> BTreeMap<Group, Vec<StoredFile>> {
-    let mut groups: BTreeMap<Group, Vec<StoredFile>> = BTreeMap::new();
+fn grouped(files: Vec<StoredFile>) -> BTreeMap<CompactionKey, Vec<StoredFile>> {
+    let mut groups: BTreeMap<CompactionKey, Vec<StoredFile>> = BTreeMap::new();
     for file in files {
         let group = (file.node.clone(), file.key.clone(), file.window_ns, file.first_ns / HOUR);
         groups.entry(group).or_default().push(file);

@@ -8,7 +8,7 @@ const MOST_QUIET: u64 = 48 * HOUR;
 
 /// The kind of measurement that watched a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watcher {
+pub enum MeasurementKind {
     /// A measurement by the clock.
     Live,
     /// A recording, such as a capture: the time around it was watched by no one.
@@ -17,7 +17,7 @@ pub enum Watcher {
     Unknown,
 }
 
-impl Watcher {
+impl MeasurementKind {
     fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -67,7 +67,7 @@ impl Unstored {
 /// A time of a node, by one run: it was watched, or it was watched and could not be written. The first of a run that has not ended is of no
 /// length, and tells that the run has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedTime {
     /// The number of the entry in the manifest.
     pub number: u64,
     /// The number of the first entry of the run.
@@ -75,7 +75,7 @@ pub struct Watched {
     /// The node.
     pub node: String,
     /// The kind of measurement; `None`: the time was watched and could not be written.
-    pub by: Option<Watcher>,
+    pub by: Option<MeasurementKind>,
     /// The begin of the time, nanoseconds since the epoch; of a recording's begin it is 0, for it is not known which time follows.
     pub first_ns: u64,
     /// The first instant after the time.
@@ -84,8 +84,8 @@ pub struct Watched {
     pub why: Unstored,
 }
 
-impl Watched {
-    /// The columns that [`Watched::of_row`] reads.
+impl WatchedTime {
+    /// The columns that [`WatchedTime::of_row`] reads.
     pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
 
     /// Returns true if the entry tells that its run has begun, and nothing else.
@@ -95,14 +95,15 @@ impl Watched {
 
     /// Returns the name of the entry's kind in the manifest.
     pub(crate) fn kind(&self) -> &'static str {
-        self.by.map_or("lost", Watcher::name)
+        self.by.map_or("lost", MeasurementKind::name)
     }
 
     /// Reads a row of the manifest. `None` if it is of a kind that is not known.
     pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let (kind, why): (String, String) = (row.get(3)?, row.get(6)?);
-        let watchers = [Watcher::Live, Watcher::Recorded, Watcher::Unknown].into_iter();
-        let by = watchers.map(Some).chain([None]).find(|by| by.map_or("lost", Watcher::name) == kind);
+        let watchers =
+            [MeasurementKind::Live, MeasurementKind::Recorded, MeasurementKind::Unknown].into_iter();
+        let by = watchers.map(Some).chain([None]).find(|by| by.map_or("lost", MeasurementKind::name) == kind);
         let mut reasons = Unstored::ALL.into_iter();
         let (Some(by), Some(why)) = (by, reasons.find(|known| known.name() == why)) else { return Ok(None) };
         let number = |at| row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or(0));
@@ -133,28 +134,28 @@ pub struct RunBegin {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     node: String,
-    by: Watcher,
+    by: MeasurementKind,
     run: Option<u64>,
     /// The begin of the run, if the manifest does not say yet that it has begun.
     begin: Option<RunBegin>,
     /// The last time that was watched and the last that was lost. What is watched without a break is one.
-    now: Option<Watched>,
-    lost: Option<Watched>,
+    now: Option<WatchedTime>,
+    lost: Option<WatchedTime>,
     /// The entries that the manifest does not have as they are now.
-    changed: Vec<Watched>,
+    changed: Vec<WatchedTime>,
     /// The reason why nothing of the run follows, if it is over.
     ended: Option<Unstored>,
 }
 
 impl Ledger {
-    pub(crate) fn new(node: &str, by: Watcher) -> Self {
+    pub(crate) fn new(node: &str, by: MeasurementKind) -> Self {
         let (run, begin, now, lost, changed, ended) = Default::default();
         Self { node: node.to_owned(), by, run, begin, now, lost, changed, ended }
     }
 
     /// Begins the run at this time of the clock. If it is killed before it has stored anything, nothing else tells of it.
     pub(crate) fn begin(&mut self, source: Option<&str>, clock_ns: u64, number: u64) {
-        let at = if self.by == Watcher::Live { clock_ns } else { 0 };
+        let at = if self.by == MeasurementKind::Live { clock_ns } else { 0 };
         let entry = self.entry([at, at], Some(self.by), Unstored::Killed, &mut || number);
         self.begin =
             Some(RunBegin { run: entry.run, node: entry.node.clone(), source: source.map(str::to_owned) });
@@ -164,7 +165,7 @@ impl Ledger {
     /// Adds a time that was watched. `number` gives the number of a new entry.
     pub(crate) fn watched(&mut self, [first_ns, end_ns]: [u64; 2], number: &mut dyn FnMut() -> u64) {
         // A live clock that was set back to before all that it has watched says nothing of the time in between.
-        let is_before = |now: &Watched| self.by == Watcher::Live && end_ns < now.first_ns;
+        let is_before = |now: &WatchedTime| self.by == MeasurementKind::Live && end_ns < now.first_ns;
         if let Some(mut now) = self.now.take().filter(|now| !is_before(now)) {
             if first_ns < now.first_ns || now.end_ns < end_ns {
                 now.first_ns = now.first_ns.min(first_ns);
@@ -183,9 +184,10 @@ impl Ledger {
     pub(crate) fn lost(&mut self, time: [u64; 2], why: Unstored, number: &mut dyn FnMut() -> u64) {
         self.watched(time, number);
         let [first_ns, end_ns] = time;
-        let follows = |lost: &Watched| lost.why == why && (lost.first_ns..=lost.end_ns).contains(&first_ns);
+        let follows =
+            |lost: &WatchedTime| lost.why == why && (lost.first_ns..=lost.end_ns).contains(&first_ns);
         let lost = match self.lost.take().filter(follows) {
-            Some(lost) => Watched { end_ns: lost.end_ns.max(end_ns), ..lost },
+            Some(lost) => WatchedTime { end_ns: lost.end_ns.max(end_ns), ..lost },
             None => self.entry(time, None, why, number),
         };
         self.change(&lost);
@@ -194,7 +196,7 @@ impl Ledger {
 
     /// Returns until when a run that reads a recording has watched; `None` where it is over, and of a live one.
     pub(crate) fn read_until(&self) -> Option<u64> {
-        let is_reading = self.by == Watcher::Recorded && self.ended.is_none();
+        let is_reading = self.by == MeasurementKind::Recorded && self.ended.is_none();
         is_reading.then(|| self.now.as_ref().map_or(0, |now| now.end_ns))
     }
 
@@ -206,9 +208,9 @@ impl Ledger {
         }
         self.ended = Some(why);
         let quiet_since =
-            |now: &Watched| clock_ns.checked_sub(now.end_ns).is_some_and(|quiet| quiet < MOST_QUIET);
+            |now: &WatchedTime| clock_ns.checked_sub(now.end_ns).is_some_and(|quiet| quiet < MOST_QUIET);
         let mut last = self.now.take();
-        if let Some(now) = last.as_mut().filter(|now| self.by == Watcher::Live && quiet_since(now)) {
+        if let Some(now) = last.as_mut().filter(|now| self.by == MeasurementKind::Live && quiet_since(now)) {
             now.end_ns = clock_ns;
             self.change(now);
         }
@@ -217,7 +219,7 @@ impl Ledger {
 
     /// Returns the changes that the manifest is to take, the run whose end it is to note, with the reason, and the run whose begin it is to
     /// note.
-    pub(crate) fn changes(&self) -> (&[Watched], Option<(u64, Unstored)>, Option<&RunBegin>) {
+    pub(crate) fn changes(&self) -> (&[WatchedTime], Option<(u64, Unstored)>, Option<&RunBegin>) {
         (&self.changed, self.run.zip(self.ended), self.begin.as_ref())
     }
 
@@ -233,16 +235,16 @@ impl Ledger {
     fn entry(
         &mut self,
         [first_ns, end_ns]: [u64; 2],
-        by: Option<Watcher>,
+        by: Option<MeasurementKind>,
         why: Unstored,
         number: &mut dyn FnMut() -> u64,
-    ) -> Watched {
+    ) -> WatchedTime {
         let number = number();
         let run = *self.run.get_or_insert(number);
-        Watched { number, run, node: self.node.clone(), by, first_ns, end_ns, why }
+        WatchedTime { number, run, node: self.node.clone(), by, first_ns, end_ns, why }
     }
 
-    fn change(&mut self, entry: &Watched) {
+    fn change(&mut self, entry: &WatchedTime) {
         match self.changed.iter_mut().find(|known| known.number == entry.number) {
             Some(known) => known.clone_from(entry),
             None => self.changed.push(entry.clone()),
@@ -274,7 +276,7 @@ mod tests {
             next += 1;
             next
         };
-        let mut ledger = Ledger::new("n", Watcher::Live);
+        let mut ledger = Ledger::new("n", MeasurementKind::Live);
         ledger.watched([100, 110], &mut number);
         ledger.watched([110, 120], &mut number);
         ledger.lost([120, 130], Unstored::DiskFull, &mut number);

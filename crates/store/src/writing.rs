@@ -3,9 +3,9 @@
 use crate::budget::Budget;
 use crate::flow_segments::FlowSegments;
 use crate::flush;
-use crate::message::Message;
+use crate::message::WriterMessage;
 use crate::row_segments::RowSegments;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use std::time::{Duration, Instant};
 /// The time between two looks at segments that wait.
 const TICK: Duration = Duration::from_millis(500);
 
-struct Node {
+struct NodeSegments {
     rows: RowSegments,
     flows: FlowSegments,
 }
 
 /// Writes until no one hands over any more.
-pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Message>) {
-    let mut nodes: Vec<Node> = Vec::new();
+pub(crate) fn run(shared: &Arc<StoreState>, budget: &Budget, messages: &Receiver<WriterMessage>) {
+    let mut nodes: Vec<NodeSegments> = Vec::new();
     let mut ticked = Instant::now();
     loop {
         match messages.recv_timeout(TICK) {
-            Ok(Message::End) => break,
+            Ok(WriterMessage::End) => break,
             Ok(message) => take(shared, budget, &mut nodes, message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -46,51 +46,51 @@ pub(crate) fn run(shared: &Arc<Shared>, budget: &Budget, messages: &Receiver<Mes
     flush::flush_all(shared);
 }
 
-fn take(shared: &Arc<Shared>, budget: &Budget, nodes: &mut Vec<Node>, message: Message) {
+fn take(shared: &Arc<StoreState>, budget: &Budget, nodes: &mut Vec<NodeSegments>, message: WriterMessage) {
     match message {
-        Message::Node(setting) => nodes.push(Node {
+        WriterMessage::Node(setting) => nodes.push(NodeSegments {
             rows: RowSegments::new(Arc::clone(shared), (*setting).clone()),
             flows: FlowSegments::new(Arc::clone(shared), *setting),
         }),
-        Message::V4(node, start_ns, rows, bytes) => {
+        WriterMessage::V4(node, start_ns, rows, bytes) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.rows.write(start_ns, &rows);
             }
             drop(rows);
             budget.give(bytes);
         }
-        Message::V6(node, start_ns, rows, bytes) => {
+        WriterMessage::V6(node, start_ns, rows, bytes) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.rows.write(start_ns, &rows);
             }
             drop(rows);
             budget.give(bytes);
         }
-        Message::Closed(node, start_ns, facts, empty_before) => {
+        WriterMessage::Closed(node, start_ns, facts, empty_before) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.rows.close(start_ns, *facts, empty_before);
             }
         }
-        Message::Records(node, records, bytes) => {
+        WriterMessage::Records(node, records, bytes) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.flows.write(&records);
             }
             drop(records);
             budget.give(bytes);
         }
-        Message::EndRows(node, ended) => {
+        WriterMessage::EndRows(node, ended) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.rows.end();
             }
             drop(ended);
         }
-        Message::EndRecords(node, ended) => {
+        WriterMessage::EndRecords(node, ended) => {
             if let Some(node) = nodes.get_mut(node) {
                 node.flows.end();
             }
             drop(ended);
         }
         // It is the loop's.
-        Message::End => {}
+        WriterMessage::End => {}
     }
 }

@@ -14,11 +14,11 @@ pub(crate) use sampled::of_all;
 pub(crate) use untold::of_task as untold_of;
 pub(crate) use wire::widen;
 
-use crate::past::Past;
-use crate::spec::{Kind, Limit, WHOLE_PPM, Weight};
-use crate::state::{State, StateKind};
+use crate::past::BaselineWindows;
+use crate::spec::{Limit, TaskKind, WHOLE_PPM, Weight};
+use crate::state::{FeedState, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
-use crate::tasks::Task;
+use crate::tasks::PlannedTask;
 use flow::{Estimate, Untold};
 use model::TaskNote;
 use packet::{FlowKey, Key, KeySpec};
@@ -30,19 +30,19 @@ const LONGEST_PACKET: u64 = 65_575;
 /// The input of an answer.
 #[derive(Debug)]
 pub(crate) struct AnswerInput<'a> {
-    pub(crate) task: &'a Task,
+    pub(crate) task: &'a PlannedTask,
     /// The states of the task by level; without a hierarchy there is only the first one.
-    pub(crate) states: &'a [State],
-    pub(crate) past: &'a Past,
+    pub(crate) states: &'a [FeedState],
+    pub(crate) past: &'a BaselineWindows,
 }
 
 /// Rows, and what keeps them from being complete: `ok` if nothing does.
-type Rows = (TaskRows, String);
+type QualifiedRows = (TaskRows, String);
 
 const OK: &str = "ok";
 
 impl AnswerInput<'_> {
-    fn state(&self) -> &State {
+    fn state(&self) -> &FeedState {
         &self.states[0]
     }
 
@@ -83,13 +83,13 @@ fn weight_of(packets: u64, weight: Weight) -> u64 {
 pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
     let task = asked.task;
     let (rows, status) = match task.spec.kind {
-        Kind::HeavyHitters if task.levels[0].prefix.is_some() => hierarchy::rows(asked),
-        Kind::HeavyHitters => flows::heavy_hitters(asked),
-        Kind::SuperSpreaders => flows::super_spreaders(asked),
-        Kind::FlowSizes => sizes::rows(asked),
-        Kind::Change => change::rows(asked),
-        Kind::Entropy => entropy::rows(asked),
-        Kind::Quantiles => quantiles::rows(asked),
+        TaskKind::HeavyHitters if task.levels[0].prefix.is_some() => hierarchy::rows(asked),
+        TaskKind::HeavyHitters => flows::heavy_hitters(asked),
+        TaskKind::SuperSpreaders => flows::super_spreaders(asked),
+        TaskKind::FlowSizes => sizes::rows(asked),
+        TaskKind::Change => change::rows(asked),
+        TaskKind::Entropy => entropy::rows(asked),
+        TaskKind::Quantiles => quantiles::rows(asked),
     };
     TaskAnswer {
         name: task.spec.kind.query(),
@@ -102,7 +102,7 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
             lost: None,
         },
         status,
-        is_exact: asked.states.iter().all(State::is_exact),
+        is_exact: asked.states.iter().all(FeedState::is_exact),
         rows,
         untold: Untold::default(),
         shape: task.spec.shape.clone(),
@@ -110,17 +110,17 @@ pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
 }
 
 /// Rows about nothing, of a task that answers a query.
-pub(crate) fn no_rows(task: &Task) -> TaskRows {
+pub(crate) fn no_rows(task: &PlannedTask) -> TaskRows {
     let figure = match (task.spec.kind, task.spec.weight) {
-        (Kind::Entropy, _) => return TaskRows::Entropy(None),
-        (Kind::SuperSpreaders, _) => CONTACTS,
+        (TaskKind::Entropy, _) => return TaskRows::Entropy(None),
+        (TaskKind::SuperSpreaders, _) => CONTACTS,
         (_, weight) => name_of(weight),
     };
     flow_rows(task, figure, Vec::new(), 0)
 }
 
 /// The structure, with its sizes for IPv4.
-fn text(state: &State) -> String {
+fn text(state: &FeedState) -> String {
     match &state.v4.of {
         StateKind::Counted(counted) => counted.text(),
         StateKind::Contacts(contacts) => contacts.text(),
@@ -136,7 +136,7 @@ fn estimated<K: Key>(keys: HeavyKeys<K>, spec: &KeySpec) -> impl Iterator<Item =
 
 /// Flows that were found.
 #[derive(Debug, Default)]
-struct Found {
+struct SelectedFlows {
     flows: Vec<(FlowKey, Estimate)>,
     /// The number of further ones that belong here, each smaller than these.
     more: usize,
@@ -152,7 +152,7 @@ fn ranked(
     (mut flows, more): (Vec<EstimatedFlow>, usize),
     is_cut_short: bool,
     is_cut_short_at: impl Fn(u64) -> bool,
-) -> Rows {
+) -> QualifiedRows {
     let order = |flow: &EstimatedFlow| flow.estimate.value.abs();
     flows.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.key.cmp(&b.key)));
     let (spec, most) = (&asked.task.spec, asked.task.spec.top);
@@ -177,7 +177,7 @@ fn ranked(
 }
 
 /// The rows of a task about flows.
-fn flow_rows(task: &Task, figure: &'static str, flows: Vec<EstimatedFlow>, more: u64) -> TaskRows {
+fn flow_rows(task: &PlannedTask, figure: &'static str, flows: Vec<EstimatedFlow>, more: u64) -> TaskRows {
     let is_hierarchy = task.levels[0].prefix.is_some();
     let keys_are_certain = task.maker.choice.structure.checks_keys();
     TaskRows::Flows { key: task.key, figure, is_hierarchy, keys_are_certain, flows, more }

@@ -1,9 +1,9 @@
 //! The tasks of one set, window by window: answers, and what they are measured against.
 
 use crate::answer::{self, AnswerInput};
-use crate::past::Past;
+use crate::past::BaselineWindows;
 use crate::task_answer::TaskAnswer;
-use crate::tasks::{Task, TaskStates, Tasks};
+use crate::tasks::{PlannedTask, TaskStates, Tasks};
 use arena::Lease;
 use flow::{Untold, WindowId};
 use model::{Answer, Class};
@@ -11,7 +11,7 @@ use sketch::SketchError;
 
 /// The answers of windows without a packet, of the tasks that answer queries.
 pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ {
-    let of_query = |task: &Task| {
+    let of_query = |task: &PlannedTask| {
         let shape = task.spec.shape.as_ref()?;
         let columns = answer::no_rows(task).columns();
         let answer = Answer { class: Class::Sketch, ..Answer::new("", None, columns, Vec::new()) };
@@ -26,7 +26,7 @@ pub(crate) struct Answering {
     pub(crate) first: WindowId,
     pub(crate) tasks: Tasks,
     /// The past of each task.
-    past: Vec<Past>,
+    past: Vec<BaselineWindows>,
     /// The last window that was answered.
     last: Option<WindowId>,
     /// The memory of the tasks' states on all cores.
@@ -35,7 +35,7 @@ pub(crate) struct Answering {
 
 impl Answering {
     pub(crate) fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
-        let past = tasks.tasks.iter().map(|_| Past::default()).collect();
+        let past = tasks.tasks.iter().map(|_| BaselineWindows::default()).collect();
         Self { first, tasks, past, last: None, _memory: memory }
     }
 
@@ -50,7 +50,7 @@ impl Answering {
             return Ok(Vec::new());
         }
         let answer = |(at, task)| {
-            let (states, past) = (self.tasks.states_of(at)?, Past::default());
+            let (states, past) = (self.tasks.states_of(at)?, BaselineWindows::default());
             let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
             Ok(match fault {
                 Some(fault) => TaskAnswer { status: format!("incomplete: {fault}"), ..answer },

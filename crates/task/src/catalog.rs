@@ -1,11 +1,11 @@
 //! Table 1 of Alipourfard et al. (HotNets 2015): which structures answer which task, and which of the table's entries are
 //! not built.
 
-use crate::{Kind, Structure};
+use crate::{Structure, TaskKind};
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum StructureFamily {
     /// An exact table: the paper's baseline for the others.
     Table,
     /// Sketches.
@@ -16,7 +16,7 @@ pub enum Family {
     Sample,
 }
 
-impl Family {
+impl StructureFamily {
     /// Returns the usual name of the family.
     pub fn name(self) -> &'static str {
         match self {
@@ -30,33 +30,33 @@ impl Family {
 
 /// An entry of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     /// The row.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// The column.
-    pub family: Family,
+    pub family: StructureFamily,
     /// The structures that are built.
     pub built: &'static [Structure],
     /// The structures that the paper names and that are not built, and the reason.
     pub missing: Option<&'static str>,
 }
 
-const fn entry(kind: Kind, family: Family, built: &'static [Structure]) -> Entry {
-    Entry { kind, family, built, missing: None }
+const fn entry(kind: TaskKind, family: StructureFamily, built: &'static [Structure]) -> CatalogEntry {
+    CatalogEntry { kind, family, built, missing: None }
 }
 
-impl Entry {
+impl CatalogEntry {
     const fn but(self, missing: &'static str) -> Self {
         Self { missing: Some(missing), ..self }
     }
 }
 
-use Family::{Heap, Sample, Sketch, Table};
-use Kind::{Change, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
 use Structure as S;
+use StructureFamily::{Heap, Sample, Sketch, Table};
+use TaskKind::{Change, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
 
 /// The entries of the table, by task.
-pub const ENTRIES: [Entry; 21] = [
+pub const ENTRIES: [CatalogEntry; 21] = [
     entry(HeavyHitters, Table, &[S::Exact, S::SimpleHashTable]),
     entry(
         HeavyHitters,
@@ -89,6 +89,6 @@ pub const ENTRIES: [Entry; 21] = [
 ];
 
 /// The structures that answer a task.
-pub fn structures(kind: Kind) -> impl Iterator<Item = Structure> {
+pub fn structures(kind: TaskKind) -> impl Iterator<Item = Structure> {
     ENTRIES.iter().filter(move |entry| entry.kind == kind).flat_map(|entry| entry.built.iter().copied())
 }

@@ -8,7 +8,7 @@ use packet::PacketFields;
 pub struct ChangingFields(u16);
 
 /// The values of fields, those that are not in the set zero.
-pub(crate) type Words = [u64; 4];
+pub(crate) type FieldWords = [u64; 4];
 
 impl ChangingFields {
     /// The empty set.
@@ -61,8 +61,8 @@ impl ChangingFields {
         self.fields().map(|field| field.row).collect()
     }
 
-    /// The bits of [`Words`] that are theirs.
-    pub(crate) fn mask(self) -> Words {
+    /// The bits of [`FieldWords`] that are theirs.
+    pub(crate) fn mask(self) -> FieldWords {
         let every = WindowRow::<()> {
             key: (),
             tcp_seq: u32::MAX,
@@ -97,7 +97,7 @@ impl ChangingFields {
 
 /// Returns the values of a row in which packets of one flow may differ.
 #[inline(always)]
-pub(crate) fn words<K>(row: &WindowRow<K>) -> Words {
+pub(crate) fn words<K>(row: &WindowRow<K>) -> FieldWords {
     let WindowRow { tcp_seq, tcp_ack, tcp_win, vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = row;
     let small = u64::from(*vlan)
         | u64::from(*tcp_win) << 16

@@ -3,7 +3,7 @@
 use crate::answering::Answering;
 use crate::by_packets::SplitWindow;
 use crate::generation::Generation;
-use crate::reported::{Reported, ReportedWindows};
+use crate::reported::{ReportedFacts, ReportedWindows};
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A window of which parts are missing.
 #[derive(Debug)]
-struct Pending {
+struct PartialWindow {
     /// The worker that owns the memory.
     owner: WorkerId,
     states: Box<TaskStates>,
@@ -26,11 +26,11 @@ pub type EmptiedStates = (WorkerId, Box<TaskStates>);
 /// Takes parts of windows, in each worker's order, and answers a window as soon as all workers are past it:
 /// no worker waits for a report to get memory back.
 #[derive(Debug)]
-pub struct Desk {
+pub struct TaskRunner {
     /// The sets of tasks, by the first window that each answers, in order.
     sets: VecDeque<Answering>,
     workers: Watermarks,
-    pending: BTreeMap<WindowId, Pending>,
+    pending: BTreeMap<WindowId, PartialWindow>,
     /// Answers that wait for their reports.
     answered: BTreeMap<WindowId, Vec<TaskAnswer>>,
     /// Rows for queries by packets that wait for their reports.
@@ -40,7 +40,7 @@ pub struct Desk {
     fault: Option<String>,
 }
 
-impl Desk {
+impl TaskRunner {
     /// Creates a desk that has counted nothing yet. `tasks` answer all windows until others are installed.
     pub fn new(tasks: Tasks, workers: usize) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Desk {
         let mut emptied = Vec::new();
         match self.pending.get_mut(&window) {
             None => {
-                self.pending.insert(window, Pending { owner: worker, states });
+                self.pending.insert(window, PartialWindow { owner: worker, states });
             }
             Some(pending) => {
                 if let Err(error) = pending.states.merge(&states) {
@@ -127,7 +127,7 @@ impl Desk {
 
     /// The answers of a window, given the report of it: the packets lost during the window, `None` where a
     /// source cannot know, and whether it was watched as a whole. Windows come in order.
-    pub fn report(&mut self, window: WindowId, reported: impl Into<Reported>) -> Vec<TaskAnswer> {
+    pub fn report(&mut self, window: WindowId, reported: impl Into<ReportedFacts>) -> Vec<TaskAnswer> {
         // Windows that a failed receiver had not counted are in no report.
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
@@ -164,7 +164,7 @@ impl Desk {
         while let Some((&window, _)) = self.pending.first_key_value()
             && self.workers.are_past(window)
         {
-            let Some((_, Pending { owner, mut states })) = self.pending.pop_first() else { break };
+            let Some((_, PartialWindow { owner, mut states })) = self.pending.pop_first() else { break };
             let set = self.set(window);
             let answers = self.sets[set].answer(window, &mut states, &mut self.fault);
             self.answered.insert(window, answers);

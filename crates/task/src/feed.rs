@@ -9,7 +9,7 @@ use sketch::{Contact, Update};
 
 /// The form of the input of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Feed {
+pub(crate) enum InputKind {
     /// Flows of a key.
     Flows { key: KeySpec, weight: Weight },
     /// Keys and their peers: `pair` is the key and the peer together.
@@ -21,13 +21,13 @@ pub(crate) enum Feed {
 /// A burst in the form of one feed. IPv6 packets are among `v4` where the form has no addresses.
 #[derive(Debug, Default)]
 pub(crate) struct FeedItems {
-    pub(crate) v4: Items<KeyV4>,
-    pub(crate) v6: Items<KeyV6>,
+    pub(crate) v4: FamilyItems<KeyV4>,
+    pub(crate) v6: FamilyItems<KeyV6>,
 }
 
 /// The items of one address family. Only the parts of this feed are filled.
 #[derive(Debug, Default)]
-pub(crate) struct Items<K> {
+pub(crate) struct FamilyItems<K> {
     pub(crate) flows: Vec<Update<K>>,
     pub(crate) contacts: Vec<Contact<K>>,
     pub(crate) values: Vec<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct Items<K> {
     pub(crate) total: u64,
 }
 
-impl<K> Items<K> {
+impl<K> FamilyItems<K> {
     fn clear(&mut self) {
         self.flows.clear();
         self.contacts.clear();
@@ -53,11 +53,11 @@ pub(crate) struct Feeder {
     seed: Seed,
     /// The key that packets' hashes are of, if the run's hashes can be reused.
     hashed: Option<KeySpec>,
-    feeds: Vec<(Feed, FeedItems)>,
+    feeds: Vec<(InputKind, FeedItems)>,
 }
 
 impl Feeder {
-    pub(crate) fn new(seed: Seed, hashed: Option<KeySpec>, feeds: &[Feed]) -> Self {
+    pub(crate) fn new(seed: Seed, hashed: Option<KeySpec>, feeds: &[InputKind]) -> Self {
         Self { seed, hashed, feeds: feeds.iter().map(|feed| (*feed, FeedItems::default())).collect() }
     }
 
@@ -70,7 +70,7 @@ impl Feeder {
             fed.v4.clear();
             fed.v6.clear();
             match feed {
-                Feed::Flows { key, weight } => {
+                InputKind::Flows { key, weight } => {
                     let is_hashed = Some(*key) == *hashed;
                     flows(v4, &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
                     if key.has_addresses() {
@@ -80,7 +80,7 @@ impl Feeder {
                         flows(v6, &mut fed.v4, seed, *weight, false, masked);
                     }
                 }
-                Feed::Contacts { key, pair } => {
+                InputKind::Contacts { key, pair } => {
                     let masked = |packet: &KeyV4| (packet.masked(key), packet.masked(pair));
                     contacts(v4, &mut fed.v4, seed, masked);
                     if key.has_addresses() {
@@ -92,7 +92,7 @@ impl Feeder {
                         contacts(v6, &mut fed.v4, seed, masked);
                     }
                 }
-                Feed::Values(quantity) => {
+                InputKind::Values(quantity) => {
                     values(v4, &mut fed.v4, |packet| value_v4(packet, *quantity));
                     if quantity.is_address() {
                         values(v6, &mut fed.v6, |packet| value_v6(packet, *quantity));
@@ -112,7 +112,7 @@ impl Feeder {
 #[inline(always)]
 fn flows<P: Key, K: Key>(
     packets: &[KeyedPacket<P>],
-    items: &mut Items<K>,
+    items: &mut FamilyItems<K>,
     seed: &Seed,
     weight: Weight,
     is_hashed: bool,
@@ -133,7 +133,7 @@ fn flows<P: Key, K: Key>(
 #[inline(always)]
 fn contacts<P: Key, K: Key>(
     packets: &[KeyedPacket<P>],
-    items: &mut Items<K>,
+    items: &mut FamilyItems<K>,
     seed: &Seed,
     masked: impl Fn(&P) -> (K, P),
 ) {
@@ -145,7 +145,11 @@ fn contacts<P: Key, K: Key>(
 }
 
 #[inline(always)]
-fn values<P, K>(packets: &[KeyedPacket<P>], items: &mut Items<K>, value: impl Fn(&KeyedPacket<P>) -> u64) {
+fn values<P, K>(
+    packets: &[KeyedPacket<P>],
+    items: &mut FamilyItems<K>,
+    value: impl Fn(&KeyedPacket<P>) -> u64,
+) {
     items.values.extend(packets.iter().map(value));
     items.total += packets.len() as u64;
 }

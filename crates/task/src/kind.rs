@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A row of Alipourfard's table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TaskKind {
     /// Flows with a large share of the traffic.
     HeavyHitters,
     /// Sources with many destinations, or the reverse.
@@ -20,7 +20,7 @@ pub enum Kind {
     Quantiles,
 }
 
-impl Kind {
+impl TaskKind {
     /// The kinds of tasks.
     pub const ALL: [Self; 6] = [
         Self::HeavyHitters,
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TaskKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

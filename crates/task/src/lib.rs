@@ -3,7 +3,7 @@
 //!
 //! A [`TaskSpec`] is what was requested. [`Tasks::plan`] picks a structure and its size for each
 //! (`planner.rs`), and reports why. Each worker counts in its own [`TaskCounter`]; those of one window are
-//! combined at a [`Desk`], which answers.
+//! combined at a [`TaskRunner`], which answers.
 //!
 //! Queries that say how they are to be counted become tasks too ([`sketched`]).
 //!
@@ -65,16 +65,16 @@ mod worker_id;
 
 pub use by_packets::{SplitQuery, SplitRows, SplitWindow, refused_by_packets};
 pub use changing_fields::ChangingFields;
-pub use desk::{Desk, EmptiedStates};
+pub use desk::{EmptiedStates, TaskRunner};
 pub use dialect::Dialect;
 pub use flow::WindowId;
 pub use generation::{Generation, OtherGeneration};
 pub use pins::pins_of;
-pub use planner::{Choice, Setting, is_from_rows};
-pub use reported::Reported;
+pub use planner::{Choice, RunProperties, is_from_rows};
+pub use reported::ReportedFacts;
 pub use row_desk::{RowDesk, RowTaskStates};
 pub use shape::Shape;
-pub use spec::{Against, Kind, Limit, Quantity, Size, TaskSpec, Weight};
+pub use spec::{Against, Limit, Quantity, Size, TaskKind, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{
     EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskRows, network_of, size_classes,

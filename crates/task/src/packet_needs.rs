@@ -2,7 +2,7 @@
 
 use crate::changing_fields::ChangingFields;
 use crate::query::{Aggregate, Condition, Expression, Grouping, Query};
-use crate::rows::{ByPackets, Refusal, Site};
+use crate::rows::{PacketFieldPolicy, PlanContext, Refusal};
 use flow::{Aggregation, Derived, DerivedField, Field};
 
 /// The fields by which a query tells packets apart.
@@ -17,18 +17,18 @@ pub(crate) struct Needs {
 }
 
 /// The field of this name as a set: empty where packets of a flow do not differ in it at the site.
-fn one(name: &str, site: &Site) -> ChangingFields {
+fn one(name: &str, site: &PlanContext) -> ChangingFields {
     ChangingFields::one(name).filter(|_| !is_of_key(name, site)).unwrap_or_default()
 }
 
 /// The fields that an aggregate reads of each packet.
-pub(crate) fn read_by(aggregate: &Aggregate, site: &Site) -> ChangingFields {
+pub(crate) fn read_by(aggregate: &Aggregate, site: &PlanContext) -> ChangingFields {
     aggregate.fields().iter().fold(ChangingFields::NONE, |read, name| read.with(one(name, site)))
 }
 
 impl Needs {
     /// Returns the needs of a query at a site whose keys may have some of the fields.
-    pub(crate) fn of(query: &Query, site: &Site) -> Self {
+    pub(crate) fn of(query: &Query, site: &PlanContext) -> Self {
         let mut needs = Self::default();
         if let Grouping::By(fields) = &query.group {
             fields.iter().for_each(|field| needs.grouped = needs.grouped.with(one(&field.field, site)));
@@ -68,14 +68,14 @@ pub(crate) fn parts(condition: &Condition) -> Vec<&Condition> {
 ///
 /// # Errors
 /// A filter, or an aggregate, that only packets can answer, or that not even these do.
-pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>> {
+pub(crate) fn of_flows(query: &Query, site: &PlanContext) -> Result<Query, Vec<Refusal>> {
     let needs = Needs::of(query, site);
     // Rows by packets do not tell what a whole flow has, and rows of flows have one column for both.
     if let (Some(by), Some(field)) = (needs.all().fields().next(), query.of_flow()) {
         return Err(vec![Refusal::NotByPackets { field, by: by.name.to_owned() }]);
     }
     let lacking = needs.all().without(site.changing);
-    let is_named = site.by_packets == ByPackets::Named
+    let is_named = site.by_packets == PacketFieldPolicy::Named
         && needs.filtered.with(needs.aggregated).without(site.changing).is_empty();
     if !lacking.is_empty() && !is_named {
         let refused = |field: &Field| Refusal::OfPackets {
@@ -103,7 +103,7 @@ pub(crate) fn of_flows(query: &Query, site: &Site) -> Result<Query, Vec<Refusal>
 }
 
 /// Refuses sums, means and their like of fields in which packets of a flow may differ: rows do not say of how many packets a value is.
-pub(crate) fn weighs(aggregate: &Aggregate, site: &Site) -> Result<(), Refusal> {
+pub(crate) fn weighs(aggregate: &Aggregate, site: &PlanContext) -> Result<(), Refusal> {
     if aggregate.planning().takes_packets() {
         return Ok(());
     }
@@ -113,14 +113,14 @@ pub(crate) fn weighs(aggregate: &Aggregate, site: &Site) -> Result<(), Refusal> 
 }
 
 /// Returns true if a field is of the key, or of the site.
-pub(crate) fn is_of_key(name: &str, site: &Site) -> bool {
+pub(crate) fn is_of_key(name: &str, site: &PlanContext) -> bool {
     let own = Field::named(name).map_or(name, |field| field.name);
     site.key.columns().any(|column| column == own) || own == "node_id"
 }
 
 /// Refuses what rows of none of the passes tell: a value of packets and of whole flows in one aggregate, and aggregates of packets of the
 /// flows that a filter selects.
-fn apart(query: &Query, needs: &Needs, site: &Site) -> Option<Refusal> {
+fn apart(query: &Query, needs: &Needs, site: &PlanContext) -> Option<Refusal> {
     let is_of_flow = |name: &String| {
         let of_packets = ChangingFields::one(name).is_some_and(|one| one.without(needs.all()).is_empty());
         !of_packets && !is_of_key(name, site)

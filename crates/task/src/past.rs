@@ -1,23 +1,23 @@
 //! Answered windows that later ones are compared with.
 
-use crate::state::State;
+use crate::state::FeedState;
 use crate::tasks::Tasks;
 use sketch::SketchError;
 use std::collections::VecDeque;
 
 /// Earlier windows that a task compares with, the oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
-    pub(crate) windows: VecDeque<Vec<State>>,
+pub(crate) struct BaselineWindows {
+    pub(crate) windows: VecDeque<Vec<FeedState>>,
 }
 
-impl Past {
+impl BaselineWindows {
     /// Adds `skipped` windows without packets.
     pub(crate) fn skip(&mut self, skipped: u64, tasks: &Tasks, task: usize) -> Result<(), SketchError> {
         let most = tasks.tasks[task].spec.windows_back();
         for _ in 0..skipped.min(most as u64) {
             let mut empty = self.other(most, tasks, task)?;
-            empty.iter_mut().for_each(State::reset);
+            empty.iter_mut().for_each(FeedState::reset);
             self.windows.push_back(empty);
         }
         Ok(())
@@ -26,7 +26,7 @@ impl Past {
     /// Keeps what was counted and leaves other states in its place, which are to be emptied.
     pub(crate) fn keep(
         &mut self,
-        states: &mut Vec<State>,
+        states: &mut Vec<FeedState>,
         tasks: &Tasks,
         task: usize,
     ) -> Result<(), SketchError> {
@@ -44,7 +44,7 @@ impl Past {
         most: usize,
         tasks: &Tasks,
         task: usize,
-    ) -> Result<Vec<State>, SketchError> {
+    ) -> Result<Vec<FeedState>, SketchError> {
         if self.windows.len() >= most
             && let Some(oldest) = self.windows.pop_front()
         {

@@ -1,7 +1,7 @@
 //! The flows that queries pin by their filters, so that what is too dear for all flows is measured of these alone.
 
 use crate::query::{Comparison, Condition, Expression, Query};
-use crate::rows::{Refusal, Site, ZoomOffer};
+use crate::rows::{PlanContext, Refusal, ZoomOffer};
 use flow::{MAX_ROW_STATISTICS, Statistic};
 use packet::{Network, Pin, Pins};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub fn pins_of(filter: &Condition) -> Option<Vec<Pin>> {
 /// Returns all refusals, each with the name of its query.
 pub(crate) fn of_queries<'a>(
     queries: impl Iterator<Item = &'a Query>,
-    site: &Site,
+    site: &PlanContext,
 ) -> Result<Option<Arc<Pins>>, Vec<(String, Refusal)>> {
     let mut refusals = Vec::new();
     let mut pinned: Option<Pins> = None;
@@ -40,7 +40,7 @@ pub(crate) fn of_queries<'a>(
 /// Returns all refusals, each with the name of its query.
 pub(crate) fn statistics<'a>(
     queries: impl Iterator<Item = &'a Query>,
-    site: &Site,
+    site: &PlanContext,
 ) -> Result<Vec<Statistic>, Vec<(String, Refusal)>> {
     let mut refusals = Vec::new();
     let mut all: Vec<Statistic> = Vec::new();

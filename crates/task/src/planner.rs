@@ -12,7 +12,7 @@
 mod error_bound;
 
 use crate::catalog;
-use crate::spec::{Against, Kind, Limit, Size, TaskSpec, WHOLE_PPM, Weight};
+use crate::spec::{Against, Limit, Size, TaskKind, TaskSpec, WHOLE_PPM, Weight};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
 use notation::{grouped, size_text};
@@ -31,7 +31,7 @@ const USUAL_PACKETS: u64 = 10_000_000;
 
 /// The properties of a run that matter to tasks.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct RunProperties {
     /// The run's keys.
     pub key: KeySpec,
     /// True if the hash of the keys is the same for both directions.
@@ -65,7 +65,7 @@ pub struct Choice {
 
 /// A task as the planner sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
+pub(crate) struct PlannerInput<'a> {
     pub(crate) spec: &'a TaskSpec,
     /// Flow keys; those of contacts for super-spreaders.
     pub(crate) key: KeySpec,
@@ -75,13 +75,13 @@ pub(crate) struct Question<'a> {
     pub(crate) workers: usize,
 }
 
-impl Question<'_> {
+impl PlannerInput<'_> {
     /// Flows, contacts or values that a window can have.
     pub(crate) fn most_entries(&self) -> u64 {
         let bits = match (self.spec.kind, self.spec.quantity) {
-            (Kind::SuperSpreaders, _) => 64,
-            (Kind::Quantiles, Quantity::SrcPort | Quantity::DstPort | Quantity::Size) => 16,
-            (Kind::Quantiles, _) => 32,
+            (TaskKind::SuperSpreaders, _) => 64,
+            (TaskKind::Quantiles, Quantity::SrcPort | Quantity::DstPort | Quantity::Size) => 16,
+            (TaskKind::Quantiles, _) => 32,
             _ => self.key.bits(),
         };
         1_u64.checked_shl(bits).unwrap_or(u64::MAX).min(self.packets)
@@ -103,7 +103,7 @@ impl Question<'_> {
 /// True where the rows of a window answer a task, exactly: where nothing is said of how it is to be counted, or an exact table is
 /// asked for without a size. Sizes of single packets are in no row.
 pub fn is_from_rows(spec: &TaskSpec) -> bool {
-    let is_of_sizes = spec.kind == Kind::Quantiles && spec.quantity == Quantity::Size;
+    let is_of_sizes = spec.kind == TaskKind::Quantiles && spec.quantity == Quantity::Size;
     spec.size == Size::Usual && matches!(spec.structure, None | Some(Structure::Exact)) && !is_of_sizes
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn from_rows() -> Choice {
 }
 
 /// Returns why a structure cannot serve this task in this run; `None` where it can.
-fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> Option<String> {
+fn why_not(structure: Structure, question: &PlannerInput<'_>, setting: &RunProperties) -> Option<String> {
     let spec = question.spec;
     if spec.weight == Weight::Bytes
         && let Some(why) = structure.why_not_bytes()
@@ -132,7 +132,7 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
             "its error is relative to the value, which means nothing of addresses and ports".to_owned(),
         );
     }
-    if structure == Structure::MvSketch && spec.kind == Kind::Change && spec.against != Against::Last {
+    if structure == Structure::MvSketch && spec.kind == TaskKind::Change && spec.against != Against::Last {
         return Some("it compares two windows and no average of several".to_owned());
     }
     let is_run_key = spec.key.is_none_or(|key| key == setting.key);
@@ -145,7 +145,7 @@ fn why_not(structure: Structure, question: &Question<'_>, setting: &Setting) -> 
 ///
 /// # Errors
 /// Returns one line: why it is not possible, and what is.
-pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choice, String> {
+pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Result<Choice, String> {
     let spec = question.spec;
     let refused = |why: String| format!("{spec}: {why}");
     let candidates = match spec.structure {
@@ -190,11 +190,11 @@ pub(crate) fn choose(question: &Question<'_>, setting: &Setting) -> Result<Choic
 }
 
 /// Packets that a window of this task is expected to have.
-pub(crate) fn expected_packets(spec: &TaskSpec, setting: &Setting) -> u64 {
+pub(crate) fn expected_packets(spec: &TaskSpec, setting: &RunProperties) -> u64 {
     spec.packets.or(setting.packets).unwrap_or(USUAL_PACKETS)
 }
 
-fn choice(structure: Structure, bytes: usize, question: &Question<'_>, why: String) -> Choice {
+fn choice(structure: Structure, bytes: usize, question: &PlannerInput<'_>, why: String) -> Choice {
     // If IPv6 keys do not fit into this little memory, their least memory.
     let least_v6 = least_bytes(MOST_BYTES, |bytes| capacity::<KeyV6>(structure, bytes, question).is_some());
     let bytes_v6 = least_v6.unwrap_or(bytes).max(bytes);
@@ -240,7 +240,7 @@ fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     Some(above)
 }
 
-fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
+fn by_memory(question: &PlannerInput<'_>, candidates: &[Structure], bytes: usize) -> Result<Choice, String> {
     let entries = question.most_entries();
     let is_chosen = question.spec.structure.is_some();
     if candidates.contains(&Structure::Exact)
@@ -314,15 +314,17 @@ fn by_memory(question: &Question<'_>, candidates: &[Structure], bytes: usize) ->
 }
 
 /// Names the figure that an error is relative to.
-fn whose(question: &Question<'_>) -> &'static str {
+fn whose(question: &PlannerInput<'_>) -> &'static str {
     match question.spec.kind {
-        Kind::Quantiles => "all packets",
-        Kind::FlowSizes | Kind::Entropy => "the answer",
-        Kind::HeavyHitters | Kind::SuperSpreaders | Kind::Change => "the smallest figure in the answer",
+        TaskKind::Quantiles => "all packets",
+        TaskKind::FlowSizes | TaskKind::Entropy => "the answer",
+        TaskKind::HeavyHitters | TaskKind::SuperSpreaders | TaskKind::Change => {
+            "the smallest figure in the answer"
+        }
     }
 }
 
-fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Result<Choice, String> {
+fn by_error(question: &PlannerInput<'_>, candidates: &[Structure], error: f64) -> Result<Choice, String> {
     let least = |structure: &Structure| {
         let fits =
             |bytes| promised::<KeyV4>(*structure, bytes, question).is_some_and(|promised| promised <= error);
@@ -346,13 +348,13 @@ fn by_error(question: &Question<'_>, candidates: &[Structure], error: f64) -> Re
 }
 
 /// True if an exact table of this many bytes has room for all.
-fn holds_all<K: Key>(bytes: usize, question: &Question<'_>) -> bool {
+fn holds_all<K: Key>(bytes: usize, question: &PlannerInput<'_>) -> bool {
     let entries = question.most_entries();
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
 /// The error bound of a structure of this many bytes; of an exact table, if it has room for all.
-fn promised<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<f64> {
+fn promised<K: Key>(structure: Structure, bytes: usize, question: &PlannerInput<'_>) -> Option<f64> {
     match structure {
         Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),
         _ => error_bound::<K>(structure, bytes, question),

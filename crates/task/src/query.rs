@@ -26,7 +26,7 @@ pub struct Query {
     /// The grouping of rows.
     pub group: Grouping,
     /// The columns of the answer.
-    pub columns: Vec<Item>,
+    pub columns: Vec<OutputColumn>,
     /// Groups that are in the answer; `None` for all.
     pub having: Option<Condition>,
     /// The order of groups, the first value before the second. Without any, the largest by the first aggregate (of flows: the first
@@ -46,13 +46,13 @@ impl Query {
     pub fn new(
         name: impl Into<String>,
         group: impl IntoIterator<Item = GroupField>,
-        items: impl IntoIterator<Item = self::Item>,
+        items: impl IntoIterator<Item = self::OutputColumn>,
     ) -> Self {
         let group: Vec<_> = group.into_iter().collect();
         Self {
             name: name.into(),
             filter: None,
-            columns: group.iter().map(|field| self::Item::field(&field.field)).chain(items).collect(),
+            columns: group.iter().map(|field| self::OutputColumn::field(&field.field)).chain(items).collect(),
             group: if group.is_empty() { Grouping::All } else { Grouping::By(group) },
             having: None,
             order: Vec::new(),
@@ -137,14 +137,14 @@ impl GroupField {
 
 /// A column of the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub struct OutputColumn {
     /// The column's name.
     pub name: String,
     /// The column's value in each group.
     pub value: Expression,
 }
 
-impl Item {
+impl OutputColumn {
     /// A value under a name.
     pub fn new(name: impl Into<String>, value: Expression) -> Self {
         Self { name: name.into(), value }
@@ -253,7 +253,7 @@ impl Expression {
 /// What a value weighs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weight {
+pub enum ValueWeight {
     /// The number of its rows.
     Rows,
     /// The total of a field that is a counter.

@@ -4,34 +4,34 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 #[derive(Debug)]
-struct Line<K, T> {
+struct RankedEntry<K, T> {
     value: u64,
     /// Equal values rank by key, so that a ranking does not depend on the order of arrival.
     key: K,
     about: T,
 }
 
-impl<K: Ord, T> Line<K, T> {
+impl<K: Ord, T> RankedEntry<K, T> {
     fn rank(&self) -> (u64, Reverse<&K>) {
         (self.value, Reverse(&self.key))
     }
 }
 
-impl<K: Ord, T> PartialEq for Line<K, T> {
+impl<K: Ord, T> PartialEq for RankedEntry<K, T> {
     fn eq(&self, other: &Self) -> bool {
         self.rank() == other.rank()
     }
 }
 
-impl<K: Ord, T> Eq for Line<K, T> {}
+impl<K: Ord, T> Eq for RankedEntry<K, T> {}
 
-impl<K: Ord, T> PartialOrd for Line<K, T> {
+impl<K: Ord, T> PartialOrd for RankedEntry<K, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<K: Ord, T> Ord for Line<K, T> {
+impl<K: Ord, T> Ord for RankedEntry<K, T> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.rank().cmp(&other.rank())
     }
@@ -42,7 +42,7 @@ impl<K: Ord, T> Ord for Line<K, T> {
 pub(crate) struct Ranking<K, T> {
     lines: usize,
     /// The smallest line kept is on top.
-    heap: BinaryHeap<Reverse<Line<K, T>>>,
+    heap: BinaryHeap<Reverse<RankedEntry<K, T>>>,
 }
 
 impl<K: Ord, T> Ranking<K, T> {
@@ -64,7 +64,7 @@ impl<K: Ord, T> Ranking<K, T> {
         if !self.wants(value) {
             return;
         }
-        self.heap.push(Reverse(Line { value, key, about }));
+        self.heap.push(Reverse(RankedEntry { value, key, about }));
         if self.heap.len() > self.lines {
             self.heap.pop();
         }
@@ -73,7 +73,7 @@ impl<K: Ord, T> Ranking<K, T> {
     /// The lines, largest first, converted for reports; the ranking is empty afterwards.
     pub(crate) fn take<R>(&mut self, mut line: impl FnMut(K, T) -> R) -> Vec<R> {
         let lines = std::mem::take(&mut self.heap).into_sorted_vec();
-        lines.into_iter().map(|Reverse(Line { key, about, .. })| line(key, about)).collect()
+        lines.into_iter().map(|Reverse(RankedEntry { key, about, .. })| line(key, about)).collect()
     }
 }
 

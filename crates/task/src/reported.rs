@@ -3,7 +3,7 @@
 
 use crate::answer;
 use crate::answering::Answering;
-use crate::spec::Kind;
+use crate::spec::TaskKind;
 use crate::task_answer::{NOT_COMPARED, TaskAnswer, TaskRows};
 use flow::{Sampled, Untold, WindowId};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const REMEMBERED: usize = 64;
 
 /// The facts about a window that are known once it is reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reported {
+pub struct ReportedFacts {
     /// Packets lost in its time before tasks could count them; `None` where a source cannot know.
     pub lost: Option<u64>,
     /// True if the window was watched only in part.
@@ -25,7 +25,7 @@ pub struct Reported {
 }
 
 /// Describes a window that was watched as a whole.
-impl From<Option<u64>> for Reported {
+impl From<Option<u64>> for ReportedFacts {
     fn from(lost: Option<u64>) -> Self {
         Self { lost, is_cut: false, sampled: None, untold: Untold::default() }
     }
@@ -33,7 +33,7 @@ impl From<Option<u64>> for Reported {
 
 /// The last windows that were reported.
 #[derive(Debug, Default)]
-pub(crate) struct ReportedWindows(BTreeMap<WindowId, Reported>);
+pub(crate) struct ReportedWindows(BTreeMap<WindowId, ReportedFacts>);
 
 impl ReportedWindows {
     /// Makes the answers of a window those of its report.
@@ -41,7 +41,7 @@ impl ReportedWindows {
         &mut self,
         set: &Answering,
         window: WindowId,
-        reported: Reported,
+        reported: ReportedFacts,
         answers: &mut [TaskAnswer],
     ) {
         for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
@@ -66,7 +66,7 @@ impl ReportedWindows {
                 (false, 1..) => Some("a window before this one was not watched or counted as a whole"),
                 (false, 0) => None,
             };
-            if let (Kind::Change, Some(why)) = (task.spec.kind, cut) {
+            if let (TaskKind::Change, Some(why)) = (task.spec.kind, cut) {
                 not_compared(answer, why, reported.is_cut);
             }
         }

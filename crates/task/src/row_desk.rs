@@ -3,7 +3,7 @@
 use crate::answering::Answering;
 use crate::feed::Feeder;
 use crate::generation::Generation;
-use crate::reported::{Reported, ReportedWindows};
+use crate::reported::{ReportedFacts, ReportedWindows};
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{TaskStates, Tasks};
 use flow::{Rows, WindowId};
@@ -56,7 +56,7 @@ impl RowDesk {
         tasks: &Tasks,
         window: WindowId,
         states: Option<RowTaskStates>,
-        reported: Reported,
+        reported: ReportedFacts,
         missing: Option<String>,
     ) -> Vec<TaskAnswer> {
         let goes_on =

@@ -23,7 +23,7 @@ pub enum ZoomOffer {
 
 /// The treatment of questions by fields in which the packets of a flow may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ByPackets {
+pub enum PacketFieldPolicy {
     /// The questions are refused: only rows of whole flows are there.
     #[default]
     Refused,
@@ -35,7 +35,7 @@ pub enum ByPackets {
 
 /// The site of a query: what the query may refer to, and the memory that it may take.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct PlanContext {
     /// The fields of the rows' keys.
     pub key: KeySpec,
     /// The observation point's name.
@@ -59,7 +59,7 @@ pub struct Site {
     /// True if only rows with packets that a filter lets through are there. Of packets that are in no row it is not known whether they would be.
     pub is_filtered: bool,
     /// The treatment of questions by other such fields that keys do not have.
-    pub by_packets: ByPackets,
+    pub by_packets: PacketFieldPolicy,
     /// The databases of the autonomous systems and countries of addresses, if the run has them.
     pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
@@ -68,7 +68,7 @@ pub struct Site {
     pub limits: Limits,
 }
 
-impl Site {
+impl PlanContext {
     /// A site without a name, whose windows are counted in packets, which does not track losses and has no
     /// databases of addresses.
     pub fn new(key: KeySpec, seed: Seed, limits: Limits) -> Self {
@@ -83,7 +83,7 @@ impl Site {
             changing: ChangingFields::NONE,
             passes: Vec::new(),
             is_filtered: false,
-            by_packets: ByPackets::Refused,
+            by_packets: PacketFieldPolicy::Refused,
             geo: None,
             seed,
             limits,

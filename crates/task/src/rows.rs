@@ -1,6 +1,6 @@
 //! Answers queries over window rows: filter, group, aggregate, restrict, order, limit.
 //!
-//! [`RowQueries::plan`] prepares a set of [queries](crate::query) for the rows of a [`Site`]. Blocks of rows go into the
+//! [`RowQueries::plan`] prepares a set of [queries](crate::query) for the rows of a [`PlanContext`]. Blocks of rows go into the
 //! [`RowPartials`] of their window, which merge with those of other cores and nodes, and produce the answers when the window is over.
 //! Queries over the whole run read [`RunPartials`], in which a flow is one row; queries over windows of other lengths are
 //! [`LongWindows`]'.
@@ -49,7 +49,7 @@ mod values;
 mod weights;
 
 pub use crate::row_refusal::Refusal;
-pub use crate::row_site::{ByPackets, Site, ZoomOffer};
+pub use crate::row_site::{PacketFieldPolicy, PlanContext, ZoomOffer};
 pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;

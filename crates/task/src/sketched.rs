@@ -1,7 +1,7 @@
 //! Tasks that answer queries from packets, or the reasons why no structure can.
 
 use crate::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, Over, Query, Weight,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, Over, Query, ValueWeight,
 };
 use crate::shape::{ColumnOf, Shape, ShapedColumn};
 use crate::spec::MOST_ROWS;
@@ -22,7 +22,7 @@ pub struct Counting {
 
 /// A part of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum QueryClause {
     /// The columns that are selected.
     Columns,
     /// The condition on rows.
@@ -45,7 +45,7 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSketched {
     /// The part that none can answer.
-    pub part: Part,
+    pub part: QueryClause,
     /// The reason, on one line.
     pub reason: String,
 }
@@ -58,7 +58,7 @@ impl fmt::Display for NotSketched {
 
 impl std::error::Error for NotSketched {}
 
-fn refused<T>(part: Part, reason: impl Into<String>) -> Result<T, NotSketched> {
+fn refused<T>(part: QueryClause, reason: impl Into<String>) -> Result<T, NotSketched> {
     Err(NotSketched { part, reason: reason.into() })
 }
 
@@ -68,16 +68,19 @@ fn refused<T>(part: Part, reason: impl Into<String>) -> Result<T, NotSketched> {
 /// The first part that no structure answers, and why.
 pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<TaskSpec, NotSketched> {
     if query.filter.is_some() {
-        return refused(Part::Filter, "structures count all packets, without a condition on them");
+        return refused(QueryClause::Filter, "structures count all packets, without a condition on them");
     }
     if matches!(query.over, Over::Windows { every_ns, over_ns } if every_ns != over_ns) {
-        return refused(Part::Over, "structures count each window by itself, so that windows cannot overlap");
+        return refused(
+            QueryClause::Over,
+            "structures count each window by itself, so that windows cannot overlap",
+        );
     }
     let figure = the_figure(query)?;
     let mut options = match &query.group {
         Grouping::Flows => {
             return refused(
-                Part::Columns,
+                QueryClause::Columns,
                 "a structure counts groups, and without groupby each flow is a row",
             );
         }
@@ -88,7 +91,7 @@ pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<Task
     let (kind, options) = (options.remove(0), options.join(","));
     let task: TaskSpec = match format!("{kind}:{options}").parse() {
         Ok(task) => task,
-        Err(error) => return refused(Part::Counting, error.to_string()),
+        Err(error) => return refused(QueryClause::Counting, error.to_string()),
     };
     let columns = columns(query, figure)?;
     Ok(task.of_query(Shape { name: query.name.clone(), columns }))
@@ -113,9 +116,9 @@ impl Counting {
 fn the_figure(query: &Query) -> Result<&Aggregate, NotSketched> {
     match query.aggregates()[..] {
         [one] => Ok(one),
-        [] => refused(Part::Columns, "a structure counts one aggregate, and the query has none"),
+        [] => refused(QueryClause::Columns, "a structure counts one aggregate, and the query has none"),
         _ => refused(
-            Part::Columns,
+            QueryClause::Columns,
             "a structure counts one aggregate, and the query has several: make each a query of its own",
         ),
     }
@@ -127,7 +130,7 @@ fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
         "total_count" => Ok("packets"),
         "total_byte" => Ok("bytes"),
         other => refused(
-            Part::Columns,
+            QueryClause::Columns,
             format!("structures add up packets (total_count) and bytes (total_byte), not {other}"),
         ),
     }
@@ -136,21 +139,25 @@ fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
 /// A query without groups.
 fn of_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String>, NotSketched> {
     if query.having.is_some() {
-        return refused(Part::Having, "the entropy of a window has no condition");
+        return refused(QueryClause::Having, "the entropy of a window has no condition");
     }
     match figure {
         Aggregate::Entropy(field, weight) => {
             no_nulls(field)?;
             let by = match weight {
-                Weight::Sum(field) => weight_of(field)?,
-                Weight::Rows => return refused(Part::Columns, "structures count packets, not flows"),
+                ValueWeight::Sum(field) => weight_of(field)?,
+                ValueWeight::Rows => {
+                    return refused(QueryClause::Columns, "structures count packets, not flows");
+                }
             };
-            let of = key_text(std::slice::from_ref(field), key, Part::Columns)?;
+            let of = key_text(std::slice::from_ref(field), key, QueryClause::Columns)?;
             Ok(vec!["entropy".to_owned(), format!("key={of}"), format!("by={by}")])
         }
-        Aggregate::Sum(_) => refused(Part::Columns, "a total has no groups that a structure would count"),
+        Aggregate::Sum(_) => {
+            refused(QueryClause::Columns, "a total has no groups that a structure would count")
+        }
         Aggregate::CountDistinct(_) => refused(
-            Part::Columns,
+            QueryClause::Columns,
             "a structure counts the distinct values of groups, and there is no groupby",
         ),
         other => Err(not_counted(other)),
@@ -164,21 +171,27 @@ fn of_groups(
     fields: &[GroupField],
     key: &KeySpec,
 ) -> Result<Vec<String>, NotSketched> {
-    let groups = key_text(fields, key, Part::Group)?;
+    let groups = key_text(fields, key, QueryClause::Group)?;
     let mut options = match figure {
         Aggregate::Sum(of) => {
             let Expression::Field(field) = &**of else {
-                return refused(Part::Columns, "structures add up a field, not what is computed of several");
+                return refused(
+                    QueryClause::Columns,
+                    "structures add up a field, not what is computed of several",
+                );
             };
             vec!["heavy-hitters".to_owned(), format!("key={groups}"), format!("by={}", weight_of(field)?)]
         }
         Aggregate::CountDistinct(field) => {
             no_nulls(field)?;
-            let of = key_text(std::slice::from_ref(field), key, Part::Columns)?;
+            let of = key_text(std::slice::from_ref(field), key, QueryClause::Columns)?;
             vec!["super-spreaders".to_owned(), format!("key={groups}"), format!("of={of}")]
         }
         Aggregate::Entropy(..) => {
-            return refused(Part::Group, "a structure has the entropy of a whole window, not of groups");
+            return refused(
+                QueryClause::Group,
+                "a structure has the entropy of a whole window, not of groups",
+            );
         }
         other => return Err(not_counted(other)),
     };
@@ -189,7 +202,10 @@ fn of_groups(
     }
     match query.limit {
         Some(limit) if limit > MOST_ROWS => {
-            return refused(Part::Limit, format!("an answer of a structure has {MOST_ROWS} rows at most"));
+            return refused(
+                QueryClause::Limit,
+                format!("an answer of a structure has {MOST_ROWS} rows at most"),
+            );
         }
         Some(limit) => options.push(format!("top={limit}")),
         None if least.is_none() => options.push(format!("top={MOST_ROWS}")),
@@ -201,14 +217,14 @@ fn of_groups(
 /// Returns the reason why this aggregate is in no structure.
 fn not_counted(aggregate: &Aggregate) -> NotSketched {
     let reason = aggregate.planning().not_sketched();
-    NotSketched { part: Part::Columns, reason: reason.to_owned() }
+    NotSketched { part: QueryClause::Columns, reason: reason.to_owned() }
 }
 
 /// Queries ignore nulls, structures count them.
 fn no_nulls(field: &GroupField) -> Result<(), NotSketched> {
     match flow::usual_name(&field.field) {
         "vlan" => refused(
-            Part::Columns,
+            QueryClause::Columns,
             "vlan may be null, which queries leave out here and structures count as a value",
         ),
         _ => Ok(()),
@@ -216,7 +232,7 @@ fn no_nulls(field: &GroupField) -> Result<(), NotSketched> {
 }
 
 /// Fields as the key of a task: with the prefixes of the run's key, unless they have their own.
-fn key_text(fields: &[GroupField], key: &KeySpec, part: Part) -> Result<String, NotSketched> {
+fn key_text(fields: &[GroupField], key: &KeySpec, part: QueryClause) -> Result<String, NotSketched> {
     let text = |field: &GroupField| {
         let name = flow::usual_name(&field.field).to_ascii_lowercase();
         if !KeySpec::field_names().any(|known| known == name) {
@@ -239,9 +255,9 @@ fn largest_first(order: &[Order], figure: &Aggregate) -> Result<(), NotSketched>
         [] => Ok(()),
         [Order { by, descending: true }, ..] if is_it(by) => match order {
             [_] => Ok(()),
-            _ => refused(Part::Order, "equal groups of a structure are in the order of their keys"),
+            _ => refused(QueryClause::Order, "equal groups of a structure are in the order of their keys"),
         },
-        _ => refused(Part::Order, "structures know the largest groups: order by the aggregate, desc"),
+        _ => refused(QueryClause::Order, "structures know the largest groups: order by the aggregate, desc"),
     }
 }
 
@@ -262,7 +278,7 @@ fn least(having: &Condition, figure: &Aggregate) -> Result<u64, NotSketched> {
         // All groups have that.
         Some(least) => Ok(u64::try_from(least).unwrap_or(0)),
         None => refused(
-            Part::Having,
+            QueryClause::Having,
             "structures know groups above a threshold: compare the aggregate by > or >= with a whole number",
         ),
     }
@@ -270,7 +286,7 @@ fn least(having: &Condition, figure: &Aggregate) -> Result<u64, NotSketched> {
 
 /// The query's columns.
 fn columns(query: &Query, figure: &Aggregate) -> Result<Vec<ShapedColumn>, NotSketched> {
-    let column = |item: &crate::query::Item| {
+    let column = |item: &crate::query::OutputColumn| {
         let of = match &item.value {
             Expression::Aggregate(aggregate) if aggregate == figure => ColumnOf::Figure,
             Expression::Field(field) if is_group(query, field) => {
@@ -278,7 +294,7 @@ fn columns(query: &Query, figure: &Aggregate) -> Result<Vec<ShapedColumn>, NotSk
             }
             _ => {
                 return refused(
-                    Part::Columns,
+                    QueryClause::Columns,
                     format!("{} is neither a group nor the aggregate itself", item.name),
                 );
             }

@@ -1,7 +1,7 @@
 //! Tasks as requested: `heavy-hitters:key=src_addr,share=0.2%`.
 
 pub(crate) use crate::kind::IPV6_LEFT_OUT;
-pub use crate::kind::{Kind, Quantity};
+pub use crate::kind::{Quantity, TaskKind};
 
 use crate::Structure;
 use crate::catalog;
@@ -65,7 +65,7 @@ pub enum Size {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSpec {
     /// The kind of the task.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// The flows' key; `None`: the run's.
     pub key: Option<KeySpec>,
     /// The key of the peers that are counted (super-spreaders).
@@ -114,13 +114,15 @@ impl TaskSpec {
     /// Returns the reason why a sample of the packets does not tell the answer; `None` if it does, between bounds.
     pub fn why_not_sampled(&self) -> Option<String> {
         let what = match (self.kind, self.limit) {
-            (Kind::HeavyHitters, Limit::SharePpm(_) | Limit::Any) => return None,
-            (Kind::HeavyHitters, Limit::Count(_)) => "flows above a number, of which a sample holds fewer",
-            (Kind::SuperSpreaders, _) => "how many peers a host has",
-            (Kind::FlowSizes, _) => "how many flows of each size there are",
-            (Kind::Change, _) => "by how much flows changed",
-            (Kind::Entropy, _) => "the entropy",
-            (Kind::Quantiles, _) => "quantiles",
+            (TaskKind::HeavyHitters, Limit::SharePpm(_) | Limit::Any) => return None,
+            (TaskKind::HeavyHitters, Limit::Count(_)) => {
+                "flows above a number, of which a sample holds fewer"
+            }
+            (TaskKind::SuperSpreaders, _) => "how many peers a host has",
+            (TaskKind::FlowSizes, _) => "how many flows of each size there are",
+            (TaskKind::Change, _) => "by how much flows changed",
+            (TaskKind::Entropy, _) => "the entropy",
+            (TaskKind::Quantiles, _) => "quantiles",
         };
         Some(format!(
             "{self}: a sample of the packets gives no bounds for {what}; heavy hitters by share are counted of a sample"
@@ -128,9 +130,9 @@ impl TaskSpec {
     }
 
     /// The usual task of a kind.
-    fn usual(kind: Kind, text: &str) -> Self {
+    fn usual(kind: TaskKind, text: &str) -> Self {
         let field = |name| KeySpec::parse(name).unwrap_or_default();
-        let is_spread = kind == Kind::SuperSpreaders;
+        let is_spread = kind == TaskKind::SuperSpreaders;
         Self {
             kind,
             key: is_spread.then(|| field("src_addr")),
@@ -138,8 +140,8 @@ impl TaskSpec {
             quantity: Quantity::SrcAddr,
             weight: Weight::Packets,
             limit: match kind {
-                Kind::SuperSpreaders => Limit::Count(1_000),
-                Kind::Change => Limit::SharePpm(5_000),
+                TaskKind::SuperSpreaders => Limit::Count(1_000),
+                TaskKind::Change => Limit::SharePpm(5_000),
                 _ => Limit::SharePpm(2_000),
             },
             top: MOST_ROWS,
@@ -167,8 +169,8 @@ impl TaskSpec {
     /// The number of earlier windows that it compares with.
     pub(crate) fn windows_back(&self) -> usize {
         match (self.kind, self.against) {
-            (Kind::Change, Against::Last) => 1,
-            (Kind::Change, Against::Average(windows)) => windows,
+            (TaskKind::Change, Against::Last) => 1,
+            (TaskKind::Change, Against::Average(windows)) => windows,
             _ => 0,
         }
     }
@@ -192,7 +194,7 @@ impl TaskSpec {
             Err(_) => Err(refused("not a share up to 100% such as 0.2% or 0.002".to_owned())),
         };
         match name {
-            "key" if self.kind == Kind::Quantiles => {
+            "key" if self.kind == TaskKind::Quantiles => {
                 self.quantity = text.parse().map_err(|error: String| refused(error))?;
             }
             "key" => self.key = Some(key(text)?),
@@ -294,8 +296,8 @@ impl FromStr for TaskSpec {
     /// Reads `kind:key=value,key=value,…`; omitted keys have their defaults.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let names = Kind::ALL.map(Kind::name);
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.trim());
+        let names = TaskKind::ALL.map(TaskKind::name);
+        let kind = TaskKind::ALL.into_iter().find(|kind| kind.name() == name.trim());
         let kind = kind.ok_or_else(|| unknown_key("unknown task", name.trim(), &names))?;
         let mut spec = Self::usual(kind, text);
         let pairs = pairs(rest)?;
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn reads_what_users_write() {
         let task = spec("heavy-hitters:key=src_addr,share=0.2%");
-        assert_eq!((task.kind, task.limit), (Kind::HeavyHitters, Limit::SharePpm(2_000)));
+        assert_eq!((task.kind, task.limit), (TaskKind::HeavyHitters, Limit::SharePpm(2_000)));
         assert_eq!(task.key, Some(KeySpec::parse("src_addr").expect("a key")));
         let task = spec("heavy-hitters:key=src_addr+dst_port,top=10,memory=128KiB,structure=mv-sketch");
         assert_eq!((task.top, task.limit), (10, Limit::Any));

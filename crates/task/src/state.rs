@@ -4,27 +4,27 @@ mod contacts;
 mod counted;
 mod values;
 
-pub(crate) use contacts::Contacts;
-pub(crate) use counted::Counted;
-pub(crate) use values::Values;
+pub(crate) use contacts::ContactCounter;
+pub(crate) use counted::FlowCounter;
+pub(crate) use values::OrderedValues;
 
-use crate::feed::{FeedItems, Items};
-use crate::{Choice, Kind, Quantity, Structure, Weight};
+use crate::feed::{FamilyItems, FeedItems};
+use crate::{Choice, Quantity, Structure, TaskKind, Weight};
 use arena::{Lease, Limits};
 use packet::{Key, KeyV4, KeyV6, Seed};
 use sketch::{SketchError, Unmergeable};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) v4: Part<KeyV4>,
+pub(crate) struct FeedState {
+    pub(crate) v4: FamilyState<KeyV4>,
     /// The part of IPv6; `None` if keys have no addresses, and values are of no family.
-    pub(crate) v6: Option<Part<KeyV6>>,
+    pub(crate) v6: Option<FamilyState<KeyV6>>,
 }
 
 /// The part of a state that is of one address family.
 #[derive(Debug)]
-pub(crate) struct Part<K: Key> {
+pub(crate) struct FamilyState<K: Key> {
     pub(crate) of: StateKind<K>,
     /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
@@ -35,9 +35,9 @@ pub(crate) struct Part<K: Key> {
 /// The kind of structure, with the structure.
 #[derive(Debug)]
 pub(crate) enum StateKind<K: Key> {
-    Counted(Box<Counted<K>>),
-    Contacts(Box<Contacts<K>>),
-    Values(Box<Values>),
+    Counted(Box<FlowCounter<K>>),
+    Contacts(Box<ContactCounter<K>>),
+    Values(Box<OrderedValues>),
 }
 
 impl<K: Key> StateKind<K> {
@@ -54,7 +54,7 @@ impl<K: Key> StateKind<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Maker {
     pub(crate) choice: Choice,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TaskKind,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
     /// The memory that structures that grow take theirs from.
@@ -73,20 +73,22 @@ pub(crate) struct Making {
 }
 
 impl Maker {
-    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<Part<K>, SketchError> {
+    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<FamilyState<K>, SketchError> {
         let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
         let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
         let making = Making { structure, bytes, one_in, seed: *seed };
         let of = match self.kind {
-            Kind::SuperSpreaders => StateKind::Contacts(Box::new(Contacts::new(&making)?)),
-            Kind::Quantiles => StateKind::Values(Box::new(Values::new(&making, self.quantity.bits(is_v6))?)),
-            _ => StateKind::Counted(Box::new(Counted::new(&making, self.weight)?)),
+            TaskKind::SuperSpreaders => StateKind::Contacts(Box::new(ContactCounter::new(&making)?)),
+            TaskKind::Quantiles => {
+                StateKind::Values(Box::new(OrderedValues::new(&making, self.quantity.bits(is_v6))?))
+            }
+            _ => StateKind::Counted(Box::new(FlowCounter::new(&making, self.weight)?)),
         };
-        Ok(Part { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
+        Ok(FamilyState { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
     }
 }
 
-impl State {
+impl FeedState {
     pub(crate) fn new(maker: &Maker, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
         let v6 = has_v6.then(|| maker.part(true, seed)).transpose()?;
         Ok(Self { v4: maker.part(false, seed)?, v6 })
@@ -103,7 +105,7 @@ impl State {
 
     /// True where nothing is missing of what it was given, and nothing is estimated.
     pub(crate) fn is_exact(&self) -> bool {
-        self.v4.is_exact() && self.v6.as_ref().is_none_or(Part::is_exact)
+        self.v4.is_exact() && self.v6.as_ref().is_none_or(FamilyState::is_exact)
     }
 
     /// Counts a burst.
@@ -126,7 +128,7 @@ impl State {
 
     /// Memory of its structures.
     pub(crate) fn bytes(&self) -> usize {
-        self.v4.bytes() + self.v6.as_ref().map_or(0, Part::bytes)
+        self.v4.bytes() + self.v6.as_ref().map_or(0, FamilyState::bytes)
     }
 
     pub(crate) fn reset(&mut self) {
@@ -142,8 +144,8 @@ impl State {
     }
 }
 
-impl<K: Key> Part<K> {
-    fn count(&mut self, items: &Items<K>) {
+impl<K: Key> FamilyState<K> {
+    fn count(&mut self, items: &FamilyItems<K>) {
         if items.total == 0 && items.flows.is_empty() {
             return;
         }
@@ -159,7 +161,7 @@ impl<K: Key> Part<K> {
     }
 
     /// Makes room for the items, as far as there is memory. What finds no room is counted as such.
-    fn make_room(&mut self, items: &Items<K>) {
+    fn make_room(&mut self, items: &FamilyItems<K>) {
         let Some(memory) = &mut self.memory else { return };
         match &mut self.of {
             StateKind::Counted(counted) => counted.make_room(items.flows.len(), memory),

@@ -2,7 +2,7 @@
 
 use crate::shape::Shape;
 use flow::{Estimate, Field, Untold};
-use model::{Answer, Class, Column, ColumnKind, Span, Status, TaskNote, Value};
+use model::{Answer, AnswerStatus, Class, Column, ColumnKind, Span, TaskNote, Value};
 use packet::{FlowKey, KeySpec};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -320,7 +320,7 @@ impl TaskAnswer {
         answer.bounds = self.bounds().into_owned();
         if self.status != "ok" {
             let is_cut = self.status.starts_with(NOT_COMPARED);
-            answer.status = if is_cut { Status::Cut } else { Status::Partial };
+            answer.status = if is_cut { AnswerStatus::Cut } else { AnswerStatus::Partial };
             answer.reason = Some(self.status);
         }
         if matches!(&self.rows, TaskRows::Flows { keys_are_certain: false, flows, .. } if !flows.is_empty()) {

@@ -5,7 +5,7 @@ use crate::by_packets::{SplitPlan, SplitQuery, split};
 use crate::packet_needs::Needs;
 use crate::pins;
 use crate::query::Query;
-use crate::rows::{ByPackets, Refusal, RowQueries, Site};
+use crate::rows::{PacketFieldPolicy, PlanContext, Refusal, RowQueries};
 use crate::{Generation, Tasks};
 use flow::Statistic;
 use model::Answer;
@@ -33,7 +33,7 @@ impl TaskSet {
         generation: Generation,
         queries: &[Query],
         tasks: Option<Tasks>,
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
         Self::plan_with(generation, queries, &[], tasks, site)
     }
@@ -47,9 +47,9 @@ impl TaskSet {
         queries: &[Query],
         others: &[Query],
         tasks: Option<Tasks>,
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
-        let counts = site.by_packets == ByPackets::Counted;
+        let counts = site.by_packets == PacketFieldPolicy::Counted;
         let is_by_packets = |query: &&Query| counts && !Needs::of(query, site).all().is_empty();
         let by_packets: Vec<&Query> = queries.iter().chain(others).filter(is_by_packets).collect();
         let (split, tables) = split(generation, &by_packets, site)?;
@@ -67,7 +67,7 @@ impl TaskSet {
         let site = match &statistics[..] {
             [] => site,
             _ => {
-                own = Site {
+                own = PlanContext {
                     statistics: statistics.iter().map(Statistic::to_string).collect(),
                     ..site.clone()
                 };

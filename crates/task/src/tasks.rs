@@ -1,11 +1,13 @@
 //! Tasks of a run: planned once, and counted by each worker separately.
 
 use crate::by_packets::{SplitPlan, SplitTable};
-use crate::feed::{Feed, Feeder};
+use crate::feed::{Feeder, InputKind};
 use crate::generation::{Generation, OtherGeneration};
-use crate::planner::{Choice, Question, Setting, choose, expected_packets, from_rows, is_from_rows};
-use crate::spec::{Kind, TaskSpec};
-use crate::state::{Maker, State};
+use crate::planner::{
+    Choice, PlannerInput, RunProperties, choose, expected_packets, from_rows, is_from_rows,
+};
+use crate::spec::{TaskKind, TaskSpec};
+use crate::state::{FeedState, Maker};
 use arena::Limits;
 use packet::{Bursts, KeySpec, Seed};
 use sketch::{SketchError, Unmergeable};
@@ -13,18 +15,18 @@ use std::fmt;
 
 /// A task that is to be counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Task {
+pub(crate) struct PlannedTask {
     pub(crate) spec: TaskSpec,
     /// Keys of the flows in its answer; of a hierarchy the whole addresses.
     pub(crate) key: KeySpec,
     pub(crate) maker: Maker,
     /// The levels at which its states get their packets: one for each length of a hierarchy's prefixes, else one.
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Vec<HierarchyLevel>,
 }
 
 /// A state of a task.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Level {
+pub(crate) struct HierarchyLevel {
     /// Number of its feed.
     pub(crate) feed: usize,
     /// The prefix of a level of a hierarchy.
@@ -39,8 +41,8 @@ pub(crate) struct Level {
 #[derive(Clone, Debug)]
 pub struct Tasks {
     pub(crate) generation: Generation,
-    pub(crate) tasks: Vec<Task>,
-    feeds: Vec<Feed>,
+    pub(crate) tasks: Vec<PlannedTask>,
+    feeds: Vec<InputKind>,
     seed: Seed,
     hashed: Option<KeySpec>,
     /// The number of each task among all that were asked.
@@ -58,7 +60,7 @@ pub struct Tasks {
 pub struct TaskStates {
     generation: Generation,
     /// The states by task and level.
-    pub(crate) states: Vec<Vec<State>>,
+    pub(crate) states: Vec<Vec<FeedState>>,
     pub(crate) split: Vec<SplitTable>,
 }
 
@@ -73,7 +75,7 @@ impl Tasks {
     ///
     /// # Errors
     /// Returns one line: what cannot be counted in this run, why, and what is possible.
-    pub fn plan(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
+    pub fn plan(specs: &[TaskSpec], setting: &RunProperties) -> Result<Self, String> {
         let mut all = Self::empty(setting);
         specs.iter().enumerate().try_for_each(|(place, spec)| all.add(place, spec, setting, false))?;
         Ok(all)
@@ -84,7 +86,7 @@ impl Tasks {
     ///
     /// # Errors
     /// The errors of [`Self::plan`].
-    pub fn plan_with_rows(specs: &[TaskSpec], setting: &Setting) -> Result<Self, String> {
+    pub fn plan_with_rows(specs: &[TaskSpec], setting: &RunProperties) -> Result<Self, String> {
         let (mut all, mut by_rows) = (Self::empty(setting), Self::empty(setting));
         for (place, spec) in specs.iter().enumerate() {
             let is_from_rows = is_from_rows(spec);
@@ -95,7 +97,7 @@ impl Tasks {
         Ok(all)
     }
 
-    fn empty(setting: &Setting) -> Self {
+    fn empty(setting: &RunProperties) -> Self {
         let hashed = (!setting.is_paired).then_some(setting.key);
         Self { seed: setting.seed, hashed, ..Self::none(Generation::default()) }
     }
@@ -104,7 +106,7 @@ impl Tasks {
         &mut self,
         place: usize,
         spec: &TaskSpec,
-        setting: &Setting,
+        setting: &RunProperties,
         is_from_rows: bool,
     ) -> Result<(), String> {
         let task = self.task(spec, setting, is_from_rows)?;
@@ -167,12 +169,17 @@ impl Tasks {
         &self.places
     }
 
-    fn task(&mut self, spec: &TaskSpec, setting: &Setting, is_from_rows: bool) -> Result<Task, String> {
+    fn task(
+        &mut self,
+        spec: &TaskSpec,
+        setting: &RunProperties,
+        is_from_rows: bool,
+    ) -> Result<PlannedTask, String> {
         let key = spec.key.unwrap_or(setting.key);
         let asked = match spec.kind {
-            Kind::SuperSpreaders => key.with(&spec.of),
-            Kind::Quantiles if spec.quantity == crate::Quantity::Size => setting.key,
-            Kind::Quantiles => KeySpec::parse(spec.quantity.name()).map_err(|error| error.to_string())?,
+            TaskKind::SuperSpreaders => key.with(&spec.of),
+            TaskKind::Quantiles if spec.quantity == crate::Quantity::Size => setting.key,
+            TaskKind::Quantiles => KeySpec::parse(spec.quantity.name()).map_err(|error| error.to_string())?,
             _ => key,
         };
         if let Some(lacking) = setting.key.lacks(&asked) {
@@ -180,28 +187,32 @@ impl Tasks {
                 "{spec}: it needs {lacking}, which this run's flow keys do not have; give them more, or the task another key"
             ));
         }
-        if spec.kind == Kind::SuperSpreaders
+        if spec.kind == TaskKind::SuperSpreaders
             && (key.lacks(&spec.of).is_none() || spec.of.lacks(&key).is_none())
         {
             return Err(format!(
                 "{spec}: of= must say something that key= does not: who has to do with whom"
             ));
         }
-        let question =
-            Question { spec, key: asked, packets: expected_packets(spec, setting), workers: setting.workers };
+        let question = PlannerInput {
+            spec,
+            key: asked,
+            packets: expected_packets(spec, setting),
+            workers: setting.workers,
+        };
         let choice = if is_from_rows { from_rows() } else { choose(&question, setting)? };
         let level = |all: &mut Self, key: KeySpec, prefix| {
             let feed = match spec.kind {
-                Kind::SuperSpreaders => Feed::Contacts { key, pair: asked },
-                Kind::Quantiles => Feed::Values(spec.quantity),
-                _ => Feed::Flows { key, weight: spec.weight },
+                TaskKind::SuperSpreaders => InputKind::Contacts { key, pair: asked },
+                TaskKind::Quantiles => InputKind::Values(spec.quantity),
+                _ => InputKind::Flows { key, weight: spec.weight },
             };
             let has_v6 = match feed {
-                Feed::Values(quantity) => quantity.is_address(),
-                Feed::Flows { key, .. } => key.has_addresses(),
-                Feed::Contacts { key, .. } => key.has_addresses(),
+                InputKind::Values(quantity) => quantity.is_address(),
+                InputKind::Flows { key, .. } => key.has_addresses(),
+                InputKind::Contacts { key, .. } => key.has_addresses(),
             };
-            Level { feed: all.feed(feed), prefix, key, has_v6 }
+            HierarchyLevel { feed: all.feed(feed), prefix, key, has_v6 }
         };
         let levels = match &spec.prefixes[..] {
             [] => vec![level(self, key, None)],
@@ -219,11 +230,11 @@ impl Tasks {
         };
         let maker =
             Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity, grows: None };
-        Ok(Task { spec: spec.clone(), key, maker, levels })
+        Ok(PlannedTask { spec: spec.clone(), key, maker, levels })
     }
 
     /// The number of this feed, which tasks share.
-    fn feed(&mut self, feed: Feed) -> usize {
+    fn feed(&mut self, feed: InputKind) -> usize {
         let known = self.feeds.iter().position(|known| *known == feed);
         known.unwrap_or_else(|| {
             self.feeds.push(feed);
@@ -261,9 +272,9 @@ impl Tasks {
     }
 
     /// Creates the empty states of one task, by level.
-    pub(crate) fn states_of(&self, task: usize) -> Result<Vec<State>, SketchError> {
-        let Task { maker, levels, .. } = &self.tasks[task];
-        levels.iter().map(|level| State::new(maker, level.has_v6, &self.seed)).collect()
+    pub(crate) fn states_of(&self, task: usize) -> Result<Vec<FeedState>, SketchError> {
+        let PlannedTask { maker, levels, .. } = &self.tasks[task];
+        levels.iter().map(|level| FeedState::new(maker, level.has_v6, &self.seed)).collect()
     }
 
     /// Creates the feeder that makes packets ready; each worker needs one.
@@ -274,9 +285,10 @@ impl Tasks {
     /// Bytes that the states of a run with this many workers may take: two for each of them, and the earlier
     /// windows that changes are measured against.
     pub fn bytes(&self, workers: usize) -> usize {
-        let of_task = |task: &Task| {
+        let of_task = |task: &PlannedTask| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;
-            let of_level = |level: &Level| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
+            let of_level =
+                |level: &HierarchyLevel| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
             let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
             of_window.saturating_mul(2 * workers + task.spec.windows_back())
         };
@@ -359,7 +371,7 @@ impl TaskStates {
 
     /// Forgets everything and keeps the memory.
     pub fn reset(&mut self) {
-        self.states.iter_mut().flatten().for_each(State::reset);
+        self.states.iter_mut().flatten().for_each(FeedState::reset);
         self.split.iter_mut().for_each(SplitTable::reset);
     }
 }

@@ -1,10 +1,10 @@
 //! Hot and cold parts of one connection together, for callers without arenas for them.
 
-use super::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use super::{ColdStream, HotStream, LossCounts, Segment, SegmentOutcome, finish, track, track_rare};
 
 /// A TCP connection: both directions, with what was booked for each.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Connection {
+pub struct TcpConnection {
     hot: [HotStream; 2],
     cold: [ColdStream; 2],
     booked: [LossCounts; 2],
@@ -12,11 +12,11 @@ pub struct Connection {
     acks: [u32; 2],
 }
 
-impl Connection {
+impl TcpConnection {
     /// Takes a segment that `direction` (0 or 1) sent.
     pub fn segment(&mut self, direction: usize, segment: &Segment) {
         let repeats_ack = std::mem::replace(&mut self.acks[direction], segment.ack) == segment.ack;
-        if track(&mut self.hot, direction, segment, repeats_ack) == Tracked::Rare {
+        if track(&mut self.hot, direction, segment, repeats_ack) == SegmentOutcome::Rare {
             track_rare(&mut self.hot, &mut self.cold, direction, segment, &mut self.booked);
         }
     }
@@ -40,7 +40,7 @@ impl Connection {
         (self.hot, self.acks) = Default::default();
     }
 
-    /// True if nothing was booked since [`Connection::take`].
+    /// True if nothing was booked since [`TcpConnection::take`].
     pub fn has_booked_nothing(&mut self) -> bool {
         for (stream, booked) in self.hot.iter_mut().zip(&mut self.booked) {
             stream.book_rtt(booked);

@@ -15,8 +15,8 @@ mod serial;
 mod stream;
 
 pub use cold::ColdStream;
-pub use connection::Connection;
+pub use connection::TcpConnection;
 pub use flow::LossCounts;
 pub use rare::{finish, track_rare};
 pub use segment::{Segment, flag};
-pub use stream::{HotStream, Tracked, track};
+pub use stream::{HotStream, SegmentOutcome, track};

@@ -11,7 +11,7 @@ use super::cold::ColdStream;
 use super::reach::{self, SMALL};
 use super::segment::{Segment, flag};
 use super::serial::is_before;
-use super::stream::{HotStream, PENDING, Tracked, UNACKED, UNKNOWN, track_open};
+use super::stream::{HotStream, PENDING, SegmentOutcome, UNACKED, UNKNOWN, track_open};
 use flow::LossCounts;
 
 /// The reordering window is at least this long, nanoseconds: tshark's limit if it knows no round trip.
@@ -21,7 +21,7 @@ const MIN_REORDERING_NS: u64 = 3_000_000;
 const MAX_PAYLOAD: u32 = 1 << 24;
 
 /// A stream with all its state.
-struct Side<'a> {
+struct FullStream<'a> {
     stream: &'a mut HotStream,
     cold: &'a mut ColdStream,
     booked: &'a mut LossCounts,
@@ -29,7 +29,7 @@ struct Side<'a> {
 
 /// The decision whether a segment belongs to the connection.
 #[derive(PartialEq, Eq)]
-enum Verdict {
+enum SegmentVerdict {
     Taken,
     /// The segment lies beyond any allowed window: nothing of it counts.
     Stray,
@@ -46,14 +46,14 @@ pub fn track_rare(
     segment: &Segment,
     booked: &mut [LossCounts; 2],
 ) {
-    if track_open(hot, direction, segment) == Tracked::Done {
+    if track_open(hot, direction, segment) == SegmentOutcome::Done {
         return;
     }
     hot.iter_mut().for_each(HotStream::forget_ack);
     let window_ns = reordering_window_ns(hot);
     let segment = &Segment { payload: segment.payload.min(MAX_PAYLOAD), ..*segment };
     let sides = hot.iter_mut().zip(cold).zip(booked);
-    let mut sides = sides.map(|((stream, cold), booked)| Side { stream, cold, booked });
+    let mut sides = sides.map(|((stream, cold), booked)| FullStream { stream, cold, booked });
     let (Some(a), Some(b)) = (sides.next(), sides.next()) else { return };
     let (mut side, mut peer) = if direction == 0 { (a, b) } else { (b, a) };
     for side in [&mut side, &mut peer] {
@@ -68,7 +68,7 @@ pub fn track_rare(
     }
     if segment.has(flag::RST) {
         reset(&mut side, &mut peer, segment);
-    } else if side.sequence(peer.stream, segment, window_ns) == Verdict::Taken {
+    } else if side.sequence(peer.stream, segment, window_ns) == SegmentVerdict::Taken {
         if segment.has(flag::ACK) {
             peer.acknowledgement(side.stream, segment, window_ns);
         }
@@ -80,7 +80,7 @@ pub fn track_rare(
 /// the rest lost. Not to be called where the flow continues in another record. The cold part is used only
 /// where [`HotStream::is_undecided`].
 pub fn finish(stream: &mut HotStream, cold: &mut ColdStream, booked: &mut LossCounts) {
-    let mut side = Side { stream, cold, booked };
+    let mut side = FullStream { stream, cold, booked };
     side.stream.book_rtt(side.booked);
     side.decide_all();
 }
@@ -94,7 +94,7 @@ fn reordering_window_ns(hot: &[HotStream; 2]) -> u64 {
 
 /// RFC 5961, section 3: the sender of a reset knows the sequence numbers. A reset only ends what is
 /// undecided: a reset that the receiver rejects does no harm.
-fn reset(side: &mut Side<'_>, peer: &mut Side<'_>, segment: &Segment) {
+fn reset(side: &mut FullStream<'_>, peer: &mut FullStream<'_>, segment: &Segment) {
     let (stream, other) = (&mut *side.stream, &mut *peer.stream);
     let acks_next = segment.has(flag::ACK) && other.state & UNKNOWN == 0 && segment.ack == other.next;
     let is_valid = if stream.state & UNKNOWN != 0 {

@@ -1,11 +1,11 @@
 //! An answer as a table.
 
-use crate::cell::{Form, KeyCells, align};
-use crate::layout::{self, KEY, Shown};
-use crate::table::{Align, Table};
+use crate::cell::{CellFormat, KeyCells, align};
+use crate::layout::{self, KEY, LayoutColumn};
+use crate::table::{Align, AlignedTable};
 use crate::time::when;
 use model::Totals;
-use model::{Answer, Status, Value};
+use model::{Answer, AnswerStatus, Value};
 use notation::grouped;
 
 /// A total that is not known.
@@ -33,7 +33,7 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
             let column = shown.iter().find(|column| answer.columns[column.at].name == *name)?;
             let text = match total {
                 Value::Null => UNKNOWN.to_owned(),
-                total => Form::of(answer, column.at).text(total),
+                total => CellFormat::of(answer, column.at).text(total),
             };
             Some(format!(", {} {text}", column.heading))
         };
@@ -60,7 +60,7 @@ pub(crate) fn brief(answer: &Answer, totals: Option<&Totals>, most: usize, colum
 }
 
 /// The heading and the first rows.
-fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
+fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> AlignedTable {
     let columns: Vec<_> =
         layout::columns(answer, totals).iter().flat_map(|shown| cells(answer, shown)).collect();
     let row = |row: &Vec<Value>| {
@@ -76,7 +76,7 @@ fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> Table {
     let heading = ["  ".to_owned() + &layout::heading(answer)].into_iter().chain(status(answer));
     let heading = heading.collect::<Vec<_>>().join("\n");
     let columns = columns.iter().map(|column| (column.heading.clone(), column.align)).collect();
-    Table { heading, columns, rows }
+    AlignedTable { heading, columns, rows }
 }
 
 /// The headings of an answer's columns, and the texts of its rows.
@@ -91,9 +91,9 @@ fn status(answer: &Answer) -> Option<String> {
     let levels = (!answer.levels.is_empty()).then(|| format!("from {}", answer.levels.join(", ")));
     let why = [watched, answer.reason.clone(), levels].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let status = match answer.status {
-        Status::Complete => "",
-        Status::Partial => "partial",
-        Status::Cut => "cut",
+        AnswerStatus::Complete => "",
+        AnswerStatus::Partial => "partial",
+        AnswerStatus::Cut => "cut",
     };
     match (status, why.as_str()) {
         ("", "") => None,
@@ -115,14 +115,14 @@ struct TableColumn {
     heading: String,
     align: Align,
     at: usize,
-    content: Content,
+    content: CellContent,
 }
 
 /// The text of its cells for the value at a position of the row.
-enum Content {
-    Value(Form),
-    Lower(Form),
-    Upper(Form),
+enum CellContent {
+    Value(CellFormat),
+    Lower(CellFormat),
+    Upper(CellFormat),
     Share(u64),
     /// An address with the port of this column.
     Endpoint(&'static str),
@@ -136,23 +136,26 @@ impl TableColumn {
         let value = &row[self.at];
         match self.content {
             // A number of flows is never absent.
-            Content::Value(_) if *value == Value::Null && answer.columns[self.at].unit == "flows" => {
+            CellContent::Value(_) if *value == Value::Null && answer.columns[self.at].unit == "flows" => {
                 UNKNOWN.to_owned()
             }
-            Content::Value(form) => form.text(value),
-            Content::Lower(form) => {
+            CellContent::Value(form) => form.text(value),
+            CellContent::Lower(form) => {
                 let [lower, _] = form.bounds(value);
                 lower
             }
-            Content::Upper(form) => {
+            CellContent::Upper(form) => {
                 let [_, upper] = form.bounds(value);
                 upper
             }
-            Content::Share(whole) => value.as_unsigned().map_or_else(String::new, |part| share(part, whole)),
-            Content::Endpoint(port) => KeyCells::new(answer, row).endpoint(value, port),
-            Content::Protocol => KeyCells::new(answer, row).protocol(value),
-            Content::Sizes => {
-                let (from, to) = (Form::Grouped(0).text(value), Form::Grouped(0).text(&row[self.at + 1]));
+            CellContent::Share(whole) => {
+                value.as_unsigned().map_or_else(String::new, |part| share(part, whole))
+            }
+            CellContent::Endpoint(port) => KeyCells::new(answer, row).endpoint(value, port),
+            CellContent::Protocol => KeyCells::new(answer, row).protocol(value),
+            CellContent::Sizes => {
+                let (from, to) =
+                    (CellFormat::Grouped(0).text(value), CellFormat::Grouped(0).text(&row[self.at + 1]));
                 if from == to { from } else { format!("{from} to {to}") }
             }
         }
@@ -160,7 +163,7 @@ impl TableColumn {
 }
 
 /// The columns of the table that show a column of the answer: none where another shows it too.
-fn cells(answer: &Answer, shown: &Shown) -> Vec<TableColumn> {
+fn cells(answer: &Answer, shown: &LayoutColumn) -> Vec<TableColumn> {
     let at = shown.at;
     let has = |name| answer.column(name).is_some();
     let has_sizes = |from: usize| {
@@ -174,18 +177,18 @@ fn cells(answer: &Answer, shown: &Shown) -> Vec<TableColumn> {
         "src_port" if has("src_addr") => vec![],
         "dst_port" if has("dst_addr") => vec![],
         "size_to" if at > 0 && has_sizes(at - 1) => vec![],
-        "src_addr" => named(Content::Endpoint("src_port")),
-        "dst_addr" => named(Content::Endpoint("dst_port")),
-        "protocol" => named(Content::Protocol),
-        "size_from" if has_sizes(at) => vec![column("packets of a flow", Align::Right, Content::Sizes)],
+        "src_addr" => named(CellContent::Endpoint("src_port")),
+        "dst_addr" => named(CellContent::Endpoint("dst_port")),
+        "protocol" => named(CellContent::Protocol),
+        "size_from" if has_sizes(at) => vec![column("packets of a flow", Align::Right, CellContent::Sizes)],
         _ => {
-            let form = Form::of(answer, at);
-            let mut columns = named(Content::Value(form));
+            let form = CellFormat::of(answer, at);
+            let mut columns = named(CellContent::Value(form));
             if answer.rows.iter().any(|row| matches!(row[at], Value::Estimate { .. })) {
-                columns.push(column("at least", Align::Right, Content::Lower(form)));
-                columns.push(column("at most", Align::Right, Content::Upper(form)));
+                columns.push(column("at least", Align::Right, CellContent::Lower(form)));
+                columns.push(column("at most", Align::Right, CellContent::Upper(form)));
             } else if let Some(whole) = shown.whole {
-                columns.push(column("", Align::Right, Content::Share(whole)));
+                columns.push(column("", Align::Right, CellContent::Share(whole)));
             }
             columns
         }

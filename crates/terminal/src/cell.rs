@@ -7,7 +7,7 @@ use notation::{computed_time_text, grouped, grouped_decimal, grouped_signed};
 
 /// The notation of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CellFormat {
     /// Digits in groups of three, and this many decimals.
     Grouped(usize),
     /// Digits alone: ports and other numbers that are identifiers.
@@ -24,7 +24,7 @@ pub(crate) enum Form {
 const NAMES: [&str; 8] =
     ["src_port", "dst_port", "port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
 
-impl Form {
+impl CellFormat {
     /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.
     pub(crate) fn of(answer: &Answer, at: usize) -> Self {
         let column = &answer.columns[at];
@@ -107,7 +107,7 @@ impl Form {
 
 /// The value of an item that stands alone.
 pub fn item_text(item: &Item) -> String {
-    Form::of_name(&item.column).text(&item.value)
+    CellFormat::of_name(&item.column).text(&item.value)
 }
 
 /// Text from packets and files must not move the cursor.
@@ -160,7 +160,7 @@ impl<'a> KeyCells<'a> {
     /// The address and the port: of a protocol without ports, the address alone.
     pub(crate) fn endpoint(&self, address: &Value, port: &str) -> String {
         let protocol_has_ports = self.number("protocol").is_none_or(has_ports);
-        let text = Form::Text.text(address);
+        let text = CellFormat::Text.text(address);
         let is_ipv6 = match address {
             Value::Address(address) | Value::Prefix { address, .. } => address.is_ipv6(),
             _ => return text,
@@ -176,7 +176,7 @@ impl<'a> KeyCells<'a> {
     pub(crate) fn protocol(&self, value: &Value) -> String {
         match value.as_unsigned() {
             Some(number) => with_type(number, self.number("dst_port")),
-            None => Form::Digits.text(value),
+            None => CellFormat::Digits.text(value),
         }
     }
 }

@@ -5,7 +5,7 @@ use model::Totals;
 use model::{Answer, Column, ColumnKind, Item};
 
 /// A column of the answer in the table.
-pub(crate) struct Shown {
+pub(crate) struct LayoutColumn {
     /// The position of the column in the answer.
     pub(crate) at: usize,
     /// The heading in the table.
@@ -15,31 +15,31 @@ pub(crate) struct Shown {
 }
 
 /// The standing queries: the names of their tables, and the columns that follow the key.
-struct Standing {
+struct ContinuousQueryTable {
     query: &'static str,
     heading: &'static str,
-    figures: &'static [Figure],
+    figures: &'static [FigureColumn],
 }
 
-struct Figure {
+struct FigureColumn {
     column: &'static str,
     heading: &'static str,
     has_share: bool,
 }
 
-const fn figure(column: &'static str, heading: &'static str, has_share: bool) -> Figure {
-    Figure { column, heading, has_share }
+const fn figure(column: &'static str, heading: &'static str, has_share: bool) -> FigureColumn {
+    FigureColumn { column, heading, has_share }
 }
 
-const FLOW_FIGURES: &[Figure] =
+const FLOW_FIGURES: &[FigureColumn] =
     &[figure("total_count", "packets", true), figure("total_byte", "bytes", true)];
-const GROUP_FIGURES: &[Figure] = &[
+const GROUP_FIGURES: &[FigureColumn] = &[
     figure("flows", "flows", false),
     figure("total_count", "packets", true),
     figure("total_byte", "bytes", true),
 ];
 /// Those of each direction are there with `--biflow`.
-const CONVERSATION_FIGURES: &[Figure] = &[
+const CONVERSATION_FIGURES: &[FigureColumn] = &[
     figure("flows", "flows", false),
     figure("forward_count", "packets ->", false),
     figure("reverse_count", "packets <-", false),
@@ -49,14 +49,14 @@ const CONVERSATION_FIGURES: &[Figure] = &[
     figure("total_byte", "bytes", true),
 ];
 /// The figures of peers, of which an answer has either `destinations` or `sources`.
-const PEER_FIGURES: &[Figure] = &[
+const PEER_FIGURES: &[FigureColumn] = &[
     figure("destinations", "destinations", false),
     figure("sources", "sources", false),
     figure("flows", "flows", false),
     figure("total_count", "packets", false),
     figure("total_byte", "bytes", false),
 ];
-const LOSS_FIGURES: &[Figure] = &[
+const LOSS_FIGURES: &[FigureColumn] = &[
     figure("total_count", "packets", false),
     figure("ploss_byte", "lost before", false),
     figure("retrans_byte", "sent again", false),
@@ -65,35 +65,47 @@ const LOSS_FIGURES: &[Figure] = &[
     figure("rtt_min", "round trip", false),
 ];
 
-const STANDING: &[Standing] = &[
-    Standing { query: "top_bytes", heading: "Flows with the most bytes", figures: FLOW_FIGURES },
-    Standing { query: "top_packets", heading: "Flows with the most packets", figures: FLOW_FIGURES },
-    Standing {
+const STANDING: &[ContinuousQueryTable] = &[
+    ContinuousQueryTable { query: "top_bytes", heading: "Flows with the most bytes", figures: FLOW_FIGURES },
+    ContinuousQueryTable {
+        query: "top_packets",
+        heading: "Flows with the most packets",
+        figures: FLOW_FIGURES,
+    },
+    ContinuousQueryTable {
         query: "top_loss",
         heading: "Flows with the most TCP loss (bytes; least round trip from here)",
         figures: LOSS_FIGURES,
     },
-    Standing { query: "hosts", heading: "Hosts by bytes sent and received", figures: GROUP_FIGURES },
-    Standing {
+    ContinuousQueryTable {
+        query: "hosts",
+        heading: "Hosts by bytes sent and received",
+        figures: GROUP_FIGURES,
+    },
+    ContinuousQueryTable {
         query: "conversations",
         heading: "Conversations by bytes of both directions",
         figures: CONVERSATION_FIGURES,
     },
-    Standing { query: "ports", heading: "Ports by bytes to and from them", figures: GROUP_FIGURES },
-    Standing { query: "protocols", heading: "Protocols by bytes", figures: GROUP_FIGURES },
-    Standing {
+    ContinuousQueryTable {
+        query: "ports",
+        heading: "Ports by bytes to and from them",
+        figures: GROUP_FIGURES,
+    },
+    ContinuousQueryTable { query: "protocols", heading: "Protocols by bytes", figures: GROUP_FIGURES },
+    ContinuousQueryTable {
         query: "scanners",
         heading: "Scanners: sources that contact the most destinations",
         figures: PEER_FIGURES,
     },
-    Standing {
+    ContinuousQueryTable {
         query: "targets",
         heading: "Targets: destinations that the most sources contact",
         figures: PEER_FIGURES,
     },
 ];
 
-fn standing(query: &str) -> Option<&'static Standing> {
+fn standing(query: &str) -> Option<&'static ContinuousQueryTable> {
     STANDING.iter().find(|standing| standing.query == query)
 }
 
@@ -170,7 +182,7 @@ pub(crate) fn column_heading(name: &str) -> &str {
 }
 
 /// The columns of a table: of a standing query the key and its figures, of any other all.
-pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
+pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<LayoutColumn> {
     let whole = |name: &str| match (name, totals?) {
         ("total_count", totals) => Some(totals.packets),
         ("total_byte", totals) => Some(totals.bytes),
@@ -180,7 +192,7 @@ pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
     let plain = |(at, column): (usize, &Column)| {
         let has_share = matches!(column.name.as_str(), "total_count" | "total_byte");
         let whole = whole(&column.name).filter(|_| has_share);
-        Shown { at, heading: heading_of(column), whole }
+        LayoutColumn { at, heading: heading_of(column), whole }
     };
     let Some(standing) = standing(&answer.query) else { return all.map(plain).collect() };
     // The name of an address stands next to it.
@@ -188,7 +200,7 @@ pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<Shown> {
     let key = all.filter(|(_, column)| is_key(&column.name)).map(plain);
     let figures = standing.figures.iter().filter_map(|figure| {
         let whole = whole(figure.column).filter(|_| figure.has_share);
-        Some(Shown { at: answer.column(figure.column)?, heading: figure.heading.to_owned(), whole })
+        Some(LayoutColumn { at: answer.column(figure.column)?, heading: figure.heading.to_owned(), whole })
     });
     key.chain(figures).collect()
 }

@@ -5,7 +5,7 @@ use crate::head;
 use crate::layout;
 use crate::time::when;
 use model::Totals;
-use model::{Answer, OutputCounts, RunReport, Status, Story, UndecidedReport, Window};
+use model::{Answer, AnswerStatus, OutputCounts, RunReport, Story, UndecidedReport, Window};
 use notation::how_long;
 use notation::{grouped, scaled};
 
@@ -140,9 +140,9 @@ pub(crate) fn window_head(window: &Window) -> Vec<String> {
     let totals = window.answer("totals").map(Totals::from_answer);
     let watched = window.watched.unwrap_or(window.span);
     let status = match window.status {
-        Status::Complete => "",
-        Status::Partial => ", partial",
-        Status::Cut => ", cut",
+        AnswerStatus::Complete => "",
+        AnswerStatus::Partial => ", partial",
+        AnswerStatus::Cut => ", cut",
     };
     let mut lines = vec![format!("window    {}: {}{status}", window.index, when(window.span))];
     lines.extend(window.watched.map(|watched| format!("          watched {}", when(watched))));

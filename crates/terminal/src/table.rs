@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A table: a heading, columns, rows with a cell for each column.
-pub(crate) struct Table {
+pub(crate) struct AlignedTable {
     pub(crate) heading: String,
     pub(crate) columns: Vec<(String, Align)>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -19,7 +19,7 @@ pub(crate) enum Align {
 /// Characters that a shortened cell keeps at the least.
 const LEAST_CELL: usize = 9;
 
-impl Table {
+impl AlignedTable {
     /// Characters of each column.
     fn widths(&self) -> Vec<usize> {
         let width = |at: usize| {
@@ -104,7 +104,7 @@ fn shortened(text: &str, width: usize) -> String {
 pub fn text_table(columns: &[&str], rows: Vec<Vec<String>>) -> String {
     let columns = columns.iter().map(|&name| (name.to_owned(), Align::Left)).collect();
     let mut text = String::new();
-    Table { heading: String::new(), columns, rows }.render(&mut text);
+    AlignedTable { heading: String::new(), columns, rows }.render(&mut text);
     text
 }
 
@@ -126,7 +126,7 @@ mod tests {
         let table = |width| {
             let columns = columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect();
             let mut text = String::new();
-            Table { heading: String::new(), columns, rows: vec![row.clone()] }
+            AlignedTable { heading: String::new(), columns, rows: vec![row.clone()] }
                 .fitting(width)
                 .render(&mut text);
             text.lines().last().unwrap_or_default().to_owned()

@@ -2,8 +2,8 @@
 
 use super::*;
 use model::{
-    Amount, Answer, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts, PacketCounts,
-    Rates, Rest, RunReport, Span, Status, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
+    Amount, Answer, AnswerStatus, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts,
+    PacketCounts, Rates, Rest, RunReport, Span, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
 };
 
 #[test]
@@ -120,7 +120,7 @@ fn a_query_of_a_user() {
         row
     };
     let cut = Answer {
-        status: Status::Cut,
+        status: AnswerStatus::Cut,
         watched: Some(span(3)),
         reason: Some("7 blocks of rows were refused".to_owned()),
         rest: Rest {
@@ -153,11 +153,11 @@ fn an_answer_that_is_not_whole_says_why() {
         let reason = reason.map(str::to_owned);
         answer(&Answer { status, reason, ..plain.clone() }, None, 1)
     };
-    assert_eq!(shown(Status::Complete, None), "  q1\n  packets\n");
-    assert_eq!(shown(Status::Complete, Some("a remark")), "  q1\n  a remark\n  packets\n");
-    assert_eq!(shown(Status::Partial, None), "  q1\n  partial\n  packets\n");
+    assert_eq!(shown(AnswerStatus::Complete, None), "  q1\n  packets\n");
+    assert_eq!(shown(AnswerStatus::Complete, Some("a remark")), "  q1\n  a remark\n  packets\n");
+    assert_eq!(shown(AnswerStatus::Partial, None), "  q1\n  partial\n  packets\n");
     assert_eq!(
-        shown(Status::Partial, Some("memory ran out")),
+        shown(AnswerStatus::Partial, Some("memory ran out")),
         "  q1\n  partial: memory ran out\n  packets\n"
     );
     let sketch = Answer { bounds: "certain".to_owned(), ..plain.clone() };
@@ -361,7 +361,7 @@ fn a_run() {
         table(query, &[column, peers, "flows", "total_count", "total_byte", "wire_byte"], vec![row])
     };
     let mut sources = addresses("scanners", "src_addr", "destinations");
-    sources.status = Status::Partial;
+    sources.status = AnswerStatus::Partial;
     sources.reason = Some("memory ran out, 5 records are in no row".to_owned());
     let mut answers = vec![totals(), flows("top_bytes"), table("top_packets", &["total_count"], vec![])];
     answers[1].rows.truncate(1);
@@ -478,7 +478,7 @@ fn window(answers: Vec<Answer>) -> Window {
     Window {
         index: 3,
         span: span(10),
-        status: Status::Complete,
+        status: AnswerStatus::Complete,
         watched: None,
         empty: None,
         packets: packets(),
@@ -497,7 +497,7 @@ fn a_window() {
     short.rows.truncate(1);
     let [sum, _] = loss_answers();
     let cut = Window {
-        status: Status::Cut,
+        status: AnswerStatus::Cut,
         watched: Some(span(5)),
         ..window(vec![totals(), short, flows("top_packets"), sum, many])
     };

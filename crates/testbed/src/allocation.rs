@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 /// The system's allocator, counted. A test program declares it as its `#[global_allocator]`.
 #[derive(Debug)]
-pub struct Counting;
+pub struct CountingAllocator;
 
 thread_local! {
     /// Bytes that this thread has taken. The harness's thread allocates while a test runs, so each counts its own.
@@ -13,7 +13,7 @@ thread_local! {
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged; counting allocates nothing and touches no allocated memory.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // A thread that ends has no count any more.
         let _ = TAKEN.try_with(|taken| taken.set(taken.get().wrapping_add(layout.size())));

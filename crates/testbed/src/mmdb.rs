@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 /// A value of a record.
 #[derive(Clone, Debug)]
-pub enum Item {
+pub enum MmdbValue {
     /// A text of at most 284 bytes.
     Text(&'static str),
     /// An unsigned integer of 32 bits.
     Number(u32),
     /// A map of at most 28 members.
-    Map(Vec<(&'static str, Item)>),
+    Map(Vec<(&'static str, MmdbValue)>),
 }
 
 /// A database of IPv6 and, under `::/96`, of IPv4, or of IPv4 alone.
@@ -21,12 +21,12 @@ pub struct Database {
     /// The version of IP, 4 or 6.
     pub ip_version: u16,
     /// Networks that do not overlap, each with its record.
-    pub networks: Vec<(&'static str, u8, Item)>,
+    pub networks: Vec<(&'static str, u8, MmdbValue)>,
 }
 
 /// The target of one side of a node in the search tree.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum TreeBranch {
     Nothing,
     Node(usize),
     /// An offset in the data section.
@@ -39,7 +39,7 @@ impl Database {
     /// # Panics
     /// If networks overlap or are no addresses, and on sizes that the encoder does not have.
     pub fn encode(&self) -> Vec<u8> {
-        let mut nodes = vec![[Side::Nothing; 2]];
+        let mut nodes = vec![[TreeBranch::Nothing; 2]];
         let mut data = Vec::new();
         for (address, length, record) in &self.networks {
             let (bits, length) = self.bits(address.parse().expect("an address"), *length);
@@ -47,17 +47,20 @@ impl Database {
             for depth in 0..length {
                 let side = usize::from(bits >> (127 - depth) & 1 == 1);
                 if depth + 1 == length {
-                    assert!(matches!(nodes[at][side], Side::Nothing), "{address} overlaps another network");
-                    nodes[at][side] = Side::Data(data.len());
+                    assert!(
+                        matches!(nodes[at][side], TreeBranch::Nothing),
+                        "{address} overlaps another network"
+                    );
+                    nodes[at][side] = TreeBranch::Data(data.len());
                     break;
                 }
                 at = match nodes[at][side] {
-                    Side::Node(next) => next,
-                    Side::Data(_) => panic!("{address} overlaps another network"),
-                    Side::Nothing => {
-                        nodes.push([Side::Nothing; 2]);
+                    TreeBranch::Node(next) => next,
+                    TreeBranch::Data(_) => panic!("{address} overlaps another network"),
+                    TreeBranch::Nothing => {
+                        nodes.push([TreeBranch::Nothing; 2]);
                         let next = nodes.len() - 1;
-                        nodes[at][side] = Side::Node(next);
+                        nodes[at][side] = TreeBranch::Node(next);
                         next
                     }
                 };
@@ -65,10 +68,10 @@ impl Database {
             encode(record, &mut data);
         }
         let count = nodes.len();
-        let value = |side: Side| match side {
-            Side::Nothing => count,
-            Side::Node(number) => number,
-            Side::Data(offset) => count + 16 + offset,
+        let value = |side: TreeBranch| match side {
+            TreeBranch::Nothing => count,
+            TreeBranch::Node(number) => number,
+            TreeBranch::Data(offset) => count + 16 + offset,
         };
         let mut bytes = Vec::new();
         for [left, right] in nodes {
@@ -104,45 +107,45 @@ impl Database {
             ("ip_version", self.ip_version),
             ("record_size", self.record_bits),
         ] {
-            encode(&Item::Text(name), bytes);
+            encode(&MmdbValue::Text(name), bytes);
             bytes.push(5 << 5 | 2);
             bytes.extend(number.to_be_bytes());
         }
-        encode(&Item::Text("node_count"), bytes);
-        encode(&Item::Number(nodes), bytes);
-        encode(&Item::Text("build_epoch"), bytes);
+        encode(&MmdbValue::Text("node_count"), bytes);
+        encode(&MmdbValue::Number(nodes), bytes);
+        encode(&MmdbValue::Text("build_epoch"), bytes);
         // An extended type: 64 bits, of which one byte is written.
         bytes.extend([1, 2, 1]);
-        encode(&Item::Text("database_type"), bytes);
-        encode(&Item::Text("Edison-Test"), bytes);
-        encode(&Item::Text("description"), bytes);
-        encode(&Item::Map(Vec::new()), bytes);
-        encode(&Item::Text("languages"), bytes);
+        encode(&MmdbValue::Text("database_type"), bytes);
+        encode(&MmdbValue::Text("Edison-Test"), bytes);
+        encode(&MmdbValue::Text("description"), bytes);
+        encode(&MmdbValue::Map(Vec::new()), bytes);
+        encode(&MmdbValue::Text("languages"), bytes);
         // An empty array.
         bytes.extend([0, 4]);
     }
 }
 
-fn encode(item: &Item, bytes: &mut Vec<u8>) {
+fn encode(item: &MmdbValue, bytes: &mut Vec<u8>) {
     match item {
-        Item::Text(text) if text.len() < 29 => bytes.push(2 << 5 | text.len() as u8),
-        Item::Text(text) => {
+        MmdbValue::Text(text) if text.len() < 29 => bytes.push(2 << 5 | text.len() as u8),
+        MmdbValue::Text(text) => {
             bytes.extend([2 << 5 | 29, u8::try_from(text.len() - 29).expect("a short text")]);
         }
-        Item::Number(number) => {
+        MmdbValue::Number(number) => {
             bytes.push(6 << 5 | 4);
             bytes.extend(number.to_be_bytes());
         }
-        Item::Map(members) => {
+        MmdbValue::Map(members) => {
             assert!(members.len() < 29, "a small map");
             bytes.push(7 << 5 | members.len() as u8);
             for (name, value) in members {
-                encode(&Item::Text(name), bytes);
+                encode(&MmdbValue::Text(name), bytes);
                 encode(value, bytes);
             }
         }
     }
-    if let Item::Text(text) = item {
+    if let MmdbValue::Text(text) = item {
         bytes.extend(text.as_bytes());
     }
 }

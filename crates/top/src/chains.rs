@@ -1,7 +1,7 @@
 //! The view Chains: which query starts which, in which phase it is, and what happened.
 
-use crate::model::Model;
-use crate::row::{Row, Target, Tone};
+use crate::model::ViewModel;
+use crate::row::{Tone, ViewLine, ViewTarget};
 use model::view::{Edge, Phase, QueryState, QueryView};
 use std::collections::BTreeMap;
 
@@ -11,27 +11,28 @@ const MOST_LISTED: usize = 100;
 const DEEPEST: usize = 8;
 
 /// Returns the lines of the view.
-pub(crate) fn rows(model: &Model) -> Vec<Row> {
-    let mut rows = vec![Row::of(Tone::Strong, "Queries that start others, and those that they start")];
+pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
+    let mut rows = vec![ViewLine::of(Tone::Strong, "Queries that start others, and those that they start")];
     let queries = &model.queries;
     let first = rows.len();
     rows.extend(in_order(queries).into_iter().map(|(at, depth)| row(&queries[at], depth)));
     if rows.len() == first {
-        rows.push(Row::plain("  none: 'when' in a query makes it start by another one's answers"));
+        rows.push(ViewLine::plain("  none: 'when' in a query makes it start by another one's answers"));
     }
-    rows.push(Row::default());
-    rows.push(Row::of(Tone::Strong, "Stories, the one that changed last first"));
+    rows.push(ViewLine::default());
+    rows.push(ViewLine::of(Tone::Strong, "Stories, the one that changed last first"));
     let first = rows.len();
     rows.extend(model.stories().take(MOST_LISTED).map(|story| {
         let seen = if story.is_acknowledged { ", seen" } else { "" };
         let line = story.text.lines().next().unwrap_or_default();
-        Row::plain(format!("  {line} ({} event(s){seen})", story.events)).to(Target::Story(story.id.clone()))
+        ViewLine::plain(format!("  {line} ({} event(s){seen})", story.events))
+            .to(ViewTarget::Story(story.id.clone()))
     }));
     if rows.len() == first {
-        rows.push(Row::plain("  none"));
+        rows.push(ViewLine::plain("  none"));
     }
-    rows.push(Row::default());
-    rows.push(Row::of(Tone::Strong, "Events, the newest first"));
+    rows.push(ViewLine::default());
+    rows.push(ViewLine::of(Tone::Strong, "Events, the newest first"));
     let first = rows.len();
     rows.extend(model.events().take(MOST_LISTED).map(|told| {
         let line = match told.text.lines().next() {
@@ -41,10 +42,10 @@ pub(crate) fn rows(model: &Model) -> Vec<Row> {
                 format!("{} {} at {time}", told.event.query, told.event.kind.name())
             }
         };
-        Row::plain(format!("  {line}")).to(Target::Event(told.event.event.clone()))
+        ViewLine::plain(format!("  {line}")).to(ViewTarget::Event(told.event.event.clone()))
     }));
     if rows.len() == first {
-        rows.push(Row::plain("  none"));
+        rows.push(ViewLine::plain("  none"));
     }
     rows
 }
@@ -77,7 +78,7 @@ fn in_order(queries: &[QueryView]) -> Vec<(usize, usize)> {
     ordered
 }
 
-fn row(query: &QueryView, depth: usize) -> Row {
+fn row(query: &QueryView, depth: usize) -> ViewLine {
     let indent = "  ".repeat(depth);
     let arrow = if depth == 0 { "" } else { "└ " };
     let (text, tone) = match &query.trigger {
@@ -90,7 +91,7 @@ fn row(query: &QueryView, depth: usize) -> Row {
             (format!("{indent}{arrow}{}  {state}, {phases}  when {}", query.name, trigger.condition), tone)
         }
     };
-    Row::of(tone, format!("  {text}")).to(Target::Query(query.name.clone()))
+    ViewLine::of(tone, format!("  {text}")).to(ViewTarget::Query(query.name.clone()))
 }
 
 /// A word for the state of a query.

@@ -1,10 +1,10 @@
 //! The view of one thing alone: an answer, a query, a story, an event or a node.
 
 use crate::chains;
-use crate::model::Model;
+use crate::model::ViewModel;
 use crate::nodes;
 use crate::now;
-use crate::row::{Row, Target, Tone};
+use crate::row::{Tone, ViewLine, ViewTarget};
 use model::view::{NodeView, QueryView};
 use model::{Event, Item, format_time};
 use notation::how_long;
@@ -14,40 +14,40 @@ use terminal::moment;
 const MOST_ROWS: usize = 1_000;
 
 /// Returns the lines of a thing; one that says so where it is not there any more. Long texts go on in further lines.
-pub(crate) fn rows(model: &Model, target: &Target, columns: usize) -> Vec<Row> {
+pub(crate) fn rows(model: &ViewModel, target: &ViewTarget, columns: usize) -> Vec<ViewLine> {
     let found = match target {
-        Target::Answer(..) => answer(model, target, columns),
-        Target::Query(name) => model.queries.iter().find(|query| query.name == *name).map(query),
-        Target::Story(id) => story(model, id),
-        Target::Event(id) => {
+        ViewTarget::Answer(..) => answer(model, target, columns),
+        ViewTarget::Query(name) => model.queries.iter().find(|query| query.name == *name).map(query),
+        ViewTarget::Story(id) => story(model, id),
+        ViewTarget::Event(id) => {
             model.events().find(|told| told.event.event == *id).map(|told| event(&told.event, &told.text))
         }
-        Target::Node(name) => {
+        ViewTarget::Node(name) => {
             let found = model.status.nodes.iter().find(|node| node.name == *name);
             found.map(|found| node(model, found))
         }
     };
-    let rows = found.unwrap_or_else(|| vec![Row::plain("It is not there any more.")]);
+    let rows = found.unwrap_or_else(|| vec![ViewLine::plain("It is not there any more.")]);
     rows.into_iter().flat_map(|row| wrapped(row, columns)).collect()
 }
 
 /// Breaks a line into lines of at most `columns` characters. Lines of tables are not broken.
-fn wrapped(row: Row, columns: usize) -> Vec<Row> {
+fn wrapped(row: ViewLine, columns: usize) -> Vec<ViewLine> {
     let is_table = row.text.starts_with("  ");
     if columns < 4 || is_table || row.text.chars().count() <= columns {
         return vec![row];
     }
-    notation::wrapped(&row.text, columns).into_iter().map(|line| Row::of(row.tone, line)).collect()
+    notation::wrapped(&row.text, columns).into_iter().map(|line| ViewLine::of(row.tone, line)).collect()
 }
 
-fn lines(text: &str) -> impl Iterator<Item = Row> + '_ {
-    text.lines().map(Row::plain)
+fn lines(text: &str) -> impl Iterator<Item = ViewLine> + '_ {
+    text.lines().map(ViewLine::plain)
 }
 
-fn answer(model: &Model, target: &Target, columns: usize) -> Option<Vec<Row>> {
+fn answer(model: &ViewModel, target: &ViewTarget, columns: usize) -> Option<Vec<ViewLine>> {
     let answer = model.answers().find(|answer| now::target(answer) == *target)?;
     let text = terminal::answer_within(answer, model.totals_of(answer).as_ref(), MOST_ROWS, columns);
-    let mut rows: Vec<Row> = lines(&text).collect();
+    let mut rows: Vec<ViewLine> = lines(&text).collect();
     if let Some(heading) = rows.first_mut() {
         heading.tone = Tone::Strong;
         heading.text.push_str(&now::suffix(model, answer));
@@ -55,10 +55,11 @@ fn answer(model: &Model, target: &Target, columns: usize) -> Option<Vec<Row>> {
     Some(rows)
 }
 
-fn query(query: &QueryView) -> Vec<Row> {
-    let mut rows = vec![Row::of(Tone::Strong, format!("{}, {}", query.name, chains::state(query.state)))];
+fn query(query: &QueryView) -> Vec<ViewLine> {
+    let mut rows =
+        vec![ViewLine::of(Tone::Strong, format!("{}, {}", query.name, chains::state(query.state)))];
     rows.extend(lines(&query.text));
-    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<10}{text}")));
+    let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<10}{text}")));
     say("nodes", query.nodes.join(", "));
     if let Some(every) = query.every_ns {
         say("window", format!("every {}", how_long(every)));
@@ -88,25 +89,25 @@ fn query(query: &QueryView) -> Vec<Row> {
         say("run", format!("{} to {}, by the event {}", moment(run.start_ns), moment(run.end_ns), run.cause));
     }
     for answer in &query.latest {
-        rows.push(Row::default());
+        rows.push(ViewLine::default());
         rows.extend(lines(&terminal::answers([answer])));
     }
     rows
 }
 
-fn story(model: &Model, id: &str) -> Option<Vec<Row>> {
+fn story(model: &ViewModel, id: &str) -> Option<Vec<ViewLine>> {
     let story = model.stories().find(|story| story.id == id)?;
     let seen = if story.is_acknowledged { ", seen" } else { "" };
     let title = format!("Story {}, {} event(s){seen}", story.id, story.events);
-    let mut rows = vec![Row::of(Tone::Strong, title)];
+    let mut rows = vec![ViewLine::of(Tone::Strong, title)];
     rows.extend(lines(&story.text));
     Some(rows)
 }
 
-fn event(event: &Event, text: &str) -> Vec<Row> {
-    let mut rows = vec![Row::of(Tone::Strong, format!("Event {}, {}", event.event, event.kind.name()))];
+fn event(event: &Event, text: &str) -> Vec<ViewLine> {
+    let mut rows = vec![ViewLine::of(Tone::Strong, format!("Event {}, {}", event.event, event.kind.name()))];
     rows.extend(lines(text));
-    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<10}{text}")));
+    let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<10}{text}")));
     say("query", event.query.clone());
     say("node", event.node.clone().unwrap_or_else(|| "all nodes together".to_owned()));
     say("at", moment(event.at_ns));
@@ -130,13 +131,13 @@ fn named(item: &Item) -> String {
     format!("{} {}", item.column.name, terminal::item_text(item))
 }
 
-fn node(model: &Model, node: &NodeView) -> Vec<Row> {
+fn node(model: &ViewModel, node: &NodeView) -> Vec<ViewLine> {
     let mut rows = Vec::new();
     for (name, text) in nodes::named(model, node) {
         let tone = if rows.is_empty() { Tone::Strong } else { Tone::Plain };
-        rows.push(Row::of(tone, format!("{name:<14}{text}")));
+        rows.push(ViewLine::of(tone, format!("{name:<14}{text}")));
     }
-    let mut say = |name: &str, text: String| rows.push(Row::plain(format!("{name:<14}{text}")));
+    let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<14}{text}")));
     say("sources", node.sources.join(", "));
     if let Some(seen) = node.seen_ns {
         say("heard of", format_time(seen));

@@ -1,10 +1,10 @@
 //! Draws the model as it is looked at.
 
 use crate::compact;
-use crate::model::Model;
+use crate::model::ViewModel;
 use crate::now;
 use crate::printable::printable;
-use crate::row::{Row, Tone};
+use crate::row::{Tone, ViewLine};
 use crate::ui::{Ui, View};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
@@ -35,7 +35,7 @@ const HELP: [&str; 18] = [
 const FILTER: usize = 24;
 
 /// Draws into a buffer of any size. What is beyond it is left out.
-pub fn draw(ui: &mut Ui, model: &Model, buffer: &mut Buffer) {
+pub fn draw(ui: &mut Ui, model: &ViewModel, buffer: &mut Buffer) {
     let (columns, lines) = (usize::from(buffer.area.width), usize::from(buffer.area.height));
     buffer.reset();
     let mut sheet = Sheet { buffer, is_coloured: ui.is_coloured };
@@ -45,7 +45,7 @@ pub fn draw(ui: &mut Ui, model: &Model, buffer: &mut Buffer) {
         rows.iter().take(lines).enumerate().for_each(|(at, row)| sheet.row(at, row, columns, false));
         return;
     }
-    sheet.row(0, &Row::of(Tone::Strong, tabs(ui, model, columns)), columns, false);
+    sheet.row(0, &ViewLine::of(Tone::Strong, tabs(ui, model, columns)), columns, false);
     sheet.row(lines - 1, &footer(ui, model), columns, false);
     let room = lines - 2;
     let (rows, chosen) = body(ui, model, columns, room);
@@ -55,9 +55,9 @@ pub fn draw(ui: &mut Ui, model: &Model, buffer: &mut Buffer) {
 }
 
 /// The lines between the first and the last one, and which is chosen.
-fn body(ui: &mut Ui, model: &Model, columns: usize, room: usize) -> (Vec<Row>, Option<usize>) {
+fn body(ui: &mut Ui, model: &ViewModel, columns: usize, room: usize) -> (Vec<ViewLine>, Option<usize>) {
     if ui.has_help {
-        return (HELP.map(Row::plain).to_vec(), None);
+        return (HELP.map(ViewLine::plain).to_vec(), None);
     }
     if let Some(rows) = ui.detail_rows(model, columns) {
         let most = rows.len().saturating_sub(room);
@@ -90,7 +90,7 @@ fn body(ui: &mut Ui, model: &Model, columns: usize, room: usize) -> (Vec<Row>, O
 }
 
 /// The views, the shown one in brackets, and the time.
-fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
+fn tabs(ui: &Ui, model: &ViewModel, columns: usize) -> String {
     let name = |(number, view): (usize, &View)| match *view == ui.view {
         true => format!("[{} {}]", number + 1, view.name()),
         false => format!(" {} {} ", number + 1, view.name()),
@@ -105,12 +105,12 @@ fn tabs(ui: &Ui, model: &Model, columns: usize) -> String {
 }
 
 /// Returns the last line: what is typed; else the filter with what keys do, the latest note, or what keys do.
-fn footer(ui: &Ui, model: &Model) -> Row {
+fn footer(ui: &Ui, model: &ViewModel) -> ViewLine {
     if ui.is_typing {
-        return Row::of(Tone::Strong, format!("/{}_", ui.filter));
+        return ViewLine::of(Tone::Strong, format!("/{}_", ui.filter));
     }
     if let Some(note) = model.status.notes.last().filter(|_| ui.filter.is_empty()) {
-        return Row::of(Tone::Warning, format!("note      {}", note.text));
+        return ViewLine::of(Tone::Warning, format!("note      {}", note.text));
     }
     let filter = if ui.filter.is_empty() {
         String::new()
@@ -118,11 +118,13 @@ fn footer(ui: &Ui, model: &Model) -> Row {
         format!("only lines with '{}'; ", cut(&ui.filter, FILTER))
     };
     if !ui.has_keys {
-        return Row::plain("Ctrl-C quits; standard input is no terminal, so that no other key does anything");
+        return ViewLine::plain(
+            "Ctrl-C quits; standard input is no terminal, so that no other key does anything",
+        );
     }
     let enter = if ui.detail.is_some() { "Esc back" } else { "Enter details  / filter" };
     // What matters most stands first: the end is cut where the line is short.
-    Row::plain(format!("{filter}q quit  ? help  {enter}  j k choose  1-3 Tab views"))
+    ViewLine::plain(format!("{filter}q quit  ? help  {enter}  j k choose  1-3 Tab views"))
 }
 
 /// The buffer that is drawn on.
@@ -133,7 +135,7 @@ struct Sheet<'a> {
 
 impl Sheet<'_> {
     /// Writes a line and clears the rest of it.
-    fn row(&mut self, at: usize, row: &Row, columns: usize, is_chosen: bool) {
+    fn row(&mut self, at: usize, row: &ViewLine, columns: usize, is_chosen: bool) {
         let Ok(line) = u16::try_from(at) else { return };
         let area = self.buffer.area;
         if line >= area.height {

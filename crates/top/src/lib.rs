@@ -1,6 +1,6 @@
 //! Shows what a run or a controller does at this moment, on a terminal: `edison top`, and the live view of `edison run`.
 //!
-//! A [`Model`] is what is shown: the state as the API has it, the latest answers, events and stories. Who has it fills it, a run from its
+//! A [`ViewModel`] is what is shown: the state as the API has it, the latest answers, events and stories. Who has it fills it, a run from its
 //! own windows, `edison top` from an API. A [`Ui`] is how it is looked at: which view, what is chosen, what is filtered; keys change it,
 //! and [`draw()`] draws both into a buffer of any size. A [`Screen`] is the terminal that they are shown on, which is left as it was found.
 //!
@@ -34,8 +34,8 @@ mod tty;
 mod ui;
 
 pub use draw::draw;
-pub use keys::{Key, Keys};
-pub use model::{FirstWindow, Link, Model, Moment, Origin, StoryLine};
+pub use keys::{KeyPress, KeyReader};
+pub use model::{ApiConnection, FirstWindow, LiveCounts, StatusOrigin, StoryLine, ViewModel};
 pub use screen::{GiveBack, Screen, Wish};
 pub use tty::can_draw;
 pub use ui::{Reaction, Ui, View};

@@ -15,7 +15,7 @@ const MOST_TOLD: usize = 500;
 
 /// The run or the API whose state is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum StatusOrigin {
     /// The run that this program is.
     Own {
         /// The end of the run's first window.
@@ -42,7 +42,7 @@ pub enum FirstWindow {
 
 /// The counts that a run of its own has at any moment, whether or not a window has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct LiveCounts {
     /// The time for which the run has lasted.
     pub elapsed: Duration,
     /// Frames received.
@@ -57,7 +57,7 @@ pub struct Moment {
 
 /// The state of the connection to the run or the API: whether what is shown is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
+pub enum ApiConnection {
     /// The run or the API answers.
     Connected,
     /// The API does not answer.
@@ -84,17 +84,17 @@ pub struct StoryLine {
 
 /// The model: the state as the API has it, the latest answers, events and stories.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct ViewModel {
     /// The run or the API whose state it is.
-    pub origin: Origin,
+    pub origin: StatusOrigin,
     /// The nodes and the whole.
     pub status: Status,
     /// The queries with their latest answers.
     pub(crate) queries: Vec<QueryView>,
     /// The counts that a run of its own has at this moment.
-    pub moment: Option<Moment>,
+    pub moment: Option<LiveCounts>,
     /// The state of the connection: whether all this is new.
-    pub link: Link,
+    pub link: ApiConnection,
     /// The queries that the program asks by itself, as [`QueryView`]s without a text.
     own: Vec<QueryView>,
     /// The newest last.
@@ -103,15 +103,15 @@ pub struct Model {
     stories: VecDeque<StoryLine>,
 }
 
-impl Model {
+impl ViewModel {
     /// Makes a model of which nothing is known yet.
-    pub fn new(origin: Origin) -> Self {
+    pub fn new(origin: StatusOrigin) -> Self {
         Self {
             origin,
             status: Status::default(),
             queries: Vec::new(),
             moment: None,
-            link: Link::Connected,
+            link: ApiConnection::Connected,
             own: Vec::new(),
             events: VecDeque::new(),
             stories: VecDeque::new(),
@@ -231,12 +231,12 @@ impl Model {
     }
 
     /// Returns what is known of the time that was watched. It looks through all answers: once for all nodes.
-    pub(crate) fn watched(&self) -> Watched<'_> {
+    pub(crate) fn watched(&self) -> WatchedCoverage<'_> {
         let mut answers = self.own.iter().chain(&self.queries).flat_map(|query| &query.latest).peekable();
         // A run answers each window: before its first answer is known, a cut window looks whole.
         let is_known = self.status.mode == Mode::Controller || answers.peek().is_some();
         let cut = answers.filter(|answer| answer.watched.is_some()).collect();
-        Watched { is_known, cut }
+        WatchedCoverage { is_known, cut }
     }
 
     /// Frames of all nodes since they started.
@@ -253,13 +253,13 @@ impl Model {
 }
 
 /// The knowledge of the time that was watched.
-pub(crate) struct Watched<'a> {
+pub(crate) struct WatchedCoverage<'a> {
     is_known: bool,
     /// Answers of windows that were watched in part.
     cut: Vec<&'a Answer>,
 }
 
-impl Watched<'_> {
+impl WatchedCoverage<'_> {
     /// Frames per second in the last window of a node, over the time of it that was watched; `None` where that is not known yet, and
     /// for a node from which nothing comes.
     pub(crate) fn rate(&self, node: &model::view::NodeView) -> Option<f64> {
@@ -281,8 +281,8 @@ mod tests {
     use super::*;
     use model::{Event, EventKind, Span};
 
-    fn model() -> Model {
-        Model::new(Origin::Api { address: String::new() })
+    fn model() -> ViewModel {
+        ViewModel::new(StatusOrigin::Api { address: String::new() })
     }
 
     fn told(id: u64, at_ns: u64) -> EventView {

@@ -1,7 +1,7 @@
 //! The view Nodes: how each one fares.
 
-use crate::model::{Model, Watched};
-use crate::row::{Row, Target, Tone};
+use crate::model::{ViewModel, WatchedCoverage};
+use crate::row::{Tone, ViewLine, ViewTarget};
 use model::view::{Mode, NodeState, NodeView};
 use notation::scaled;
 
@@ -38,7 +38,7 @@ fn columns_of(mode: Mode) -> &'static [&'static str] {
 const WIDEST: usize = 28;
 
 /// Returns the lines of the view, with as many columns of the table as fit.
-pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
+pub(crate) fn rows(model: &ViewModel, columns: usize) -> Vec<ViewLine> {
     let nodes = &model.status.nodes;
     let names = columns_of(model.status.mode);
     let watched = model.watched();
@@ -57,24 +57,25 @@ pub(crate) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let table = cells.into_iter().map(|row| row.into_iter().take(shown).collect()).collect();
     let text = terminal::text_table(&names[..shown], table);
     let mut lines = text.lines();
-    let mut rows: Vec<Row> = lines.next().map(|line| Row::of(Tone::Strong, line)).into_iter().collect();
+    let mut rows: Vec<ViewLine> =
+        lines.next().map(|line| ViewLine::of(Tone::Strong, line)).into_iter().collect();
     rows.extend(
         lines
             .zip(nodes)
-            .map(|(line, node)| Row::of(tone(node.state), line).to(Target::Node(node.name.clone()))),
+            .map(|(line, node)| ViewLine::of(tone(node.state), line).to(ViewTarget::Node(node.name.clone()))),
     );
     if nodes.is_empty() {
-        rows.push(Row::plain("  none"));
+        rows.push(ViewLine::plain("  none"));
     }
-    rows.push(Row::default());
-    rows.extend(terminal::status_lines(&model.status).into_iter().map(Row::plain));
+    rows.push(ViewLine::default());
+    rows.extend(terminal::status_lines(&model.status).into_iter().map(ViewLine::plain));
     rows.extend(
         model
             .status
             .notes
             .iter()
             .rev()
-            .map(|note| Row::plain(format!("note, {}: {}", terminal::moment(note.at_ns), note.text))),
+            .map(|note| ViewLine::plain(format!("note, {}: {}", terminal::moment(note.at_ns), note.text))),
     );
     rows
 }
@@ -88,13 +89,16 @@ fn tone(state: NodeState) -> Tone {
 }
 
 /// The cells of a node, by their names: what is known of one of a controller or a run.
-pub(crate) fn named(model: &Model, node: &NodeView) -> impl Iterator<Item = (&'static str, String)> + use<> {
+pub(crate) fn named(
+    model: &ViewModel,
+    node: &NodeView,
+) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let mode = model.status.mode;
     let cells = cells_by_name(&model.watched(), node);
     cells.into_iter().filter(move |(name, _)| columns_of(mode).contains(name))
 }
 
-fn cells_by_name(watched: &Watched<'_>, node: &NodeView) -> Vec<(&'static str, String)> {
+fn cells_by_name(watched: &WatchedCoverage<'_>, node: &NodeView) -> Vec<(&'static str, String)> {
     let rate = watched.rate(node).map_or_else(|| "unknown".to_owned(), |rate| scaled(rate, "pps"));
     let mut cells: Vec<_> = terminal::named_node_cells(node).collect();
     cells.insert(2, ("rate", rate));
@@ -102,7 +106,7 @@ fn cells_by_name(watched: &Watched<'_>, node: &NodeView) -> Vec<(&'static str, S
 }
 
 /// The cells of a node in the order of these names, cut.
-fn cells(watched: &Watched<'_>, node: &NodeView, names: &[&str]) -> Vec<String> {
+fn cells(watched: &WatchedCoverage<'_>, node: &NodeView, names: &[&str]) -> Vec<String> {
     let named = cells_by_name(watched, node);
     let cell = |name: &&str| {
         let text = named.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());

@@ -4,11 +4,11 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// A line of a view.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct ViewLine {
     pub(crate) text: String,
     pub(crate) tone: Tone,
     /// The target that Enter shows.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<ViewTarget>,
 }
 
 /// The way in which a line stands out. Its text says the same.
@@ -26,7 +26,7 @@ pub(crate) enum Tone {
 
 /// A thing that can be shown alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ViewTarget {
     /// The answer at this place of [`crate::Model::answers`], by its query, node and what a firing pinned.
     Answer(String, Option<String>, String),
     /// A query that others start or that starts others.
@@ -36,7 +36,7 @@ pub(crate) enum Target {
     Node(String),
 }
 
-impl Row {
+impl ViewLine {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self::of(Tone::Plain, text)
     }
@@ -45,7 +45,7 @@ impl Row {
         Self { text: text.into(), tone, target: None }
     }
 
-    pub(crate) fn to(self, target: Target) -> Self {
+    pub(crate) fn to(self, target: ViewTarget) -> Self {
         Self { target: Some(target), ..self }
     }
 }

@@ -1,9 +1,9 @@
 //! The screen: draws at its pace, and at once when a key is pressed or its size changes.
 
 use crate::draw::draw;
-use crate::keys::Keys;
-use crate::model::Model;
-use crate::tty::{Input, Tty, has_keyboard, terminal_size};
+use crate::keys::KeyReader;
+use crate::model::ViewModel;
+use crate::tty::{KeyboardInput, Tty, has_keyboard, terminal_size};
 use crate::ui::{Reaction, Ui};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -35,11 +35,11 @@ pub enum Wish {
 /// The terminal, and how the model is looked at there.
 pub struct Screen {
     tty: Tty,
-    terminal: Terminal<CrosstermBackend<Output>>,
-    output: Output,
+    terminal: Terminal<CrosstermBackend<ScreenBuffer>>,
+    output: ScreenBuffer,
     size: (u16, u16),
     ui: Ui,
-    keys: Keys,
+    keys: KeyReader,
     every: Duration,
     drawn: Option<Instant>,
     repaired: Instant,
@@ -76,11 +76,11 @@ impl Screen {
     pub fn enter(every: Duration) -> io::Result<Self> {
         // As https://no-color.org has it.
         let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let output = Output::default();
+        let output = ScreenBuffer::default();
         let size = terminal_size();
         let terminal = of_size(size, &output)?;
         let tty = Tty::enter()?;
-        let (ui, keys) = (Ui::new(is_coloured, has_keyboard()), Keys::default());
+        let (ui, keys) = (Ui::new(is_coloured, has_keyboard()), KeyReader::default());
         Ok(Self { tty, terminal, output, size, ui, keys, every, drawn: None, repaired: Instant::now() })
     }
 
@@ -93,13 +93,13 @@ impl Screen {
     ///
     /// # Errors
     /// If the terminal cannot be written to.
-    pub fn refresh(&mut self, model: &Model) -> io::Result<Wish> {
+    pub fn refresh(&mut self, model: &ViewModel) -> io::Result<Wish> {
         let mut is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= self.every);
         let mut repairs = self.repaired.elapsed() >= REPAIR;
         match self.tty.read() {
-            Input::Nothing => {}
-            Input::Closed => return Ok(Wish::Closed),
-            Input::Bytes(bytes) => {
+            KeyboardInput::Nothing => {}
+            KeyboardInput::Closed => return Ok(Wish::Closed),
+            KeyboardInput::Bytes(bytes) => {
                 for key in self.keys.read(&bytes) {
                     match self.ui.press(key, model) {
                         Reaction::Nothing => {}
@@ -117,7 +117,7 @@ impl Screen {
         Ok(Wish::Stay)
     }
 
-    fn draw(&mut self, model: &Model, size: (u16, u16), repairs: bool) -> io::Result<()> {
+    fn draw(&mut self, model: &ViewModel, size: (u16, u16), repairs: bool) -> io::Result<()> {
         let mut frame = BEGIN.to_vec();
         if size != self.size {
             self.terminal = of_size(size, &self.output)?;
@@ -156,22 +156,25 @@ impl Drop for Screen {
     }
 }
 
-fn of_size((columns, rows): (u16, u16), output: &Output) -> io::Result<Terminal<CrosstermBackend<Output>>> {
+fn of_size(
+    (columns, rows): (u16, u16),
+    output: &ScreenBuffer,
+) -> io::Result<Terminal<CrosstermBackend<ScreenBuffer>>> {
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     Terminal::with_options(CrosstermBackend::new(output.clone()), TerminalOptions { viewport })
 }
 
 /// The bytes that are to be written, until the frame is whole.
 #[derive(Clone, Debug, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
+struct ScreenBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Output {
+impl ScreenBuffer {
     fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Write for Output {
+impl Write for ScreenBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())

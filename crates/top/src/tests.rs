@@ -1,7 +1,7 @@
 //! What stands on the screen, held against the state that it is drawn from.
 
+use crate::{ApiConnection, KeyPress, LiveCounts, StatusOrigin, StoryLine, Ui, View, ViewModel, draw};
 use crate::{FirstWindow, Reaction};
-use crate::{Key, Link, Model, Moment, Origin, StoryLine, Ui, View, draw};
 use model::view::{
     Edge, EventView, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Status, Trigger,
     WindowTotals,
@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000_000;
 const SIZES: [(u16, u16); 3] = [(80, 24), (200, 50), (20, 5)];
 
 /// The lines of the screen.
-fn shown(ui: &mut Ui, model: &Model, (columns, rows): (u16, u16)) -> Vec<String> {
+fn shown(ui: &mut Ui, model: &ViewModel, (columns, rows): (u16, u16)) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     terminal.draw(|frame| draw(ui, model, frame.buffer_mut())).expect("drawn");
     let buffer = terminal.backend().buffer();
@@ -79,8 +79,8 @@ fn node(name: &str, state: NodeState) -> NodeView {
 }
 
 /// A controller of two nodes with a chain that has fired.
-fn controller() -> Model {
-    let mut model = Model::new(Origin::Api { address: "http://192.0.2.1:8080".to_owned() });
+fn controller() -> ViewModel {
+    let mut model = ViewModel::new(StatusOrigin::Api { address: "http://192.0.2.1:8080".to_owned() });
     model.status = Status {
         mode: Mode::Controller,
         now_ns: START + 3_725 * SECOND,
@@ -145,11 +145,11 @@ fn controller() -> Model {
 }
 
 /// A run of one node, filled by itself.
-fn run() -> Model {
-    let mut model = Model::new(Origin::Own { first_window: FirstWindow::At(START) });
+fn run() -> ViewModel {
+    let mut model = ViewModel::new(StatusOrigin::Own { first_window: FirstWindow::At(START) });
     model.status.sources = vec!["eth0".to_owned()];
     model.status.nodes = vec![node("here", NodeState::Up)];
-    model.moment = Some(Moment {
+    model.moment = Some(LiveCounts {
         elapsed: Duration::from_secs(72),
         received: 7_654_321,
         rate: 20_000.0,
@@ -214,7 +214,7 @@ fn nodes_say_their_state_in_words_and_what_is_unknown() {
     model.status.nodes[1].loss = None;
     model.status.nodes[1].coverage = None;
     let mut ui = Ui::new(false, true);
-    ui.press(Key::Letter('3'), &model);
+    ui.press(KeyPress::Letter('3'), &model);
     for size in [(80, 24), (200, 50)] {
         let lines = shown(&mut ui, &model, size);
         for node in &model.status.nodes {
@@ -256,15 +256,15 @@ fn a_rate_is_over_the_time_that_was_watched_and_unknown_before_that_is() {
     model.status.nodes[0].state = NodeState::Ended;
     assert_eq!(model.rate(), None);
     let mut ui = Ui::new(false, true);
-    ui.press(Key::Letter('3'), &model);
+    ui.press(KeyPress::Letter('3'), &model);
     assert!(!shown(&mut ui, &model, (80, 24)).join("\n").contains("pps"));
 }
 
 #[test]
 fn a_run_that_has_ended_has_one_account_before_and_after_its_answers_are_known() {
-    let mut model = Model::new(Origin::Api { address: "http://192.0.2.1:8080".to_owned() });
+    let mut model = ViewModel::new(StatusOrigin::Api { address: "http://192.0.2.1:8080".to_owned() });
     model.status = Status { ended: true, span: Some(span(60)), ..run().status };
-    let account = |model: &Model| {
+    let account = |model: &ViewModel| {
         let lines = shown(&mut Ui::new(false, true), model, (80, 24));
         let is_meant = |line: &&String| line.starts_with("time ") || line.starts_with("packets ");
         lines.iter().filter(is_meant).cloned().collect::<Vec<_>>()
@@ -285,13 +285,13 @@ fn the_last_line_names_keys_that_do_something() {
     let mut ui = Ui::new(false, true);
     assert!(last(&mut ui, (40, 8)).starts_with("q quit  ? help"));
     for letter in "/a filter that is longer than what the line can show".chars() {
-        ui.press(Key::Letter(letter), &model);
+        ui.press(KeyPress::Letter(letter), &model);
     }
-    ui.press(Key::Enter, &model);
+    ui.press(KeyPress::Enter, &model);
     let line = last(&mut ui, (80, 24));
     assert!(line.starts_with("only lines with 'a filter") && line.contains("q quit  ? help"), "{line}");
     assert!(last(&mut Ui::new(false, false), (80, 24)).starts_with("Ctrl-C quits"));
-    ui.press(Key::Letter('?'), &model);
+    ui.press(KeyPress::Letter('?'), &model);
     let help = shown(&mut ui, &model, (80, 24));
     assert!(!help[..23].iter().any(|line| line.contains('…')), "{help:?}");
 }
@@ -300,7 +300,7 @@ fn the_last_line_names_keys_that_do_something() {
 fn chains_have_phases_and_stories_open() {
     let model = controller();
     let mut ui = Ui::new(false, true);
-    ui.press(Key::Letter('2'), &model);
+    ui.press(KeyPress::Letter('2'), &model);
     for size in [(80, 24), (200, 50)] {
         let text = shown(&mut ui, &model, size).join("\n");
         for words in [
@@ -313,12 +313,12 @@ fn chains_have_phases_and_stories_open() {
         }
     }
     // The third thing to choose is the story.
-    for key in [Key::Down, Key::Down, Key::Enter] {
+    for key in [KeyPress::Down, KeyPress::Down, KeyPress::Enter] {
         ui.press(key, &model);
     }
     let text = shown(&mut ui, &model, (80, 24)).join("\n");
     assert!(text.contains("Story e1, 1 event(s)") && text.contains("they are behind it"), "{text}");
-    ui.press(Key::Escape, &model);
+    ui.press(KeyPress::Escape, &model);
     // What is chosen stays chosen where something is put before it.
     let mut more = model.clone();
     more.story(StoryLine {
@@ -338,29 +338,29 @@ fn an_answer_opens_and_a_filter_leaves_the_others_out() {
     let mut ui = Ui::new(false, true);
     let packets = "Flows with the most packets";
     for letter in "/top_packets".chars() {
-        ui.press(Key::Letter(letter), &model);
+        ui.press(KeyPress::Letter(letter), &model);
     }
-    ui.press(Key::Enter, &model);
+    ui.press(KeyPress::Enter, &model);
     let text = shown(&mut ui, &model, (80, 24)).join("\n");
     assert!(text.contains(packets) && !text.contains("most bytes"), "{text}");
     assert!(text.contains("only lines with 'top_packets'"), "{text}");
-    ui.press(Key::Enter, &model);
-    ui.press(Key::End, &model);
+    ui.press(KeyPress::Enter, &model);
+    ui.press(KeyPress::End, &model);
     let text = shown(&mut ui, &model, (80, 24)).join("\n");
     assert!(text.contains("192.0.2.39") && !text.contains(packets), "the end of the table: {text}");
-    ui.press(Key::Home, &model);
+    ui.press(KeyPress::Home, &model);
     assert!(shown(&mut ui, &model, (80, 24))[1].contains(packets));
-    assert_eq!(ui.press(Key::Letter('q'), &model), Reaction::Leave);
+    assert_eq!(ui.press(KeyPress::Letter('q'), &model), Reaction::Leave);
 }
 
 #[test]
 fn who_is_away_is_said_and_what_is_known_stays() {
     let mut model = controller();
     let reason = "http://192.0.2.1:8080: the controller does not answer: connection refused".to_owned();
-    model.link = Link::Away { since: Instant::now(), reason };
+    model.link = ApiConnection::Away { since: Instant::now(), reason };
     for view in ['1', '2', '3'] {
         let mut ui = Ui::new(false, true);
-        ui.press(Key::Letter(view), &model);
+        ui.press(KeyPress::Letter(view), &model);
         let text = shown(&mut ui, &model, (80, 24)).join("\n");
         assert!(text.contains("away ") && text.contains("connection refused"), "{text}");
         assert!(text.contains("Node1"), "{text}");
@@ -386,21 +386,21 @@ fn any_text_at_any_size_with_any_keys_stays_in_its_place() {
         model.queries.push(QueryView { name: name.to_owned(), trigger, ..QueryView::default() });
     }
     let keys = [
-        Key::Down,
-        Key::Up,
-        Key::PageDown,
-        Key::PageUp,
-        Key::Home,
-        Key::End,
-        Key::Enter,
-        Key::Escape,
-        Key::Tab,
-        Key::BackTab,
-        Key::Backspace,
-        Key::Letter('/'),
-        Key::Letter('?'),
-        Key::Letter('2'),
-        Key::Letter('日'),
+        KeyPress::Down,
+        KeyPress::Up,
+        KeyPress::PageDown,
+        KeyPress::PageUp,
+        KeyPress::Home,
+        KeyPress::End,
+        KeyPress::Enter,
+        KeyPress::Escape,
+        KeyPress::Tab,
+        KeyPress::BackTab,
+        KeyPress::Backspace,
+        KeyPress::Letter('/'),
+        KeyPress::Letter('?'),
+        KeyPress::Letter('2'),
+        KeyPress::Letter('日'),
     ];
     // A linear congruential generator chooses keys and sizes.
     let mut state = 1_u64;
@@ -426,7 +426,7 @@ fn colours_are_an_aid_that_can_be_left_out() {
     let model = controller();
     let colours = |is_coloured| {
         let mut ui = Ui::new(is_coloured, true);
-        ui.press(Key::Letter('3'), &model);
+        ui.press(KeyPress::Letter('3'), &model);
         let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, 80, 24));
         draw(&mut ui, &model, &mut buffer);
         buffer.content.iter().filter(|cell| cell.fg != ratatui::style::Color::Reset).count()

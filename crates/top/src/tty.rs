@@ -23,9 +23,9 @@ const LARGEST: (u16, u16) = (1_000, 400);
 
 /// The terminal. Clones are of the same one.
 #[derive(Clone)]
-pub(crate) struct Tty(Arc<Mutex<State>>);
+pub(crate) struct Tty(Arc<Mutex<TtyState>>);
 
-struct State {
+struct TtyState {
     is_open: bool,
     /// The settings of the keyboard before.
     before: Option<Termios>,
@@ -35,7 +35,7 @@ struct State {
 
 /// Input from the keyboard.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum KeyboardInput {
     Nothing,
     Bytes(Vec<u8>),
     /// The keyboard is closed.
@@ -46,7 +46,7 @@ impl Tty {
     /// Enters the alternate screen of standard output.
     pub(crate) fn enter() -> io::Result<Self> {
         write(ENTER.as_bytes())?;
-        let tty = Self(Arc::new(Mutex::new(State { is_open: true, before: None, drawing: None })));
+        let tty = Self(Arc::new(Mutex::new(TtyState { is_open: true, before: None, drawing: None })));
         let (own, before) = (tty.clone(), panic::take_hook());
         panic::set_hook(Box::new(move |info| {
             own.leave_on_panic();
@@ -55,7 +55,7 @@ impl Tty {
         Ok(tty)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TtyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,35 +67,35 @@ impl Tty {
     }
 
     /// Reads what was typed. In the background nothing is: who reads there is stopped.
-    pub(crate) fn read(&self) -> Input {
+    pub(crate) fn read(&self) -> KeyboardInput {
         let stdin = io::stdin();
         let mut state = self.state();
         if !state.is_open {
-            return Input::Nothing;
+            return KeyboardInput::Nothing;
         }
         if !isatty(&stdin) {
             // One that was a terminal was closed.
-            return if state.before.is_some() { Input::Closed } else { Input::Nothing };
+            return if state.before.is_some() { KeyboardInput::Closed } else { KeyboardInput::Nothing };
         }
         if tcgetpgrp(&stdin).is_ok_and(|group| group != rustix::process::getpgrp()) {
-            return Input::Nothing;
+            return KeyboardInput::Nothing;
         }
         if state.before.is_none() {
-            let Ok(before) = tcgetattr(&stdin) else { return Input::Nothing };
+            let Ok(before) = tcgetattr(&stdin) else { return KeyboardInput::Nothing };
             if tcsetattr(&stdin, OptionalActions::Now, &by_key(before.clone())).is_err() {
-                return Input::Nothing;
+                return KeyboardInput::Nothing;
             }
             state.before = Some(before);
         }
         let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
         if !poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0) {
-            return Input::Nothing;
+            return KeyboardInput::Nothing;
         }
         let mut bytes = [0; 256];
         match rustix::io::read(&stdin, &mut bytes) {
-            Ok(length @ 1..) => Input::Bytes(bytes[..length].to_vec()),
-            Err(Errno::INTR | Errno::AGAIN) => Input::Nothing,
-            Ok(0) | Err(_) => Input::Closed,
+            Ok(length @ 1..) => KeyboardInput::Bytes(bytes[..length].to_vec()),
+            Err(Errno::INTR | Errno::AGAIN) => KeyboardInput::Nothing,
+            Ok(0) | Err(_) => KeyboardInput::Closed,
         }
     }
 
@@ -137,7 +137,7 @@ pub(crate) fn terminal_size() -> (u16, u16) {
     }
 }
 
-fn leave(state: &mut State) {
+fn leave(state: &mut TtyState) {
     if !std::mem::take(&mut state.is_open) {
         return;
     }

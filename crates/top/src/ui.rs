@@ -2,11 +2,11 @@
 
 use crate::chains;
 use crate::detail;
-use crate::keys::Key;
-use crate::model::Model;
+use crate::keys::KeyPress;
+use crate::model::ViewModel;
 use crate::nodes;
 use crate::now;
-use crate::row::{Row, Target};
+use crate::row::{ViewLine, ViewTarget};
 
 /// A view of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,9 +66,9 @@ pub struct Ui {
     /// True if keys can be read.
     pub(crate) has_keys: bool,
     /// The target that is chosen in each view, and the place at which it was.
-    chosen: [(Option<Target>, usize); View::ALL.len()],
+    chosen: [(Option<ViewTarget>, usize); View::ALL.len()],
     /// The target that is shown alone, and how many of its lines are above the screen.
-    pub(crate) detail: Option<(Target, usize)>,
+    pub(crate) detail: Option<(ViewTarget, usize)>,
     pub(crate) has_help: bool,
     /// The text that all shown lines have.
     pub(crate) filter: String,
@@ -82,8 +82,8 @@ impl Ui {
     }
 
     /// Does what a key is for, and returns its effect on the screen.
-    pub fn press(&mut self, key: Key, model: &Model) -> Reaction {
-        if key == Key::Again {
+    pub fn press(&mut self, key: KeyPress, model: &ViewModel) -> Reaction {
+        if key == KeyPress::Again {
             return Reaction::Repair;
         }
         if self.is_typing {
@@ -91,39 +91,43 @@ impl Ui {
             return Reaction::Redraw;
         }
         match key {
-            Key::Letter('q' | 'Q') => return Reaction::Leave,
+            KeyPress::Letter('q' | 'Q') => return Reaction::Leave,
             _ if self.has_help => self.has_help = false,
-            Key::Letter('?' | 'h') => self.has_help = true,
-            Key::Letter('1') => self.show(View::Now),
-            Key::Letter('2') => self.show(View::Chains),
-            Key::Letter('3') => self.show(View::Nodes),
-            Key::Tab => self.show(self.view.next(1)),
-            Key::BackTab => self.show(self.view.next(View::ALL.len() - 1)),
-            Key::Up | Key::Letter('k') => self.step(model, |at| at.saturating_sub(1)),
-            Key::Down | Key::Letter('j') => self.step(model, |at| at.saturating_add(1)),
-            Key::PageUp => self.step(model, |at| at.saturating_sub(PAGE)),
-            Key::PageDown | Key::Letter(' ') => self.step(model, |at| at.saturating_add(PAGE)),
-            Key::Home | Key::Letter('g') => self.step(model, |_| 0),
-            Key::End | Key::Letter('G') => self.step(model, |_| usize::MAX),
-            Key::Enter if self.detail.is_none() => {
+            KeyPress::Letter('?' | 'h') => self.has_help = true,
+            KeyPress::Letter('1') => self.show(View::Now),
+            KeyPress::Letter('2') => self.show(View::Chains),
+            KeyPress::Letter('3') => self.show(View::Nodes),
+            KeyPress::Tab => self.show(self.view.next(1)),
+            KeyPress::BackTab => self.show(self.view.next(View::ALL.len() - 1)),
+            KeyPress::Up | KeyPress::Letter('k') => self.step(model, |at| at.saturating_sub(1)),
+            KeyPress::Down | KeyPress::Letter('j') => self.step(model, |at| at.saturating_add(1)),
+            KeyPress::PageUp => self.step(model, |at| at.saturating_sub(PAGE)),
+            KeyPress::PageDown | KeyPress::Letter(' ') => self.step(model, |at| at.saturating_add(PAGE)),
+            KeyPress::Home | KeyPress::Letter('g') => self.step(model, |_| 0),
+            KeyPress::End | KeyPress::Letter('G') => self.step(model, |_| usize::MAX),
+            KeyPress::Enter if self.detail.is_none() => {
                 let at = self.chosen_at(model);
                 self.detail =
                     at.and_then(|at| self.targets(model).into_iter().nth(at)).map(|target| (target, 0));
             }
-            Key::Enter | Key::Escape | Key::Backspace if self.detail.is_some() => self.detail = None,
-            Key::Escape if !self.filter.is_empty() => self.filter.clear(),
-            Key::Letter('/') if self.detail.is_none() => self.is_typing = true,
+            KeyPress::Enter | KeyPress::Escape | KeyPress::Backspace if self.detail.is_some() => {
+                self.detail = None
+            }
+            KeyPress::Escape if !self.filter.is_empty() => self.filter.clear(),
+            KeyPress::Letter('/') if self.detail.is_none() => self.is_typing = true,
             _ => return Reaction::Nothing,
         }
         Reaction::Redraw
     }
 
-    fn type_in(&mut self, key: Key) {
+    fn type_in(&mut self, key: KeyPress) {
         match key {
-            Key::Letter(letter) if self.filter.chars().count() < LONGEST_FILTER => self.filter.push(letter),
-            Key::Backspace => drop(self.filter.pop()),
-            Key::Enter => self.is_typing = false,
-            Key::Escape => {
+            KeyPress::Letter(letter) if self.filter.chars().count() < LONGEST_FILTER => {
+                self.filter.push(letter)
+            }
+            KeyPress::Backspace => drop(self.filter.pop()),
+            KeyPress::Enter => self.is_typing = false,
+            KeyPress::Escape => {
                 self.is_typing = false;
                 self.filter.clear();
             }
@@ -137,7 +141,7 @@ impl Ui {
     }
 
     /// Moves what is chosen, or the lines of what is shown alone; drawing keeps these on the screen.
-    fn step(&mut self, model: &Model, to: impl Fn(usize) -> usize) {
+    fn step(&mut self, model: &ViewModel, to: impl Fn(usize) -> usize) {
         if let Some((_, above)) = &mut self.detail {
             *above = to(*above);
             return;
@@ -148,7 +152,7 @@ impl Ui {
     }
 
     /// Returns the targets that can be chosen in the view.
-    fn targets(&self, model: &Model) -> Vec<Target> {
+    fn targets(&self, model: &ViewModel) -> Vec<ViewTarget> {
         match self.view {
             View::Now => self.answers(model).map(now::target).collect(),
             _ => self.rows(model, usize::MAX).into_iter().filter_map(|row| row.target).collect(),
@@ -156,7 +160,7 @@ impl Ui {
     }
 
     /// The answers that the filter leaves.
-    pub(crate) fn answers<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a model::Answer> {
+    pub(crate) fn answers<'a>(&'a self, model: &'a ViewModel) -> impl Iterator<Item = &'a model::Answer> {
         model.answers().filter(|answer| {
             let node = answer.node.as_deref().unwrap_or_default();
             self.passes(&answer.query) || self.passes(node)
@@ -164,7 +168,7 @@ impl Ui {
     }
 
     /// The lines of the view, if it consists of lines, that the filter leaves.
-    pub(crate) fn rows(&self, model: &Model, columns: usize) -> Vec<Row> {
+    pub(crate) fn rows(&self, model: &ViewModel, columns: usize) -> Vec<ViewLine> {
         let rows = match self.view {
             View::Now => Vec::new(),
             View::Chains => chains::rows(model),
@@ -178,7 +182,7 @@ impl Ui {
     }
 
     /// The place of what is chosen; `None` where nothing can be.
-    pub(crate) fn chosen_at(&self, model: &Model) -> Option<usize> {
+    pub(crate) fn chosen_at(&self, model: &ViewModel) -> Option<usize> {
         let targets = self.targets(model);
         let (target, at) = &self.chosen[self.view as usize];
         let found = target.as_ref().and_then(|target| targets.iter().position(|own| own == target));
@@ -187,7 +191,7 @@ impl Ui {
     }
 
     /// The lines of what is shown alone, if anything is.
-    pub(crate) fn detail_rows(&self, model: &Model, columns: usize) -> Option<Vec<Row>> {
+    pub(crate) fn detail_rows(&self, model: &ViewModel, columns: usize) -> Option<Vec<ViewLine>> {
         self.detail.as_ref().map(|(target, _)| detail::rows(model, target, columns))
     }
 }

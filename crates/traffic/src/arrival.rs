@@ -8,16 +8,16 @@ mod interval;
 mod poisson;
 mod steps;
 
-use interval::Interval;
+use interval::ArrivalInterval;
 use notation::{Rate, SpecError, unknown_key};
 use std::fmt;
 use std::str::FromStr;
 
-pub use steps::{RateSteps, Steps};
+pub use steps::{RateSteps, StepArrivals};
 
 /// The distribution of arrivals at the same mean rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Arrivals {
+pub enum ArrivalProcess {
     /// Even arrivals: one packet after each interval, or, at a rate in bits, each as soon as the line is free.
     #[default]
     Constant,
@@ -34,7 +34,7 @@ pub fn line_bytes(wire_len: u32) -> u64 {
     (u64::from(wire_len) + 4).max(64) + 20
 }
 
-impl FromStr for Arrivals {
+impl FromStr for ArrivalProcess {
     type Err = SpecError;
 
     /// Reads `constant`, `poisson` or `bursts:32`.
@@ -55,7 +55,7 @@ impl FromStr for Arrivals {
     }
 }
 
-impl fmt::Display for Arrivals {
+impl fmt::Display for ArrivalProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant => f.write_str("constant"),
@@ -82,13 +82,13 @@ pub enum Schedule {
     /// Arrivals spread evenly by packets.
     Even(Even),
     /// Arrivals in bursts.
-    Bursts(Bursts),
+    Bursts(BurstSchedule),
     /// Arrivals spread evenly by bits: frames of different lengths.
-    Line(Table<u64>),
+    Line(ArrivalTable<u64>),
     /// Arrivals at random.
-    Poisson(Table<u32>),
+    Poisson(ArrivalTable<u32>),
     /// Arrivals spread evenly, at rates that take turns.
-    Steps(Steps),
+    Steps(StepArrivals),
 }
 
 impl Schedule {
@@ -121,7 +121,7 @@ impl Schedule {
     /// one frame, fewer than 2³²; a rate that [`Schedule::check`] accepts. A rate in bits gives bursts and
     /// random arrivals the packet rate that follows from the trace's mean frame.
     pub fn new(
-        arrivals: Arrivals,
+        arrivals: ArrivalProcess,
         rate: Rate,
         wire_lens: impl Iterator<Item = u32> + Clone,
         seed: u64,
@@ -135,18 +135,18 @@ impl Schedule {
                 (sum * 8_000_000_000, u128::from(rate) * u128::from(frames))
             }
         };
-        let even = |fraction| Interval::new(numerator, denominator, fraction);
+        let even = |fraction| ArrivalInterval::new(numerator, denominator, fraction);
         match (arrivals, rate) {
-            (Arrivals::Poisson, _) => Self::Poisson(Table {
+            (ArrivalProcess::Poisson, _) => Self::Poisson(ArrivalTable {
                 interval: even(poisson::FRACTION),
                 frames,
                 values: poisson::arrivals(seed).into(),
                 lap_value: (poisson::PACKETS as u64) << poisson::FRACTION,
             }),
-            (Arrivals::Bursts(count), _) => {
-                Self::Bursts(Bursts { even: Even { interval: even(0), frames }, count: count.into() })
+            (ArrivalProcess::Bursts(count), _) => {
+                Self::Bursts(BurstSchedule { even: Even { interval: even(0), frames }, count: count.into() })
             }
-            (Arrivals::Constant, Rate::Bits(rate)) if differ(wire_lens.clone()) => {
+            (ArrivalProcess::Constant, Rate::Bits(rate)) if differ(wire_lens.clone()) => {
                 let mut sum = 0;
                 let values: Box<[u64]> = wire_lens
                     .map(|length| {
@@ -155,16 +155,16 @@ impl Schedule {
                         before
                     })
                     .collect();
-                let interval = Interval::new(8_000_000_000, rate.into(), 0);
-                Self::Line(Table { interval, frames, values, lap_value: sum })
+                let interval = ArrivalInterval::new(8_000_000_000, rate.into(), 0);
+                Self::Line(ArrivalTable { interval, frames, values, lap_value: sum })
             }
-            (Arrivals::Constant, _) => Self::Even(Even { interval: even(0), frames }),
+            (ArrivalProcess::Constant, _) => Self::Even(Even { interval: even(0), frames }),
         }
     }
 
     /// The schedule of a trace of this many frames, at least one, whose rate changes.
     pub fn of_steps(steps: &RateSteps, frames: u64) -> Self {
-        Self::Steps(Steps::new(steps, frames))
+        Self::Steps(StepArrivals::new(steps, frames))
     }
 
     /// See [`ArrivalTimes::time_ns`].
@@ -200,7 +200,7 @@ fn differ(mut wire_lens: impl Iterator<Item = u32>) -> bool {
 /// Packet `n` at `n` intervals.
 #[derive(Clone, Debug)]
 pub struct Even {
-    interval: Interval,
+    interval: ArrivalInterval,
     frames: u64,
 }
 
@@ -218,12 +218,12 @@ impl ArrivalTimes for Even {
 
 /// Arrivals in bursts: each packet arrives with the first of its burst.
 #[derive(Clone, Debug)]
-pub struct Bursts {
+pub struct BurstSchedule {
     even: Even,
     count: u64,
 }
 
-impl ArrivalTimes for Bursts {
+impl ArrivalTimes for BurstSchedule {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
         let number = lap * self.even.frames + u64::from(frame);
@@ -238,8 +238,8 @@ impl ArrivalTimes for Bursts {
 
 /// Times from a table, which is repeated at its end.
 #[derive(Clone, Debug)]
-pub struct Table<V> {
-    interval: Interval,
+pub struct ArrivalTable<V> {
+    interval: ArrivalInterval,
     frames: u64,
     /// Rising from 0, in units of the interval.
     values: Box<[V]>,
@@ -247,7 +247,7 @@ pub struct Table<V> {
     lap_value: u64,
 }
 
-impl<V: Copy + Into<u64>> ArrivalTimes for Table<V> {
+impl<V: Copy + Into<u64>> ArrivalTimes for ArrivalTable<V> {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
         // The line's table has the trace's length; the random one has a power of two, independent of the

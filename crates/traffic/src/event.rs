@@ -1,18 +1,18 @@
 //! Planted events: their frames on the wire, and in which packets of the run they appear.
 
-use crate::event_kind::{EventKind, SPOOFED_BITS};
-use crate::flow::{Addresses, CLIENTS, Flow, TCP, client_v4};
-use crate::headers::{self, Position};
+use crate::event_kind::{PlantedEventKind, SPOOFED_BITS};
+use crate::flow::{AddressPair, CLIENTS, FlowProfile, TCP, client_v4};
+use crate::headers::{self, FlowPosition};
 use crate::loss_truth::LossTruth;
 use crate::permutation::Permutation;
-use crate::spec::{EventSpec, Spec};
+use crate::spec::{EventSpec, TrafficSpec};
 use crate::tcp::{ACK, SYN};
 use rand_xoshiro::SplitMix64;
 
 /// One event of evenly spread packets while it is generated.
 #[derive(Clone, Debug)]
 pub(crate) struct Planted {
-    pub(crate) kind: EventKind,
+    pub(crate) kind: PlantedEventKind,
     /// Place in the specification; distinguishes events of one kind in their addresses.
     pub(crate) place: u8,
     /// The number of flows among which the packets of the event alternate.
@@ -31,7 +31,7 @@ impl Planted {
     /// Makes the event of a specification. `paced` is the number of the run's packets that are not those of a path.
     fn new(spec: &EventSpec, packets: u64, paced: u64, place: u8, seeds: &mut SplitMix64) -> Self {
         let (start, end) = spec.window(paced);
-        let bits = if spec.kind() == EventKind::Scan { CLIENTS.ilog2() } else { SPOOFED_BITS };
+        let bits = if spec.kind() == PlantedEventKind::Scan { CLIENTS.ilog2() } else { SPOOFED_BITS };
         Self {
             kind: spec.kind(),
             place,
@@ -56,24 +56,27 @@ impl Planted {
     }
 
     /// The flow of a member.
-    pub(crate) fn flow(&self, member: u64) -> Flow {
+    pub(crate) fn flow(&self, member: u64) -> FlowProfile {
         let image = self.spread.at(member) as u32;
         let victim = [203, 0, 113, 10 + self.place];
         let scanner = [198, 51, 100, 10 + self.place];
         let (src, src_port, dst, dst_port) = match self.kind {
-            EventKind::Flood => {
+            PlantedEventKind::Flood => {
                 let spoofed = (0x4000_0000 | image).to_be_bytes();
                 (spoofed, 1024 + (image >> 7) as u16 % 60_000, victim, 443)
             }
-            EventKind::Scan => (scanner, 40_000, client_v4(image), 22),
-            EventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
+            PlantedEventKind::Scan => (scanner, 40_000, client_v4(image), 22),
+            PlantedEventKind::Portscan => (scanner, 50_000, victim, 1 + member as u16),
             // Paths have separate flows.
-            EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
+            PlantedEventKind::Elephant
+            | PlantedEventKind::Loss
+            | PlantedEventKind::Retransmission
+            | PlantedEventKind::Reorder => {
                 ([192, 0, 2, 10 + self.place], 443, client_v4(self.place.into()), 50_000)
             }
         };
-        Flow {
-            addresses: Addresses::V4 { src, dst },
+        FlowProfile {
+            addresses: AddressPair::V4 { src, dst },
             src_port,
             dst_port,
             protocol: TCP,
@@ -85,25 +88,29 @@ impl Planted {
 
     /// Returns what `--loss` must find in this many packets of the event, of this many flows: a repeated SYN is a retransmission.
     pub(crate) fn loss(&self, packets: u64, flows: u64) -> LossTruth {
-        let is_repeated = self.kind != EventKind::Elephant;
+        let is_repeated = self.kind != PlantedEventKind::Elephant;
         LossTruth { retrans_count: if is_repeated { packets - flows } else { 0 }, ..LossTruth::default() }
     }
 
     /// Length on the wire without the check sequence: Ethernet pads a SYN.
     pub(crate) fn wire_len(&self) -> u32 {
-        (self.kind.total_byte() + headers::ETHERNET as u32).max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE)
+        (self.kind.total_byte() + headers::ETHERNET as u32)
+            .max(TrafficSpec::LEAST_SIZE - TrafficSpec::CHECK_SEQUENCE)
     }
 
-    fn position(&self, flow: &Flow) -> Position {
+    fn position(&self, flow: &FlowProfile) -> FlowPosition {
         let id = self.emitted as u16;
         match self.kind {
-            EventKind::Flood | EventKind::Scan | EventKind::Portscan => {
-                Position { seq: flow.initial_seq, ack: 0, tcp_flags: SYN, id }
+            PlantedEventKind::Flood | PlantedEventKind::Scan | PlantedEventKind::Portscan => {
+                FlowPosition { seq: flow.initial_seq, ack: 0, tcp_flags: SYN, id }
             }
-            EventKind::Elephant | EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => {
+            PlantedEventKind::Elephant
+            | PlantedEventKind::Loss
+            | PlantedEventKind::Retransmission
+            | PlantedEventKind::Reorder => {
                 let payload = self.wire_len() - headers::length(flow) as u32;
                 let seq = flow.initial_seq.wrapping_add((self.emitted as u32).wrapping_mul(payload));
-                Position { seq, ack: 1, tcp_flags: ACK, id }
+                FlowPosition { seq, ack: 1, tcp_flags: ACK, id }
             }
         }
     }
@@ -111,7 +118,7 @@ impl Planted {
 
 /// The evenly spread events of a run, and the next one of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct EventSchedule {
     pub(crate) events: Vec<Planted>,
     /// The position at which the next planted packet is due; `u64::MAX` without one.
     due: u64,
@@ -125,15 +132,15 @@ pub(crate) struct PlantedPacket {
     /// Place in the specification.
     pub(crate) event: usize,
     pub(crate) member: u64,
-    pub(crate) flow: Flow,
-    pub(crate) position: Position,
+    pub(crate) flow: FlowProfile,
+    pub(crate) position: FlowPosition,
     pub(crate) total_byte: u32,
     pub(crate) wire_len: u32,
 }
 
-impl Plan {
+impl EventSchedule {
     /// Makes the plan of a specification. `paced` is the number of the run's packets that are not those of a path.
-    pub(crate) fn new(spec: &Spec, paced: u64, seeds: &mut SplitMix64) -> Self {
+    pub(crate) fn new(spec: &TrafficSpec, paced: u64, seeds: &mut SplitMix64) -> Self {
         let mut plan = Self { events: Vec::new(), due: u64::MAX, next: 0, left: 0 };
         for (place, event) in (0..).zip(spec.events()).filter(|(_, event)| !event.kind().is_path()) {
             plan.left += event.packets(spec.packets());
@@ -156,7 +163,7 @@ impl Plan {
         index >= self.due || packets - index == self.left
     }
 
-    /// The next planted packet, as packet `index` of the run. Only after [`Plan::takes`] returned true.
+    /// The next planted packet, as packet `index` of the run. Only after [`EventSchedule::takes`] returned true.
     pub(crate) fn packet(&mut self, index: u64) -> PlantedPacket {
         let planted = &mut self.events[self.next];
         let member = planted.emitted % planted.members;

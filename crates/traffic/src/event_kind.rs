@@ -9,7 +9,7 @@ pub(crate) const SPOOFED_BITS: u32 = 29;
 /// A kind of event that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum EventKind {
+pub enum PlantedEventKind {
     /// TCP SYNs from many spoofed sources to one destination and port.
     Flood,
     /// TCP SYNs from one source to one port of many destinations.
@@ -26,7 +26,7 @@ pub enum EventKind {
     Reorder,
 }
 
-impl EventKind {
+impl PlantedEventKind {
     pub(crate) const ALL: [Self; 7] = [
         Self::Flood,
         Self::Scan,

@@ -26,15 +26,15 @@ const DYNAMIC_PORTS: u16 = 49152;
 
 /// The addresses of a flow, in network order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Addresses {
+pub(crate) enum AddressPair {
     V4 { src: [u8; 4], dst: [u8; 4] },
     V6 { src: [u8; 16], dst: [u8; 16] },
 }
 
 /// The common properties of all packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flow {
-    pub(crate) addresses: Addresses,
+pub(crate) struct FlowProfile {
+    pub(crate) addresses: AddressPair,
     pub(crate) src_port: u16,
     /// ICMP: type × 256 + code.
     pub(crate) dst_port: u16,
@@ -46,7 +46,7 @@ pub(crate) struct Flow {
     pub(crate) initial_seq: u32,
 }
 
-impl Flow {
+impl FlowProfile {
     /// The first sequence number of the other direction of the conversation.
     #[inline]
     pub(crate) fn initial_seq_of_other(&self) -> u32 {
@@ -55,8 +55,12 @@ impl Flow {
 
     pub(crate) fn key(&self) -> FlowKey {
         let (src_addr, dst_addr) = match self.addresses {
-            Addresses::V4 { src, dst } => (IpAddr::V4(Ipv4Addr::from(src)), IpAddr::V4(Ipv4Addr::from(dst))),
-            Addresses::V6 { src, dst } => (IpAddr::V6(Ipv6Addr::from(src)), IpAddr::V6(Ipv6Addr::from(dst))),
+            AddressPair::V4 { src, dst } => {
+                (IpAddr::V4(Ipv4Addr::from(src)), IpAddr::V4(Ipv4Addr::from(dst)))
+            }
+            AddressPair::V6 { src, dst } => {
+                (IpAddr::V6(Ipv6Addr::from(src)), IpAddr::V6(Ipv6Addr::from(dst)))
+            }
         };
         let Self { src_port, dst_port, protocol, .. } = *self;
         FlowKey::five_tuple((src_addr, src_port), (dst_addr, dst_port), protocol)
@@ -65,19 +69,19 @@ impl Flow {
 
 /// A conversation, before it has an address family and a direction.
 #[derive(Clone, Copy, Debug)]
-struct Conversation {
+struct ConversationSpec {
     client: u32,
     server: u16,
     /// Drawn once per conversation: protocol, service and the like.
     noise: u64,
-    transport: Transport,
+    transport: TransportKind,
     /// The server's low `PORT_BITS` address bits.
     low: u16,
     client_port: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transport {
+enum TransportKind {
     Tcp,
     Udp,
     Echo,
@@ -107,18 +111,18 @@ impl Flows {
 
     /// The flow of a rank, in the family determined by the share of IPv6.
     #[inline]
-    pub(crate) fn flow(&self, rank: u32) -> Flow {
+    pub(crate) fn flow(&self, rank: u32) -> FlowProfile {
         let (conversation, outbound) = self.conversation(rank);
         // Some high bits of the noise, scaled to a million.
         let ppm = (((conversation.noise >> 26) & 0xffff_ffff) * 1_000_000) >> 32;
         if ppm < u64::from(self.ipv6_ppm) {
             let (src, dst) = conversation.ipv6(outbound);
             let ports = conversation.ports(outbound, ICMPV6, ECHO_V6);
-            conversation.flow(Addresses::V6 { src, dst }, ports, outbound)
+            conversation.flow(AddressPair::V6 { src, dst }, ports, outbound)
         } else {
             let (src, dst) = conversation.ipv4(outbound);
             let ports = conversation.ports(outbound, ICMP, ECHO_V4);
-            conversation.flow(Addresses::V4 { src, dst }, ports, outbound)
+            conversation.flow(AddressPair::V4 { src, dst }, ports, outbound)
         }
     }
 
@@ -145,27 +149,27 @@ impl Flows {
 
     /// The conversation of a rank, and whether the rank is its outbound direction.
     #[inline]
-    fn conversation(&self, rank: u32) -> (Conversation, bool) {
+    fn conversation(&self, rank: u32) -> (ConversationSpec, bool) {
         let bits = self.conversations.at(u64::from(rank >> 1));
         let client = bits as u32 & ((1 << CLIENT_BITS) - 1);
         let server = (bits >> CLIENT_BITS) as u16;
         let port = (bits >> (CLIENT_BITS + SERVER_BITS)) as u16;
         let noise = SplitMix64::seed_from_u64(bits ^ self.noise_seed).next_u64();
         let transport = match noise & 63 {
-            0 => Transport::Echo,
-            1..=14 => Transport::Udp,
-            _ => Transport::Tcp,
+            0 => TransportKind::Echo,
+            1..=14 => TransportKind::Udp,
+            _ => TransportKind::Tcp,
         };
         let server_low = (u32::from(server).wrapping_mul(0x9e37_79b1) >> (32 - PORT_BITS)) as u16;
         let (low, client_port) = match transport {
-            Transport::Echo => (port, 0),
-            Transport::Tcp | Transport::Udp => (server_low, DYNAMIC_PORTS | port),
+            TransportKind::Echo => (port, 0),
+            TransportKind::Tcp | TransportKind::Udp => (server_low, DYNAMIC_PORTS | port),
         };
-        (Conversation { client, server, noise: noise >> 6, transport, low, client_port }, rank & 1 == 0)
+        (ConversationSpec { client, server, noise: noise >> 6, transport, low, client_port }, rank & 1 == 0)
     }
 }
 
-impl Conversation {
+impl ConversationSpec {
     /// Source and destination address.
     #[inline]
     fn ipv4(&self, outbound: bool) -> ([u8; 4], [u8; 4]) {
@@ -187,9 +191,9 @@ impl Conversation {
     #[inline]
     fn ports(&self, outbound: bool, icmp: u8, [request, reply]: [u8; 2]) -> ((u16, u16), u8) {
         let (service, protocol) = match self.transport {
-            Transport::Tcp => (TCP_SERVICES[self.noise as usize % TCP_SERVICES.len()], TCP),
-            Transport::Udp => (UDP_SERVICES[self.noise as usize % UDP_SERVICES.len()], UDP),
-            Transport::Echo => {
+            TransportKind::Tcp => (TCP_SERVICES[self.noise as usize % TCP_SERVICES.len()], TCP),
+            TransportKind::Udp => (UDP_SERVICES[self.noise as usize % UDP_SERVICES.len()], UDP),
+            TransportKind::Echo => {
                 return ((0, u16::from(if outbound { request } else { reply }) << 8), icmp);
             }
         };
@@ -197,13 +201,21 @@ impl Conversation {
     }
 
     #[inline]
-    fn flow(&self, addresses: Addresses, ports: ((u16, u16), u8), outbound: bool) -> Flow {
+    fn flow(&self, addresses: AddressPair, ports: ((u16, u16), u8), outbound: bool) -> FlowProfile {
         let ((src_port, dst_port), protocol) = ports;
         // Systems start at 64 or 128; packets from outside have crossed some routers.
         let initial_ttl = if self.noise & 8 == 0 { 64 } else { 128 };
         let hops = if outbound { 1 } else { 2 + (self.noise >> 4 & 15) as u8 };
         let initial_seq = (self.noise >> 16) as u32 ^ u32::from(outbound).wrapping_neg();
-        Flow { addresses, src_port, dst_port, protocol, ttl: initial_ttl - hops, outbound, initial_seq }
+        FlowProfile {
+            addresses,
+            src_port,
+            dst_port,
+            protocol,
+            ttl: initial_ttl - hops,
+            outbound,
+            initial_seq,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// The origin of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum FrameOrigin {
     /// The background: the flow of this rank.
     Rank(u32),
     /// A planted event: its place in the specification, and its flow.
@@ -26,5 +26,5 @@ pub struct GeneratedFrame {
     /// Length that the IP header states.
     pub total_byte: u32,
     /// The origin of the frame.
-    pub origin: Origin,
+    pub origin: FrameOrigin,
 }

@@ -1,15 +1,15 @@
 //! The generator: frame by frame, without allocation.
 
-use crate::event::Plan;
-use crate::flow::{Flow, Flows, TCP};
-use crate::frame::{GeneratedFrame, Origin};
-use crate::headers::{self, Position};
-use crate::path::{Path, PlantedPaths, TapFrame};
+use crate::event::EventSchedule;
+use crate::flow::{FlowProfile, Flows, TCP};
+use crate::frame::{FrameOrigin, GeneratedFrame};
+use crate::headers::{self, FlowPosition};
+use crate::path::{PathSimulation, PlantedPaths, TapFrame};
 use crate::ranks::RankDraw;
-use crate::spec::Spec;
+use crate::spec::TrafficSpec;
 use crate::spec::event::part;
 use crate::tcp::TcpStreams;
-use crate::truth::{Counts, Run, Truth};
+use crate::truth::{GeneratedCounts, Truth, TruthInput};
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
@@ -25,7 +25,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    pub(crate) fn new(spec: &Spec) -> Self {
+    pub(crate) fn new(spec: &TrafficSpec) -> Self {
         let mut seeds = SplitMix64::seed_from_u64(spec.seed());
         let flows = Flows::new(spec.ipv6_ppm(), &mut seeds);
         let ranks = RankDraw::new(spec.flows(), spec.zipf(), seeds.next_u64());
@@ -34,12 +34,12 @@ impl Draws {
 }
 
 /// Flow, place in it, length by the IP header, length on the wire, and the packet's origin.
-type Packet = (Flow, Position, u32, u32, Origin);
+type GeneratedPacket = (FlowProfile, FlowPosition, u32, u32, FrameOrigin);
 
-/// Generates the frames of a [`Spec`], without allocation except for planted paths.
+/// Generates the frames of a [`TrafficSpec`], without allocation except for planted paths.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    spec: Spec,
+    spec: TrafficSpec,
     /// Evenly paced frames so far, and their total: all but those of paths.
     index: u64,
     paced: u64,
@@ -50,18 +50,18 @@ pub struct Generator {
     sizes: SizeDraw,
     tcp: TcpStreams,
     clock: FrameClock,
-    plan: Plan,
+    plan: EventSchedule,
     paths: PlantedPaths,
     /// Times of the first and the last frame so far.
     span: Option<(u64, u64)>,
-    counts: Option<Counts>,
+    counts: Option<GeneratedCounts>,
     /// No frame was taken back.
     whole: bool,
 }
 
 impl Generator {
     /// Makes a generator. Its memory is four bytes per flow, seven with handshakes, and eight more where `zipf` is not 0.
-    pub fn new(spec: Spec) -> Self {
+    pub fn new(spec: TrafficSpec) -> Self {
         let Draws { flows, ranks, mut seeds } = Draws::new(&spec);
         let sizes = SizeDraw::new(&spec, seeds.next_u64());
         let clock = FrameClock::new(&spec);
@@ -69,7 +69,7 @@ impl Generator {
             clock.at(part(spec.packets().saturating_sub(frames), ppm))
         });
         let paced = spec.packets().saturating_sub(paths.frames);
-        let plan = Plan::new(&spec, paced, &mut seeds);
+        let plan = EventSchedule::new(&spec, paced, &mut seeds);
         Self {
             index: 0,
             paced,
@@ -90,14 +90,15 @@ impl Generator {
     }
 
     /// Makes a generator that also counts what it generates: 24 bytes more per flow.
-    pub fn with_truth(spec: Spec) -> Self {
+    pub fn with_truth(spec: TrafficSpec) -> Self {
         let mut generator = Self::new(spec);
-        generator.counts = Some(Counts::new(&generator.spec, &generator.plan.events, &generator.paths.paths));
+        generator.counts =
+            Some(GeneratedCounts::new(&generator.spec, &generator.plan.events, &generator.paths.paths));
         generator
     }
 
     /// The specification.
-    pub fn spec(&self) -> &Spec {
+    pub fn spec(&self) -> &TrafficSpec {
         &self.spec
     }
 
@@ -108,9 +109,9 @@ impl Generator {
 
     /// The longest possible frame, bytes without check sequence.
     pub fn longest_frame(&self) -> usize {
-        let sizes = self.spec.sizes().iter().map(|share| share.size - Spec::CHECK_SEQUENCE);
+        let sizes = self.spec.sizes().iter().map(|share| share.size - TrafficSpec::CHECK_SEQUENCE);
         let planted = self.plan.events.iter().map(|event| event.wire_len());
-        let paths = (self.paths.frames != 0).then_some(Path::LONGEST_WIRE);
+        let paths = (self.paths.frames != 0).then_some(PathSimulation::LONGEST_WIRE);
         sizes.chain(planted).chain(paths).max().unwrap_or(0).max(headers::LONGEST as u32) as usize
     }
 
@@ -133,7 +134,7 @@ impl Generator {
         }
         let (flow, position, total_byte, wire_len, origin) = if self.plan.takes(index, self.paced) {
             let planted = self.plan.packet(index);
-            let origin = Origin::Event { event: planted.event, member: planted.member };
+            let origin = FrameOrigin::Event { event: planted.event, member: planted.member };
             (planted.flow, planted.position, planted.total_byte, planted.wire_len, origin)
         } else {
             self.background(index)
@@ -152,7 +153,7 @@ impl Generator {
         let TapFrame { time_ns, data, wire_len, total_byte, member, .. } = frame;
         let captured = wire_len.min(self.spec.snap()).min(buf.len().try_into().unwrap_or(u32::MAX));
         write_padded(&mut buf[..captured as usize], &data);
-        let origin = Origin::Event { event, member };
+        let origin = FrameOrigin::Event { event, member };
         Some(self.note(GeneratedFrame { time_ns, captured, wire_len, total_byte, origin }))
     }
 
@@ -168,13 +169,13 @@ impl Generator {
 
     /// A packet of the background.
     #[inline]
-    fn background(&mut self, index: u64) -> Packet {
+    fn background(&mut self, index: u64) -> GeneratedPacket {
         let mut rank = self.next_rank();
         let mut flow = self.flows.flow(rank);
-        let mut position = Position { seq: 0, ack: 0, tcp_flags: 0, id: index as u16 };
+        let mut position = FlowPosition { seq: 0, ack: 0, tcp_flags: 0, id: index as u16 };
         if flow.protocol != TCP {
             let wire_len = self.sizes.draw().max(headers::length(&flow) as u32);
-            return (flow, position, wire_len - headers::ETHERNET as u32, wire_len, Origin::Rank(rank));
+            return (flow, position, wire_len - headers::ETHERNET as u32, wire_len, FrameOrigin::Rank(rank));
         }
         let turn = self.tcp.turn(rank);
         if turn.rank != rank {
@@ -186,12 +187,15 @@ impl Generator {
             let wire_len = self.sizes.draw().max(least);
             (wire_len - headers::ETHERNET as u32, wire_len)
         } else {
-            (least - headers::ETHERNET as u32, least.max(Spec::LEAST_SIZE - Spec::CHECK_SEQUENCE))
+            (
+                least - headers::ETHERNET as u32,
+                least.max(TrafficSpec::LEAST_SIZE - TrafficSpec::CHECK_SEQUENCE),
+            )
         };
         let payload = total_byte + headers::ETHERNET as u32 - least;
         (position.seq, position.ack) = self.tcp.numbers(&flow, turn, payload);
         position.tcp_flags = turn.tcp_flags;
-        (flow, position, total_byte, wire_len, Origin::Rank(rank))
+        (flow, position, total_byte, wire_len, FrameOrigin::Rank(rank))
     }
 
     /// Removes a frame from the truth: it was generated, but not sent.
@@ -217,7 +221,7 @@ impl Generator {
     pub fn truth(&self) -> Option<Truth> {
         let counts = self.counts.as_ref()?;
         let start = self.clock.at(0);
-        let run = Run {
+        let run = TruthInput {
             spec: &self.spec,
             keys: &self.flows,
             events: &self.plan.events,
@@ -250,7 +254,7 @@ struct FrameClock {
 }
 
 impl FrameClock {
-    fn new(spec: &Spec) -> Self {
+    fn new(spec: &TrafficSpec) -> Self {
         Self {
             start_ns: spec.start_ns(),
             interval: ((1_000_000_000u128 << 32) / u128::from(spec.rate())) as u64,
@@ -272,11 +276,11 @@ struct SizeDraw {
 }
 
 impl SizeDraw {
-    fn new(spec: &Spec, seed: u64) -> Self {
+    fn new(spec: &TrafficSpec, seed: u64) -> Self {
         let mut sum = 0;
         let steps = spec.sizes().iter().map(|share| {
             sum += u64::from(share.weight);
-            (share.size - Spec::CHECK_SEQUENCE, sum)
+            (share.size - TrafficSpec::CHECK_SEQUENCE, sum)
         });
         Self { steps: steps.collect(), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }

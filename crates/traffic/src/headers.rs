@@ -1,6 +1,6 @@
 //! Ethernet, IP and transport headers of a packet whose payload is zeros, with correct lengths and checksums.
 
-use crate::flow::{Addresses, Flow, ICMP, ICMPV6, TCP, UDP};
+use crate::flow::{AddressPair, FlowProfile, ICMP, ICMPV6, TCP, UDP};
 
 /// Length of the Ethernet header.
 pub(crate) const ETHERNET: usize = 14;
@@ -20,7 +20,7 @@ const OUTSIDE: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// A packet's position in its flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
+pub(crate) struct FlowPosition {
     /// TCP: sequence and acknowledgement number.
     pub(crate) seq: u32,
     pub(crate) ack: u32,
@@ -31,10 +31,10 @@ pub(crate) struct Position {
 }
 
 /// Length of all headers of a flow's packets: the least that a frame can have.
-pub(crate) fn length(flow: &Flow) -> usize {
+pub(crate) fn length(flow: &FlowProfile) -> usize {
     let ip = match flow.addresses {
-        Addresses::V4 { .. } => IPV4,
-        Addresses::V6 { .. } => IPV6,
+        AddressPair::V4 { .. } => IPV4,
+        AddressPair::V6 { .. } => IPV6,
     };
     ETHERNET + ip + transport_length(flow.protocol)
 }
@@ -45,13 +45,13 @@ fn transport_length(protocol: u8) -> usize {
 
 /// The headers of a packet whose IP header states `total_byte` (at most 65,535), followed by zeros.
 #[inline]
-pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; LONGEST] {
+pub(crate) fn build(flow: &FlowProfile, position: &FlowPosition, total_byte: u32) -> [u8; LONGEST] {
     let mut out = [0; LONGEST];
     let (destination, source) = if flow.outbound { (OUTSIDE, INSIDE) } else { (INSIDE, OUTSIDE) };
     out[..6].copy_from_slice(&destination);
     out[6..12].copy_from_slice(&source);
     match flow.addresses {
-        Addresses::V4 { src, dst } => {
+        AddressPair::V4 { src, dst } => {
             out[12] = 0x08;
             let (ip, transport) = out[ETHERNET..].split_at_mut(IPV4);
             ip[0] = 0x45;
@@ -66,7 +66,7 @@ pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; L
             ip[10..12].copy_from_slice(&checksum.to_be_bytes());
             fill_transport(transport, flow, position, total_byte - IPV4 as u32, sum(&ip[12..20]));
         }
-        Addresses::V6 { src, dst } => {
+        AddressPair::V6 { src, dst } => {
             out[12..14].copy_from_slice(&[0x86, 0xdd]);
             let (ip, transport) = out[ETHERNET..].split_at_mut(IPV6);
             ip[0] = 0x60;
@@ -84,7 +84,7 @@ pub(crate) fn build(flow: &Flow, position: &Position, total_byte: u32) -> [u8; L
 
 /// Fills the transport header. `length` is that of transport header and payload; `addresses` is the sum of the addresses, for the pseudo header.
 #[inline]
-fn fill_transport(out: &mut [u8], flow: &Flow, position: &Position, length: u32, addresses: u32) {
+fn fill_transport(out: &mut [u8], flow: &FlowProfile, position: &FlowPosition, length: u32, addresses: u32) {
     let out = &mut out[..transport_length(flow.protocol)];
     let pseudo_header = addresses + length + u32::from(flow.protocol);
     match flow.protocol {
@@ -121,7 +121,7 @@ fn fill_transport(out: &mut [u8], flow: &Flow, position: &Position, length: u32,
 }
 
 #[inline]
-fn fill_ports(out: &mut [u8], flow: &Flow) {
+fn fill_ports(out: &mut [u8], flow: &FlowProfile) {
     out[..2].copy_from_slice(&flow.src_port.to_be_bytes());
     out[2..4].copy_from_slice(&flow.dst_port.to_be_bytes());
 }

@@ -2,7 +2,7 @@
 
 use crate::flow::Flows;
 use crate::generator::{DRAWN_AHEAD, Draws};
-use crate::spec::Spec;
+use crate::spec::TrafficSpec;
 use packet::{Key, KeyV4, KeyV6, Seed};
 
 /// The keys of a run's packets in order, all of one address family, with the exact count of each flow.
@@ -19,20 +19,20 @@ pub struct KeyStream<K> {
 
 impl KeyStream<KeyV4> {
     /// A stream of IPv4 keys: those of a generator with the same specification, if it has `ipv6=0%`.
-    pub fn ipv4(spec: &Spec) -> Self {
+    pub fn ipv4(spec: &TrafficSpec) -> Self {
         Self::draw(spec, Flows::key_v4)
     }
 }
 
 impl KeyStream<KeyV6> {
     /// A stream of IPv6 keys, as a generator's with `ipv6=100%`.
-    pub fn ipv6(spec: &Spec) -> Self {
+    pub fn ipv6(spec: &TrafficSpec) -> Self {
         Self::draw(spec, Flows::key_v6)
     }
 }
 
 impl<K: Key> KeyStream<K> {
-    fn draw(spec: &Spec, key_of: fn(&Flows, u32) -> K) -> Self {
+    fn draw(spec: &TrafficSpec, key_of: fn(&Flows, u32) -> K) -> Self {
         let Draws { flows, mut ranks, .. } = Draws::new(spec);
         let mut counts = vec![0u32; spec.flows() as usize];
         let mut keys = vec![K::default(); spec.packets() as usize];

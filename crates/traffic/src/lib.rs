@@ -1,7 +1,7 @@
 //! Seeded traffic with a known truth: packets of flows drawn by Zipf's law, planted events among them, and
 //! the exact counts of what was generated; and schedules of arrivals.
 //!
-//! A [`Spec`] is read from one line of text; the same specification gives the same bytes on every machine.
+//! A [`TrafficSpec`] is read from one line of text; the same specification gives the same bytes on every machine.
 //! The drawing uses integers and the floating-point operations that IEEE 754 rounds exactly (`+ − × ÷ √`),
 //! never a platform's mathematical library. The crate does not know ports or tables.
 //!
@@ -36,13 +36,16 @@ mod spec;
 mod tcp;
 mod truth;
 
-pub use arrival::{ArrivalTimes, Arrivals, Bursts, Even, RateSteps, Schedule, Steps, Table, line_bytes};
-pub use event_kind::EventKind;
-pub use frame::{GeneratedFrame, Origin};
+pub use arrival::{
+    ArrivalProcess, ArrivalTable, ArrivalTimes, BurstSchedule, Even, RateSteps, Schedule, StepArrivals,
+    line_bytes,
+};
+pub use event_kind::PlantedEventKind;
+pub use frame::{FrameOrigin, GeneratedFrame};
 pub use generator::Generator;
 pub use key_stream::KeyStream;
 pub use loss_truth::LossTruth;
-pub use path::{Path, PathSpec, PathTruth, TapFrame, TapTruth};
+pub use path::{PathSimulation, PathSpec, PathTruth, TapFrame, TapTruth};
 pub use ranks::RankDraw;
-pub use spec::{EventSpec, SizeShare, Spec, TcpStyle};
-pub use truth::{EventTruth, FlowCount, FlowTruth, Totals, Truth};
+pub use spec::{EventSpec, SizeShare, TcpStyle, TrafficSpec};
+pub use truth::{EventTruth, FlowCount, FlowTruth, TrafficTotals, Truth};

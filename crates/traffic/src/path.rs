@@ -11,7 +11,7 @@ mod simulation;
 
 pub use crate::spec::path::PathSpec;
 pub(crate) use planted::{PlantedPath, PlantedPaths};
-pub use simulation::{Path, TapFrame};
+pub use simulation::{PathSimulation, TapFrame};
 
 use crate::loss_truth::LossTruth;
 use serde::Serialize;

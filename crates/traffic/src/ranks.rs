@@ -8,18 +8,18 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 pub struct RankDraw {
     flows: u32,
     /// Empty for equal probabilities.
-    cells: Vec<Cell>,
+    cells: Vec<AliasCell>,
     random: Xoshiro256PlusPlus,
 }
 
 /// A cell of the alias table (Walker 1977): it yields its own rank below the threshold, else `alias`.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct AliasCell {
     threshold: u32,
     alias: u32,
 }
 
-impl Cell {
+impl AliasCell {
     /// `own` below the threshold, else the alias; without a branch, which would be mispredicted every third time
     /// and then wait for the cell's cache miss.
     #[inline(always)]
@@ -94,20 +94,21 @@ impl Exponent {
 
 /// Fills the cells in one sweep: weights fall with the rank, so that the ranks above the mean are the first
 /// ones, and each of them in turn fills the cells of ranks below the mean with its excess.
-fn alias_table(flows: u32, exponent: Exponent) -> Vec<Cell> {
+fn alias_table(flows: u32, exponent: Exponent) -> Vec<AliasCell> {
     let mean = (0..flows).map(|rank| exponent.weight(rank)).sum::<f64>() / f64::from(flows);
     let threshold = |weight: f64| (weight / mean * 4_294_967_296.0) as u32;
-    let mut cells: Vec<Cell> = (0..flows).map(|alias| Cell { threshold: u32::MAX, alias }).collect();
+    let mut cells: Vec<AliasCell> =
+        (0..flows).map(|alias| AliasCell { threshold: u32::MAX, alias }).collect();
 
     let heavy = first_at_most(flows, mean, exponent);
     let mut giver = 0;
     let mut left = exponent.weight(giver);
     for rank in heavy..flows {
         let weight = exponent.weight(rank);
-        cells[rank as usize] = Cell { threshold: threshold(weight), alias: giver };
+        cells[rank as usize] = AliasCell { threshold: threshold(weight), alias: giver };
         left -= mean - weight;
         while left < mean && giver + 1 < heavy {
-            cells[giver as usize] = Cell { threshold: threshold(left), alias: giver + 1 };
+            cells[giver as usize] = AliasCell { threshold: threshold(left), alias: giver + 1 };
             left += exponent.weight(giver + 1) - mean;
             giver += 1;
         }

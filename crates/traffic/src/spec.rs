@@ -21,7 +21,7 @@ pub struct SizeShare {
 
 /// The specification of the traffic to generate. It is made from text by [`str::parse`] and shown in full by `Display`, which parses to itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
+pub struct TrafficSpec {
     packets: u64,
     flows: u32,
     zipf: f64,
@@ -89,14 +89,14 @@ const MOST_PACKETS: u64 = 1_000_000_000_000;
 const MOST_FLOWS: u64 = 100_000_000;
 const MOST_ZIPF: f64 = 10.0;
 const MOST_SIZES: usize = 16;
-const SIZES: std::ops::RangeInclusive<u64> = Spec::LEAST_SIZE as u64..=9216;
+const SIZES: std::ops::RangeInclusive<u64> = TrafficSpec::LEAST_SIZE as u64..=9216;
 const MOST_WEIGHT: u64 = 1_000_000;
 const MOST_RATE: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 16;
 /// The duration of a run when no rate is given, seconds, unless that takes a rate above [`MOST_RATE`].
 const USUAL_SECONDS: u64 = 30;
 
-impl Default for Spec {
+impl Default for TrafficSpec {
     fn default() -> Self {
         Self {
             packets: 1_000_000,
@@ -114,7 +114,7 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
+impl TrafficSpec {
     /// Bytes of the frame check sequence: part of a size, but not of a frame's `wire_len`.
     pub const CHECK_SEQUENCE: u32 = 4;
     /// The least size of an Ethernet frame, check sequence included.
@@ -253,7 +253,7 @@ fn sizes(text: &str) -> Result<Vec<SizeShare>, SpecError> {
     Ok(list)
 }
 
-impl FromStr for Spec {
+impl FromStr for TrafficSpec {
     type Err = SpecError;
 
     /// Reads `key=value,key=value,…`; omitted keys have their defaults.
@@ -267,7 +267,7 @@ impl FromStr for Spec {
     }
 }
 
-impl fmt::Display for Spec {
+impl fmt::Display for TrafficSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "packets={},flows={},zipf={},size=", self.packets, self.flows, self.zipf)?;
         for (index, SizeShare { size, weight }) in self.sizes.iter().enumerate() {
@@ -290,24 +290,24 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        let error = text.parse::<Spec>().expect_err(text).to_string();
+        let error = text.parse::<TrafficSpec>().expect_err(text).to_string();
         assert!(!error.contains('\n'), "{error}");
         error
     }
 
     #[test]
     fn the_documented_spelling() {
-        let spec: Spec = "packets=10M,flows=1M,zipf=1.0,size=64,seed=1".parse().unwrap();
+        let spec: TrafficSpec = "packets=10M,flows=1M,zipf=1.0,size=64,seed=1".parse().unwrap();
         assert_eq!((spec.packets(), spec.flows(), spec.zipf(), spec.seed()), (10_000_000, 1_000_000, 1.0, 1));
         assert_eq!(spec.sizes(), [SizeShare { size: 64, weight: 1 }]);
         assert_eq!(spec.rate(), 333_333);
-        let sizes = "size=64:7/594:4/1518".parse::<Spec>().unwrap().sizes().to_vec();
+        let sizes = "size=64:7/594:4/1518".parse::<TrafficSpec>().unwrap().sizes().to_vec();
         assert_eq!(
             sizes.iter().map(|s| (s.size, s.weight)).collect::<Vec<_>>(),
             [(64, 7), (594, 4), (1518, 1)]
         );
-        assert_eq!("zipf=uniform".parse::<Spec>().unwrap().zipf(), 0.0);
-        assert_eq!("".parse::<Spec>(), Ok(Spec::default()));
+        assert_eq!("zipf=uniform".parse::<TrafficSpec>().unwrap().zipf(), 0.0);
+        assert_eq!("".parse::<TrafficSpec>(), Ok(TrafficSpec::default()));
     }
 
     #[test]
@@ -322,11 +322,11 @@ mod tests {
             "plant=loss/retransmission:start=10%:connections=3:segments=70/reorder:reorder=2.5%:loss=0.1%",
             "packets=2M,rate=100k,size=64:7/1518:1,plant=flood:sources=100/scan:share=2%/portscan/elephant",
         ] {
-            let spec: Spec = text.parse().unwrap();
-            let shown: Spec = spec.to_string().parse().unwrap();
+            let spec: TrafficSpec = text.parse().unwrap();
+            let shown: TrafficSpec = spec.to_string().parse().unwrap();
             assert_eq!(shown.rate(), spec.rate());
             assert_eq!(shown.to_string(), spec.to_string());
-            assert_eq!(shown, Spec { rate: shown.rate, ..spec });
+            assert_eq!(shown, TrafficSpec { rate: shown.rate, ..spec });
         }
     }
 

@@ -1,7 +1,7 @@
 //! TCP of the background: every flow's sequence numbers follow its own bytes, and acknowledge what the other
 //! direction has sent. Optionally in whole connections, each with a handshake and an end.
 
-use crate::flow::Flow;
+use crate::flow::FlowProfile;
 use crate::spec::TcpStyle;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -19,7 +19,7 @@ const NEXT_CONNECTION: u32 = 250_007;
 
 /// The next packet of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct ConversationTurn {
     /// The flow that sends: the one that was drawn, or its other direction.
     pub(crate) rank: u32,
     pub(crate) tcp_flags: u8,
@@ -33,27 +33,27 @@ pub(crate) struct TcpStreams {
     /// Sequence numbers used, by rank; the two directions of a conversation are neighbours.
     used: Vec<u32>,
     /// The connections, by conversation; empty without handshakes.
-    connections: Vec<Connection>,
+    connections: Vec<BackgroundConnection>,
     /// Data segments of a connection: 1 to this many, drawn uniformly.
     most_segments: u64,
     random: Xoshiro256PlusPlus,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Connection {
-    phase: Phase,
+struct BackgroundConnection {
+    phase: TcpPhase,
     /// Data segments by direction that were not acknowledged yet.
     unacknowledged: [u8; 2],
     /// Remaining data segments.
     left: u16,
 }
 
-const _: () = assert!(size_of::<Connection>() == 6);
+const _: () = assert!(size_of::<BackgroundConnection>() == 6);
 
 /// The next event. The client, which opens and closes, has the even rank.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
-enum Phase {
+enum TcpPhase {
     #[default]
     Syn,
     SynAck,
@@ -70,7 +70,7 @@ impl TcpStreams {
         let (connections, most_segments) = match style {
             TcpStyle::Streams => (Vec::new(), 0),
             TcpStyle::Handshake { segments } => {
-                (vec![Connection::default(); conversations], 2 * u64::from(segments) - 1)
+                (vec![BackgroundConnection::default(); conversations], 2 * u64::from(segments) - 1)
             }
         };
         Self {
@@ -92,19 +92,19 @@ impl TcpStreams {
 
     /// The next packet of the conversation of which `rank` was drawn.
     #[inline]
-    pub(crate) fn turn(&mut self, rank: u32) -> Turn {
+    pub(crate) fn turn(&mut self, rank: u32) -> ConversationTurn {
         if self.connections.is_empty() {
-            return Turn { rank, tcp_flags: PSH | ACK, is_data: true };
+            return ConversationTurn { rank, tcp_flags: PSH | ACK, is_data: true };
         }
         self.connection_turn(rank)
     }
 
-    fn connection_turn(&mut self, rank: u32) -> Turn {
+    fn connection_turn(&mut self, rank: u32) -> ConversationTurn {
         let (client, server) = (rank & !1, rank | 1);
         let connection = &mut self.connections[(rank >> 1) as usize];
-        let control = |rank, tcp_flags| Turn { rank, tcp_flags, is_data: false };
+        let control = |rank, tcp_flags| ConversationTurn { rank, tcp_flags, is_data: false };
         let (turn, next) = match connection.phase {
-            Phase::Syn => {
+            TcpPhase::Syn => {
                 // The first connection begins at the flow's own initial number.
                 if self.used[client as usize] != 0 {
                     for used in &mut self.used[client as usize..=server as usize] {
@@ -114,14 +114,14 @@ impl TcpStreams {
                 let drawn = (u128::from(self.random.next_u64()) * u128::from(self.most_segments)) >> 64;
                 connection.left = drawn as u16 + 1;
                 connection.unacknowledged = [0; 2];
-                (control(client, SYN), Phase::SynAck)
+                (control(client, SYN), TcpPhase::SynAck)
             }
-            Phase::SynAck => (control(server, SYN | ACK), Phase::Ack),
-            Phase::Ack => (control(client, ACK), Phase::Open),
-            Phase::Open => return connection.open_turn(rank),
-            Phase::Fin => (control(client, FIN | ACK), Phase::FinAck),
-            Phase::FinAck => (control(server, FIN | ACK), Phase::LastAck),
-            Phase::LastAck => (control(client, ACK), Phase::Syn),
+            TcpPhase::SynAck => (control(server, SYN | ACK), TcpPhase::Ack),
+            TcpPhase::Ack => (control(client, ACK), TcpPhase::Open),
+            TcpPhase::Open => return connection.open_turn(rank),
+            TcpPhase::Fin => (control(client, FIN | ACK), TcpPhase::FinAck),
+            TcpPhase::FinAck => (control(server, FIN | ACK), TcpPhase::LastAck),
+            TcpPhase::LastAck => (control(client, ACK), TcpPhase::Syn),
         };
         connection.phase = next;
         turn
@@ -129,7 +129,7 @@ impl TcpStreams {
 
     /// Sequence and acknowledgement number of a packet of `flow` (the one of `rank`) with this many bytes of payload.
     #[inline]
-    pub(crate) fn numbers(&mut self, flow: &Flow, turn: Turn, payload: u32) -> (u32, u32) {
+    pub(crate) fn numbers(&mut self, flow: &FlowProfile, turn: ConversationTurn, payload: u32) -> (u32, u32) {
         let own = turn.rank as usize;
         let seq = flow.initial_seq.wrapping_add(self.used[own]);
         // SYN and FIN take one number each (RFC 9293, section 3.4).
@@ -140,21 +140,21 @@ impl TcpStreams {
     }
 }
 
-impl Connection {
+impl BackgroundConnection {
     /// Data of the flow that was drawn, or an acknowledgement that is due.
-    fn open_turn(&mut self, rank: u32) -> Turn {
+    fn open_turn(&mut self, rank: u32) -> ConversationTurn {
         if let Some(due) = self.unacknowledged.iter().position(|&segments| segments == ACKED_TOGETHER) {
             self.unacknowledged[due] = 0;
             let receiver = (rank & !1) | (due as u32 ^ 1);
-            return Turn { rank: receiver, tcp_flags: ACK, is_data: false };
+            return ConversationTurn { rank: receiver, tcp_flags: ACK, is_data: false };
         }
         let own = (rank & 1) as usize;
         self.unacknowledged[own] += 1;
         self.unacknowledged[own ^ 1] = 0;
         self.left -= 1;
         if self.left == 0 {
-            self.phase = Phase::Fin;
+            self.phase = TcpPhase::Fin;
         }
-        Turn { rank, tcp_flags: PSH | ACK, is_data: true }
+        ConversationTurn { rank, tcp_flags: PSH | ACK, is_data: true }
     }
 }

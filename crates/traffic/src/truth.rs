@@ -1,12 +1,12 @@
 //! The truth about a run: what was generated, exactly.
 
 use crate::event::Planted;
-use crate::event_kind::EventKind;
-use crate::flow::{Flow, Flows, TCP};
-use crate::frame::{GeneratedFrame, Origin};
+use crate::event_kind::PlantedEventKind;
+use crate::flow::{FlowProfile, Flows, TCP};
+use crate::frame::{FrameOrigin, GeneratedFrame};
 use crate::loss_truth::{LossTruth, json_integer};
 use crate::path::PlantedPath;
-use crate::spec::Spec;
+use crate::spec::TrafficSpec;
 use packet::FlowKey;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -54,13 +54,13 @@ impl FlowCount {
 
 /// Counts by rank and by member: keys come when the run is over.
 #[derive(Clone, Debug)]
-pub(crate) struct Counts {
+pub(crate) struct GeneratedCounts {
     background: Vec<FlowCount>,
     planted: Vec<Vec<FlowCount>>,
 }
 
-impl Counts {
-    pub(crate) fn new(spec: &Spec, events: &[Planted], paths: &[PlantedPath]) -> Self {
+impl GeneratedCounts {
+    pub(crate) fn new(spec: &TrafficSpec, events: &[Planted], paths: &[PlantedPath]) -> Self {
         let mut planted = vec![Vec::new(); spec.events().len()];
         let members = events.iter().map(|event| (usize::from(event.place), event.members));
         for (place, members) in members.chain(paths.iter().map(|path| (path.place, path.members))) {
@@ -72,7 +72,7 @@ impl Counts {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, origin: Origin, total_byte: u32, wire_byte: u32) {
+    pub(crate) fn add(&mut self, origin: FrameOrigin, total_byte: u32, wire_byte: u32) {
         self.of(origin).add(total_byte, wire_byte);
     }
 
@@ -81,17 +81,17 @@ impl Counts {
     }
 
     #[inline]
-    fn of(&mut self, origin: Origin) -> &mut FlowCount {
+    fn of(&mut self, origin: FrameOrigin) -> &mut FlowCount {
         match origin {
-            Origin::Rank(rank) => &mut self.background[rank as usize],
-            Origin::Event { event, member } => &mut self.planted[event][member as usize],
+            FrameOrigin::Rank(rank) => &mut self.background[rank as usize],
+            FrameOrigin::Event { event, member } => &mut self.planted[event][member as usize],
         }
     }
 }
 
 /// A run's totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Totals {
+pub struct TrafficTotals {
     /// The counts of all packets.
     #[serde(flatten)]
     pub count: FlowCount,
@@ -113,7 +113,7 @@ pub struct Totals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventTruth {
     /// The kind of the event.
-    pub kind: EventKind,
+    pub kind: PlantedEventKind,
     /// The source of the event, if it has a single one.
     pub src_addr: Option<IpAddr>,
     /// The destination of the event, if it has a single one.
@@ -162,8 +162,8 @@ pub struct FlowTruth {
 }
 
 /// The parts that a truth is made from, in addition to the counts.
-pub(crate) struct Run<'a> {
-    pub(crate) spec: &'a Spec,
+pub(crate) struct TruthInput<'a> {
+    pub(crate) spec: &'a TrafficSpec,
     pub(crate) keys: &'a Flows,
     pub(crate) events: &'a [Planted],
     pub(crate) paths: &'a [PlantedPath],
@@ -179,7 +179,7 @@ pub struct Truth {
     /// The specification, with every default spelled out.
     pub spec: String,
     /// The whole run.
-    pub totals: Totals,
+    pub totals: TrafficTotals,
     /// The planted events of which at least one packet was generated, in the order of the specification.
     pub events: Vec<EventTruth>,
     /// The 100 flows with most packets, largest first; ties by key.
@@ -192,7 +192,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn new(run: &Run<'_>, counts: &Counts, time_at: impl Fn(u64) -> u64) -> Self {
+    pub(crate) fn new(run: &TruthInput<'_>, counts: &GeneratedCounts, time_at: impl Fn(u64) -> u64) -> Self {
         let mut flows: HashMap<FlowKey, FlowCount> = (0..)
             .zip(&counts.background)
             .filter(|(_, count)| count.packets > 0)
@@ -203,7 +203,7 @@ impl Truth {
         let mut in_all = run.whole.then(LossTruth::default);
         let mut add = |place: usize,
                        kind,
-                       flow: &dyn Fn(u64) -> Flow,
+                       flow: &dyn Fn(u64) -> FlowProfile,
                        (first_ns, last_ns),
                        loss: &dyn Fn(u64, u64) -> Option<LossTruth>| {
             let seen = (0..).zip(&counts.planted[place]).filter(|(_, count)| count.packets > 0);
@@ -229,7 +229,7 @@ impl Truth {
         events.sort_by_key(|(place, _)| *place);
         Self {
             spec: run.spec.to_string(),
-            totals: Totals {
+            totals: TrafficTotals {
                 count: flows.values().fold(FlowCount::default(), |sum, count| sum.plus(*count)),
                 flows: flows.len() as u64,
                 ipv6_flows: flows
@@ -249,8 +249,8 @@ impl Truth {
 }
 
 fn event_truth(
-    kind: EventKind,
-    seen: &[(Flow, FlowCount)],
+    kind: PlantedEventKind,
+    seen: &[(FlowProfile, FlowCount)],
     first_ns: u64,
     last_ns: u64,
     tcp_loss: Option<LossTruth>,

@@ -10,12 +10,12 @@ mod token_file;
 mod tokens;
 
 pub use crate::role::Role;
-pub use token::Token;
+pub use token::AccessToken;
 pub(crate) use token::random_hex;
 pub use token_file::{TokenEntry, TokenFile, TokenFileError};
 pub use tokens::Tokens;
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use attempts::Attempts;
 use axum::http::{HeaderMap, StatusCode, header};
 use sessions::Sessions;
@@ -23,8 +23,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use token::{Digest, Memory};
-use tokens::Found;
+use token::{Digest, HashingMemory};
+use tokens::TokenLookup;
 use tokio::sync::Semaphore;
 
 /// Clients that wait while the token of another is checked. It takes tens of milliseconds and 19 MiB: one is checked at a time.
@@ -68,7 +68,7 @@ pub(crate) struct Access {
     is_tls: bool,
     waiting: AtomicUsize,
     checks: Semaphore,
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<HashingMemory>>,
 }
 
 impl Access {
@@ -91,7 +91,7 @@ impl Access {
     }
 
     /// Returns the identity of who sent these headers.
-    pub(crate) async fn identify(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Identity, Failure> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Identity, ApiFailure> {
         let Some(tokens) = &self.tokens else {
             return Ok(Identity { name: None, role: Role::Admin, proof: Proof::NotAsked });
         };
@@ -117,7 +117,7 @@ impl Access {
         Some(Identity { name: Some(name), role, proof: Proof::Session(id) })
     }
 
-    async fn by_token(&self, tokens: &Arc<Tokens>, text: &str, peer: IpAddr) -> Result<Identity, Failure> {
+    async fn by_token(&self, tokens: &Arc<Tokens>, text: &str, peer: IpAddr) -> Result<Identity, ApiFailure> {
         let wrong = || {
             unknown(
                 "wrong_token",
@@ -126,13 +126,13 @@ impl Access {
         };
         let digest = token::digest(text.as_bytes());
         let (name, role, hash) = match tokens.find(text, &digest) {
-            Found::Known { name, role, hash } => (name, role, hash),
-            Found::Nobody => {
+            TokenLookup::Known { name, role, hash } => (name, role, hash),
+            TokenLookup::Nobody => {
                 self.attempts.take_of_address(peer, Instant::now()).map_err(too_many)?;
                 return Err(wrong());
             }
-            Found::Unchecked { name, role, hash } => {
-                let _waits = Waits::among(&self.waiting).ok_or_else(busy)?;
+            TokenLookup::Unchecked { name, role, hash } => {
+                let _waits = WaitingClient::among(&self.waiting).ok_or_else(busy)?;
                 self.attempts.take(peer, Instant::now()).map_err(too_many)?;
                 // It is never closed.
                 let _turn = self.checks.acquire().await.map_err(|_| busy())?;
@@ -140,7 +140,7 @@ impl Access {
                 let check =
                     move || memory.lock().unwrap_or_else(PoisonError::into_inner).is_of(&asked, &stored);
                 let check = tokio::task::spawn_blocking(check);
-                if !check.await.map_err(|_| Failure::internal("a token could not be checked"))? {
+                if !check.await.map_err(|_| ApiFailure::internal("a token could not be checked"))? {
                     return Err(wrong());
                 }
                 self.attempts.give_back(peer);
@@ -196,32 +196,32 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn unknown(name: &'static str, error: &str) -> Failure {
-    Failure::refused(name, StatusCode::UNAUTHORIZED, error)
+fn unknown(name: &'static str, error: &str) -> ApiFailure {
+    ApiFailure::refused(name, StatusCode::UNAUTHORIZED, error)
 }
 
-fn too_many(wait: Duration) -> Failure {
+fn too_many(wait: Duration) -> ApiFailure {
     let seconds = wait.as_secs() + 1;
     let error = format!("too many wrong tokens came lately: try again in {seconds} s");
-    Failure::refused("too_many_wrong_tokens", StatusCode::TOO_MANY_REQUESTS, error).again_after(seconds)
+    ApiFailure::refused("too_many_wrong_tokens", StatusCode::TOO_MANY_REQUESTS, error).again_after(seconds)
 }
 
-fn busy() -> Failure {
+fn busy() -> ApiFailure {
     let error = "too many tokens wait to be checked: try again in 1 s";
-    Failure::refused("too_many_tokens", StatusCode::TOO_MANY_REQUESTS, error).again_after(1)
+    ApiFailure::refused("too_many_tokens", StatusCode::TOO_MANY_REQUESTS, error).again_after(1)
 }
 
 /// A client that waits.
-struct Waits<'a>(&'a AtomicUsize);
+struct WaitingClient<'a>(&'a AtomicUsize);
 
-impl<'a> Waits<'a> {
+impl<'a> WaitingClient<'a> {
     fn among(waiting: &'a AtomicUsize) -> Option<Self> {
         let waits = Self(waiting);
         (waiting.fetch_add(1, Relaxed) < MOST_WAITING).then_some(waits)
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for WaitingClient<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }

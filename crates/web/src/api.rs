@@ -20,7 +20,7 @@ mod stream;
 
 use crate::access::{Access, Role};
 use crate::address::PREFIX;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::guard::{Guard, guard};
 use crate::{Hub, Request, assets};
 use archive::{Archive, ArchiveError};
@@ -120,9 +120,9 @@ pub(crate) fn router(app: App, guarded: Guard) -> Router {
         .with_state(app)
 }
 
-async fn not_allowed(method: Method, uri: Uri) -> Failure {
+async fn not_allowed(method: Method, uri: Uri) -> ApiFailure {
     let error = format!("{method} does not go with {}: /api/v1/openapi.json has what does", uri.path());
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, error)
+    ApiFailure::new(StatusCode::METHOD_NOT_ALLOWED, error)
 }
 
 /// Asks the archive on a thread of its own, and writes what it says: either may take long, and streams do not wait. The archive is
@@ -130,8 +130,8 @@ async fn not_allowed(method: Method, uri: Uri) -> Failure {
 async fn ask<T, W: Send + 'static>(
     app: &Arc<App>,
     question: impl FnOnce(&Archive) -> Result<T, ArchiveError> + Send + 'static,
-    write: impl FnOnce(T) -> Result<W, Failure> + Send + 'static,
-) -> Result<W, Failure> {
+    write: impl FnOnce(T) -> Result<W, ApiFailure> + Send + 'static,
+) -> Result<W, ApiFailure> {
     let app = Arc::clone(app);
     let work = move || {
         let answer = question(&app.hub.archive())?;
@@ -142,17 +142,17 @@ async fn ask<T, W: Send + 'static>(
 
 /// Does what may take long on a thread of its own: streams do not wait for it.
 async fn on_a_thread<W: Send + 'static>(
-    work: impl FnOnce() -> Result<W, Failure> + Send + 'static,
-) -> Result<W, Failure> {
-    let lost = |_| Failure::internal("this failed: its standard error says where");
+    work: impl FnOnce() -> Result<W, ApiFailure> + Send + 'static,
+) -> Result<W, ApiFailure> {
+    let lost = |_| ApiFailure::internal("this failed: its standard error says where");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 
 /// The last part of an address.
-fn name(part: Result<Path<String>, PathRejection>) -> Result<String, Failure> {
+fn name(part: Result<Path<String>, PathRejection>) -> Result<String, ApiFailure> {
     match part {
         Ok(Path(name)) => Ok(name),
-        Err(_) => Err(Failure::bad("the last part of the address is not UTF-8: write it percent-encoded")),
+        Err(_) => Err(ApiFailure::bad("the last part of the address is not UTF-8: write it percent-encoded")),
     }
 }
 

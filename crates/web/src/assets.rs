@@ -1,6 +1,6 @@
 //! The page, as it was compiled in.
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::nonce::{self, Nonce};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -36,7 +36,7 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     }
     if !matches!(method, Method::GET | Method::HEAD) {
         let failure =
-            Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go here: use GET"));
+            ApiFailure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go here: use GET"));
         return ([(header::ALLOW, HeaderValue::from_static("GET,HEAD"))], failure).into_response();
     }
     let is_link = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
@@ -73,16 +73,16 @@ fn is_view(path: &str) -> bool {
 }
 
 /// Returns the failure of a path that is not there. Who looks for files of the system is counted apart.
-fn not_found(path: &str, error: String) -> Failure {
+fn not_found(path: &str, error: String) -> ApiFailure {
     let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace(['\\'], "/");
     let name = if path.split('/').any(|part| part == "..") { "path_traversal" } else { "unknown_path" };
-    Failure::refused(name, StatusCode::NOT_FOUND, error)
+    ApiFailure::refused(name, StatusCode::NOT_FOUND, error)
 }
 
 /// The page itself, with a nonce that no other response has: it is not cached, and too small to compress.
 fn index(bytes: &[u8]) -> Response {
     let Ok(nonce) = Nonce::new() else {
-        return Failure::internal("the system gives no random bytes: the page is not safe without")
+        return ApiFailure::internal("the system gives no random bytes: the page is not safe without")
             .into_response();
     };
     let page = String::from_utf8_lossy(bytes).replace(nonce::PLACE, &nonce.0);

@@ -1,6 +1,6 @@
 //! Bodies of requests: bounded in size and time.
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use std::time::Duration;
 pub(crate) const MOST: usize = 1 << 20;
 
 /// Reads a body.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, time: Duration) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, time: Duration) -> Result<Vec<u8>, ApiFailure> {
     let too_large = || {
         let error = "the text has more than 1 MiB: install it in parts";
-        Failure::refused("large_body", StatusCode::PAYLOAD_TOO_LARGE, error)
+        ApiFailure::refused("large_body", StatusCode::PAYLOAD_TOO_LARGE, error)
     };
     // Without a byte of it where it says so.
     let said =
@@ -23,18 +23,18 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, time: Duration) -> Res
     match tokio::time::timeout(time, axum::body::to_bytes(body, MOST)).await {
         Ok(Ok(bytes)) => Ok(bytes.into()),
         Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
-        Ok(Err(_)) => Err(Failure::bad("the text did not arrive: send it again")),
+        Ok(Err(_)) => Err(ApiFailure::bad("the text did not arrive: send it again")),
         Err(_) => {
             let error = format!("the text did not arrive in {} s: send it again", time.as_secs());
-            Err(Failure::refused("slow_body", StatusCode::REQUEST_TIMEOUT, error))
+            Err(ApiFailure::refused("slow_body", StatusCode::REQUEST_TIMEOUT, error))
         }
     }
 }
 
 /// Reads a body that is a text.
-pub(crate) async fn read_text(headers: &HeaderMap, body: Body, time: Duration) -> Result<String, Failure> {
+pub(crate) async fn read_text(headers: &HeaderMap, body: Body, time: Duration) -> Result<String, ApiFailure> {
     String::from_utf8(read(headers, body, time).await?).map_err(|error| {
-        Failure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+        ApiFailure::bad(format!("the text is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
     })
 }
 

@@ -1,7 +1,7 @@
 //! The view of a capture.
 
 use crate::address::PREFIX;
-use archive::{Content, StoredCapture};
+use archive::{CaptureFileState, StoredCapture};
 use model::Capture;
 use model::view::CaptureView;
 use notation::encoded;
@@ -38,11 +38,11 @@ pub(crate) fn why_not(stored: &StoredCapture) -> Option<String> {
         None => format!("{node} may have it"),
     };
     match (stored.content, refused) {
-        (Content::Kept, _) => None,
+        (CaptureFileState::Kept, _) => None,
         (_, Some(refused)) => Some(refused.clone()),
-        (Content::TooLarge, _) => Some(format!("it is too large to be sent along; {}", at_node())),
-        (Content::Dropped, _) => Some(format!("it made room for later ones; {}", at_node())),
-        (Content::None, _) => Some("nothing was captured".to_owned()),
+        (CaptureFileState::TooLarge, _) => Some(format!("it is too large to be sent along; {}", at_node())),
+        (CaptureFileState::Dropped, _) => Some(format!("it made room for later ones; {}", at_node())),
+        (CaptureFileState::None, _) => Some("nothing was captured".to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The certificate of a server, and TLS with it.
 
-use crate::changed::Watch;
+use crate::changed::FileWatch;
 use rustls::client::verify_server_name;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -15,16 +15,16 @@ use std::time::Instant;
 
 /// A certificate with its key. Files that are renewed are taken within a second. Clones are the same one.
 #[derive(Clone)]
-pub struct Certificate(Arc<Shared>);
+pub struct Certificate(Arc<SharedCertificate>);
 
-struct Shared {
+struct SharedCertificate {
     chain: PathBuf,
     key: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<CertificateState>,
 }
 
-struct State {
-    watch: Watch,
+struct CertificateState {
+    watch: FileWatch,
     certified: Arc<CertifiedKey>,
     /// The problem of the files that came since.
     problem: Option<String>,
@@ -45,13 +45,13 @@ impl Certificate {
     /// # Errors
     /// If a file cannot be read, has nothing of its kind, or they do not go together: one line.
     pub fn read(chain: &Path, key: &Path) -> Result<Self, String> {
-        let watch = Watch::new([chain.to_owned(), key.to_owned()], Instant::now());
+        let watch = FileWatch::new([chain.to_owned(), key.to_owned()], Instant::now());
         let certified = Arc::new(certified(chain, key)?);
-        let state = Mutex::new(State { watch, certified, problem: None });
-        Ok(Self(Arc::new(Shared { chain: chain.to_owned(), key: key.to_owned(), state })))
+        let state = Mutex::new(CertificateState { watch, certified, problem: None });
+        Ok(Self(Arc::new(SharedCertificate { chain: chain.to_owned(), key: key.to_owned(), state })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CertificateState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,14 +12,14 @@ type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
 
 /// Files that are looked at.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct FileWatch {
     paths: Vec<PathBuf>,
     /// The stamps of the files; `None` where a file is not there.
     stamps: Vec<Option<Stamp>>,
     looked: Instant,
 }
 
-impl Watch {
+impl FileWatch {
     /// Files as they are now: they are to be read after this.
     pub(crate) fn new(paths: impl IntoIterator<Item = PathBuf>, now: Instant) -> Self {
         let paths: Vec<PathBuf> = paths.into_iter().collect();

@@ -1,6 +1,6 @@
 //! The settings that texts of clients are checked for.
 
-use equery::{ExplainOptions, Options};
+use equery::{CheckOptions, ExplainContext};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ type Refuse = dyn Fn(&str, &str, bool) -> Vec<String> + Send + Sync;
 /// The settings that texts of clients are checked and explained for. The default knows nothing.
 #[derive(Clone, Default)]
 pub struct Checking {
-    pub(crate) options: Options,
-    pub(crate) explain: ExplainOptions,
+    pub(crate) options: CheckOptions,
+    pub(crate) explain: ExplainContext,
     refuse: Option<Arc<Refuse>>,
 }
 
 impl Checking {
     /// Nodes, key, windows and queries as these options have them.
-    pub fn new(options: Options) -> Self {
-        Self { explain: ExplainOptions::of(&options), options, refuse: None }
+    pub fn new(options: CheckOptions) -> Self {
+        Self { explain: ExplainContext::of(&options), options, refuse: None }
     }
 
     /// Sets how long a window waits for what is late, nanoseconds.

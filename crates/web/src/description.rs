@@ -2,8 +2,8 @@
 //! types.
 
 use crate::responses::{
-    Acknowledged, Answers, Captures, Checked, DryRun, Error, Events, Invalid, Lagged, Nodes, Queries,
-    Session, Stories, StoryNames, WholeStory, Words,
+    Acknowledged, Answers, Captures, Checked, DryRun, Error, Events, Invalid, Lagged, LanguageView, Nodes,
+    Queries, Session, Stories, StoryNames, WholeStory,
 };
 use crate::{Installed, Removed};
 use model::schema::{generator, name_of, refer, text};
@@ -34,7 +34,7 @@ fn definitions() -> serde_json::Map<String, Json> {
         add::<Installed>,
         add::<Removed>,
         add::<Checked<'_>>,
-        add::<Words<'_>>,
+        add::<LanguageView<'_>>,
         add::<Answers>,
         add::<model::HistoryAnswers>,
         add::<DryRun<'_>>,

@@ -1,6 +1,6 @@
 //! The response to a client that does not get what it asked for.
 
-use crate::Refusal;
+use crate::RequestRefusal;
 use crate::responses::{Error, Invalid};
 use archive::ArchiveError;
 use axum::body::Bytes;
@@ -13,7 +13,7 @@ const BUSY_S: u64 = 2;
 
 /// A status code, and one line that says what to do.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ApiFailure {
     pub(crate) status: StatusCode,
     pub(crate) error: String,
     /// The errors in a text.
@@ -26,13 +26,13 @@ pub(crate) struct Failure {
 
 /// The part of a response that tells of a refused request.
 #[derive(Clone, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedRequest {
     /// The name under which the refusal is counted.
     pub(crate) name: &'static str,
     pub(crate) error: String,
 }
 
-impl Failure {
+impl ApiFailure {
     pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Self {
         Self { status, error: error.into(), diagnostics: None, refused: None, again_after: None }
     }
@@ -57,37 +57,37 @@ impl Failure {
     }
 }
 
-impl From<ArchiveError> for Failure {
+impl From<ArchiveError> for ApiFailure {
     fn from(error: ArchiveError) -> Self {
         Self::internal(error.to_string())
     }
 }
 
-impl From<serde_json::Error> for Failure {
+impl From<serde_json::Error> for ApiFailure {
     fn from(error: serde_json::Error) -> Self {
         Self::internal(format!("this cannot be written as JSON: {error}"))
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<RequestRefusal> for ApiFailure {
+    fn from(refusal: RequestRefusal) -> Self {
         match refusal {
-            Refusal::Unknown(error) => Self::new(StatusCode::NOT_FOUND, error),
-            Refusal::Conflict(error) => Self::new(StatusCode::CONFLICT, error),
-            Refusal::Busy(error) => {
+            RequestRefusal::Unknown(error) => Self::new(StatusCode::NOT_FOUND, error),
+            RequestRefusal::Conflict(error) => Self::new(StatusCode::CONFLICT, error),
+            RequestRefusal::Busy(error) => {
                 Self::refused("busy", StatusCode::TOO_MANY_REQUESTS, error).again_after(BUSY_S)
             }
-            Refusal::Invalid { error, diagnostics } => {
+            RequestRefusal::Invalid { error, diagnostics } => {
                 let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, error);
                 Self { diagnostics: Some(diagnostics), ..failure }
             }
-            Refusal::NotHere => Self::new(StatusCode::CONFLICT, "this is not done here"),
-            Refusal::Failed(error) => Self::internal(error),
+            RequestRefusal::NotHere => Self::new(StatusCode::CONFLICT, "this is not done here"),
+            RequestRefusal::Failed(error) => Self::internal(error),
         }
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ApiFailure {
     fn into_response(self) -> Response {
         let error = &*self.error;
         let body = match &self.diagnostics {
@@ -104,7 +104,7 @@ impl IntoResponse for Failure {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         if let Some(name) = self.refused {
-            response.extensions_mut().insert(Refused { name, error: self.error });
+            response.extensions_mut().insert(RefusedRequest { name, error: self.error });
         }
         response
     }

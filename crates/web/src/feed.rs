@@ -10,14 +10,14 @@ use tokio::sync::watch;
 
 /// The limits of what a feed keeps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct BacklogLimits {
     pub(crate) messages: usize,
     /// The bytes of all messages but the newest.
     pub(crate) bytes: usize,
     pub(crate) streams: usize,
 }
 
-impl Default for Limits {
+impl Default for BacklogLimits {
     fn default() -> Self {
         Self { messages: 16_384, bytes: 16 << 20, streams: 256 }
     }
@@ -25,15 +25,15 @@ impl Default for Limits {
 
 /// The last messages.
 #[derive(Debug)]
-pub(crate) struct Feed {
-    limits: Limits,
-    kept: Mutex<Kept>,
+pub(crate) struct StreamBacklog {
+    limits: BacklogLimits,
+    kept: Mutex<BacklogState>,
     /// The number of the next message: changes wake streams.
     next: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BacklogState {
     messages: VecDeque<Bytes>,
     bytes: usize,
     /// The number of the first of them.
@@ -41,18 +41,18 @@ struct Kept {
     streams: usize,
 }
 
-impl Kept {
+impl BacklogState {
     fn next(&self) -> u64 {
         self.first + self.messages.len() as u64
     }
 }
 
-impl Feed {
-    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+impl StreamBacklog {
+    pub(crate) fn new(limits: BacklogLimits) -> Arc<Self> {
         Arc::new(Self { limits, kept: Mutex::default(), next: watch::Sender::new(0) })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, BacklogState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +92,7 @@ impl Feed {
     }
 }
 
-impl Kept {
+impl BacklogState {
     fn drop_first(&mut self) {
         if let Some(first) = self.messages.pop_front() {
             self.bytes -= first.len();
@@ -103,7 +103,7 @@ impl Kept {
 
 /// The next thing that a stream finds.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextMessage {
     /// The next message.
     Message(Bytes),
     /// The number of messages that are kept no more.
@@ -115,7 +115,7 @@ pub(crate) enum Next {
 /// The place of one stream in the feed.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    feed: Arc<Feed>,
+    feed: Arc<StreamBacklog>,
     changed: watch::Receiver<u64>,
     /// The number of its next message.
     at: u64,
@@ -123,21 +123,21 @@ pub(crate) struct Subscription {
 
 impl Subscription {
     /// Takes the next message, without waiting.
-    pub(crate) fn take(&mut self) -> Next {
+    pub(crate) fn take(&mut self) -> NextMessage {
         // Before the messages are looked at: one that comes after them wakes.
         self.changed.mark_unchanged();
         let kept = self.feed.kept();
         let Some(at) = self.at.checked_sub(kept.first) else {
             let missed = kept.first - self.at;
             self.at = kept.first;
-            return Next::Missed(missed);
+            return NextMessage::Missed(missed);
         };
         match kept.messages.get(at as usize) {
             Some(message) => {
                 self.at += 1;
-                Next::Message(message.clone())
+                NextMessage::Message(message.clone())
             }
-            None => Next::Nothing,
+            None => NextMessage::Nothing,
         }
     }
 
@@ -154,7 +154,7 @@ impl Drop for Subscription {
         kept.streams -= 1;
         if kept.streams == 0 {
             let next = kept.next();
-            *kept = Kept { first: next, ..Kept::default() };
+            *kept = BacklogState { first: next, ..BacklogState::default() };
         }
     }
 }
@@ -163,7 +163,7 @@ impl Drop for Subscription {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { messages: 4, bytes: 10, streams: 2 };
+    const LIMITS: BacklogLimits = BacklogLimits { messages: 4, bytes: 10, streams: 2 };
 
     fn bytes(text: &str) -> Bytes {
         Bytes::copy_from_slice(text.as_bytes())
@@ -171,50 +171,50 @@ mod tests {
 
     #[test]
     fn streams_read_at_their_own_pace_and_learn_what_they_missed() {
-        let feed = Feed::new(LIMITS);
+        let feed = StreamBacklog::new(LIMITS);
         feed.tell(bytes("before"));
         let mut slow = feed.subscribe().expect("a stream");
         let mut quick = feed.subscribe().expect("a stream");
         for number in 0..7 {
             feed.tell(bytes(&number.to_string()));
-            assert_eq!(quick.take(), Next::Message(bytes(&number.to_string())));
-            assert_eq!(quick.take(), Next::Nothing);
+            assert_eq!(quick.take(), NextMessage::Message(bytes(&number.to_string())));
+            assert_eq!(quick.take(), NextMessage::Nothing);
         }
-        assert_eq!(slow.take(), Next::Missed(3));
+        assert_eq!(slow.take(), NextMessage::Missed(3));
         for number in 3..7 {
-            assert_eq!(slow.take(), Next::Message(bytes(&number.to_string())));
+            assert_eq!(slow.take(), NextMessage::Message(bytes(&number.to_string())));
         }
-        assert_eq!(slow.take(), Next::Nothing);
+        assert_eq!(slow.take(), NextMessage::Nothing);
     }
 
     #[test]
     fn large_messages_push_out_others_and_the_newest_is_kept_however_large() {
-        let feed = Feed::new(LIMITS);
+        let feed = StreamBacklog::new(LIMITS);
         let mut slow = feed.subscribe().expect("a stream");
         ["123456", "1234", "1"].iter().for_each(|text| feed.tell(bytes(text)));
-        assert_eq!(slow.take(), Next::Missed(1));
+        assert_eq!(slow.take(), NextMessage::Missed(1));
         let huge = "x".repeat(1_000);
         feed.tell(bytes(&huge));
-        assert_eq!(slow.take(), Next::Missed(2));
-        assert_eq!(slow.take(), Next::Message(bytes(&huge)));
+        assert_eq!(slow.take(), NextMessage::Missed(2));
+        assert_eq!(slow.take(), NextMessage::Message(bytes(&huge)));
         assert_eq!(feed.kept().bytes, huge.len());
         feed.tell(bytes("1"));
         assert_eq!(feed.kept().bytes, 1);
-        assert_eq!(slow.take(), Next::Message(bytes("1")));
+        assert_eq!(slow.take(), NextMessage::Message(bytes("1")));
     }
 
     #[test]
     fn places_are_given_back_and_nothing_is_kept_for_nobody() {
-        let feed = Feed::new(LIMITS);
+        let feed = StreamBacklog::new(LIMITS);
         let (first, second) = (feed.subscribe(), feed.subscribe().expect("a stream"));
         assert!(first.is_some() && feed.subscribe().is_none());
         drop(first);
         feed.tell(bytes("1"));
         let mut third = feed.subscribe().expect("there is room");
-        assert_eq!(third.take(), Next::Nothing);
+        assert_eq!(third.take(), NextMessage::Nothing);
         drop((second, third));
         assert!(!feed.has_streams() && feed.kept().messages.is_empty());
         feed.tell(bytes("2"));
-        assert_eq!(feed.subscribe().expect("a stream").take(), Next::Nothing);
+        assert_eq!(feed.subscribe().expect("a stream").take(), NextMessage::Nothing);
     }
 }

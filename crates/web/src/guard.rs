@@ -4,8 +4,8 @@
 //! what it posts without one comes with its `Origin`.
 
 use crate::Hub;
-use crate::failure::{Failure, Refused};
-use crate::names::Names;
+use crate::failure::{ApiFailure, RefusedRequest};
+use crate::names::ServerNames;
 use crate::nonce::Nonce;
 use crate::peer::Peer;
 use axum::extract::{Request, State};
@@ -25,7 +25,7 @@ const MOST_LOGGED: usize = 150;
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) hub: Hub,
-    pub(crate) names: Arc<Names>,
+    pub(crate) names: Arc<ServerNames>,
 }
 
 /// Refuses what comes from elsewhere, counts all that is refused, and adds to each response what a browser may do with it.
@@ -35,7 +35,7 @@ pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
         Ok(()) => next.run(request).await,
         Err(failure) => failure.into_response(),
     };
-    if let Some(Refused { name, error }) = response.extensions_mut().remove() {
+    if let Some(RefusedRequest { name, error }) = response.extensions_mut().remove() {
         guard.hub.refuse(name, || format!("{asked}: {}", begin_of(&error)));
     }
     let policy = policy(response.extensions_mut().remove());
@@ -71,7 +71,7 @@ fn begin_of(text: &str) -> String {
     text.chars().take(MOST_LOGGED).collect()
 }
 
-fn check(names: &Names, method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
+fn check(names: &ServerNames, method: &Method, headers: &HeaderMap) -> Result<(), ApiFailure> {
     let host = host(names, headers)?;
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
@@ -90,9 +90,9 @@ fn check(names: &Names, method: &Method, headers: &HeaderMap) -> Result<(), Fail
 }
 
 /// Returns the refusal of what another site may not do.
-pub(crate) fn foreign(site: &str) -> Failure {
+pub(crate) fn foreign(site: &str) -> ApiFailure {
     let error = format!("{site} may not change anything here: use the page of this server");
-    Failure::refused("origin", StatusCode::FORBIDDEN, error)
+    ApiFailure::refused("origin", StatusCode::FORBIDDEN, error)
 }
 
 fn is_own(origin: &HeaderValue, host: &str) -> bool {
@@ -101,8 +101,8 @@ fn is_own(origin: &HeaderValue, host: &str) -> bool {
 }
 
 /// The one name by which the server was asked, if it is one of its own.
-fn host<'a>(names: &Names, headers: &'a HeaderMap) -> Result<&'a str, Failure> {
-    let refused = |error: String| Failure::refused("host", StatusCode::FORBIDDEN, error);
+fn host<'a>(names: &ServerNames, headers: &'a HeaderMap) -> Result<&'a str, ApiFailure> {
+    let refused = |error: String| ApiFailure::refused("host", StatusCode::FORBIDDEN, error);
     let mut hosts = headers.get_all(header::HOST).iter();
     let (host, more) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next());
     let Some(host) = host.filter(|_| more.is_none()) else {

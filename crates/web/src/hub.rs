@@ -2,12 +2,12 @@
 
 use crate::checking::Checking;
 use crate::event_counts::{EventCounts, expect_events};
-use crate::feed::{Feed, Limits, Subscription};
+use crate::feed::{BacklogLimits, StreamBacklog, Subscription};
 use crate::message::{event_view, message};
 use crate::refusals::Refusals;
 use crate::responses::{Queries, StoryNames};
 use crate::view::{QueryView, Status};
-use archive::{Acknowledgement, Archive, ArchiveError, Changes, StoredEvent, events_of};
+use archive::{Acknowledgement, Archive, ArchiveChanges, ArchiveError, StoredEvent, events_of};
 use axum::body::Bytes;
 use model::{Answer, Event};
 use serde::Serialize;
@@ -30,17 +30,17 @@ pub(crate) fn listed(answer: &Answer, most: usize) -> Cow<'_, Answer> {
 
 /// All that is shown: an archive, and the state of the moment. Clones are the same hub.
 #[derive(Clone, Debug)]
-pub struct Hub(Arc<Shown>);
+pub struct Hub(Arc<HubState>);
 
 #[derive(Debug)]
-struct Shown {
+struct HubState {
     archive: Mutex<Archive>,
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     checking: Mutex<Arc<Checking>>,
     /// The counts of events of queries that are there.
     event_counts: Mutex<EventCounts>,
-    feed: Arc<Feed>,
+    feed: Arc<StreamBacklog>,
     refusals: Refusals,
     /// Takes a line for each file that is handed out, and now and then one for what is refused.
     log: OnceLock<fn(&str)>,
@@ -58,19 +58,19 @@ pub(crate) fn now_ns() -> u64 {
 impl Hub {
     /// A hub that shows this archive, of a run that starts now.
     pub fn new(archive: Archive) -> Self {
-        Self::with_limits(archive, Limits::default())
+        Self::with_limits(archive, BacklogLimits::default())
     }
 
-    pub(crate) fn with_limits(archive: Archive, limits: Limits) -> Self {
+    pub(crate) fn with_limits(archive: Archive, limits: BacklogLimits) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let status = Status { version, started_ns: now_ns(), ..Status::default() };
-        Self(Arc::new(Shown {
+        Self(Arc::new(HubState {
             archive: Mutex::new(archive),
             status: Mutex::new(status),
             queries: Mutex::default(),
             checking: Mutex::default(),
             event_counts: Mutex::default(),
-            feed: Feed::new(limits),
+            feed: StreamBacklog::new(limits),
             refusals: Refusals::default(),
             log: OnceLock::new(),
         }))
@@ -104,7 +104,7 @@ impl Hub {
     ///
     /// # Errors
     /// If it cannot be stored: then nothing of it is, and nobody is told.
-    pub fn publish(&self, changes: &Changes) -> Result<(), ArchiveError> {
+    pub fn publish(&self, changes: &ArchiveChanges) -> Result<(), ArchiveError> {
         let mut archive = self.archive();
         archive.commit(changes)?;
         let listed: Vec<_> = changes.answers.iter().map(|answer| listed(answer, MOST_ROWS)).collect();

@@ -54,10 +54,10 @@ mod responses;
 mod role;
 mod server;
 
-pub use access::{Role, Token, TokenEntry, TokenFile, TokenFileError, Tokens};
+pub use access::{AccessToken, Role, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
 pub use hub::Hub;
 pub use model::view;
-pub use request::{DryRunAsked, HistoryAsked, Installed, Refusal, Removed, Reply, Request};
-pub use server::{Limits, Server, Settings, serve, serve_with};
+pub use request::{DryRunAsked, HistoryAsked, Installed, Removed, Reply, Request, RequestRefusal};
+pub use server::{Server, ServerLimits, ServerSettings, serve, serve_with};

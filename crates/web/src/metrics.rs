@@ -7,7 +7,7 @@ mod text;
 use crate::Hub;
 use crate::event_counts::EventCounts;
 pub(crate) use text::CONTENT_TYPE;
-use text::{Kind, Text};
+use text::{MetricType, Text};
 
 /// Returns the metrics of a hub.
 pub(crate) fn of(hub: &Hub) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn of(hub: &Hub) -> String {
 
 fn write_events(text: &mut Text, counts: &EventCounts) {
     let help = "Events since the start, by the query whose state changed and by kind.";
-    let mut family = text.family("edison_events_total", Kind::Counter, help);
+    let mut family = text.family("edison_events_total", MetricType::Counter, help);
     for ((query, kind), count) in counts {
         family.count(&[("query", query), ("kind", kind)], *count);
     }

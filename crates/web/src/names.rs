@@ -7,12 +7,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The names by which a server may be asked: those of loopback, of its certificate, and those that were set.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct ServerNames {
     set: Vec<String>,
     certificate: Option<Certificate>,
 }
 
-impl Names {
+impl ServerNames {
     pub(crate) fn new(set: Vec<String>, certificate: Option<Certificate>) -> Self {
         Self { set, certificate }
     }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn only_names_and_addresses_of_this_machine_are_loopback() {
-        let names = Names::default();
+        let names = ServerNames::default();
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.1.2.3:80", "[::1]", "[::1]:8080"] {
             assert!(names.has(host), "{host}");
         }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn names_that_were_set_are_taken_as_they_are() {
-        let names = Names::new(vec!["monitor.example.org".to_owned(), "2001:db8::1".to_owned()], None);
+        let names = ServerNames::new(vec!["monitor.example.org".to_owned(), "2001:db8::1".to_owned()], None);
         for host in ["monitor.example.org", "Monitor.Example.Org:8443", "[2001:db8::1]:8443", "localhost"] {
             assert!(names.has(host), "{host}");
         }

@@ -10,10 +10,10 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// The refusals by reason.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
+pub(crate) struct Refusals(Mutex<BTreeMap<&'static str, RefusalCount>>);
 
 #[derive(Debug, Default)]
-struct Reason {
+struct RefusalCount {
     count: u64,
     logged: Option<Logged>,
 }
@@ -25,7 +25,7 @@ struct Logged {
 }
 
 impl Refusals {
-    fn reasons(&self) -> MutexGuard<'_, BTreeMap<&'static str, Reason>> {
+    fn reasons(&self) -> MutexGuard<'_, BTreeMap<&'static str, RefusalCount>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

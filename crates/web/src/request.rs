@@ -82,11 +82,11 @@ pub struct DryRunAsked {
 
 /// The reply to a request. A client whose reply is dropped is told that nobody answered.
 #[derive(Debug)]
-pub struct Reply<T>(oneshot::Sender<Result<T, Refusal>>);
+pub struct Reply<T>(oneshot::Sender<Result<T, RequestRefusal>>);
 
 impl<T> Reply<T> {
     /// Answers. A client that has left does not mind.
-    pub fn send(self, result: Result<T, Refusal>) {
+    pub fn send(self, result: Result<T, RequestRefusal>) {
         let _ = self.0.send(result);
     }
 
@@ -116,7 +116,7 @@ pub struct Removed {
 
 /// The reason why a request is not carried out. The text is one line that says what to do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
+pub enum RequestRefusal {
     /// The query does not exist (404).
     Unknown(String),
     /// The request does not go with what is there (409).
@@ -140,7 +140,7 @@ pub enum Refusal {
 pub(crate) fn send<T>(
     requests: &Sender<Request>,
     request: impl FnOnce(Reply<T>) -> Request,
-) -> Option<oneshot::Receiver<Result<T, Refusal>>> {
+) -> Option<oneshot::Receiver<Result<T, RequestRefusal>>> {
     let (reply, answer) = oneshot::channel();
     requests.send(request(Reply(reply))).ok()?;
     Some(answer)

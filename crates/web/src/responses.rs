@@ -3,7 +3,7 @@
 use crate::capture::capture_view;
 use crate::role::Role;
 use archive::{Acknowledgement, StoredCapture, StoryEntry, events_of};
-use equery::{Diagnostic, Explanation, Standing};
+use equery::{Diagnostic, Explanation, QueryItems};
 use model::view::{CaptureView, EventView, NodeView, QueryView};
 use model::{Answer, DryRunNode, DryRunOutcome, Event, Integer, Nullable, Span, Story, Time};
 use serde::Serialize;
@@ -230,7 +230,7 @@ pub(crate) struct Checked<'a> {
     /// The diagnostics, in the order of the text.
     pub(crate) diagnostics: &'a [Diagnostic],
     /// The queries that have no errors.
-    pub(crate) queries: Vec<Standing>,
+    pub(crate) queries: Vec<QueryItems>,
     /// The reasons why a text without errors is not installed here, a line each; empty in a run, where none is.
     pub(crate) refused: Vec<String>,
     /// The explanation; `None` where the text has errors.
@@ -242,13 +242,13 @@ pub(crate) struct Checked<'a> {
 /// The words of Equery, and the names that are known here.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Language"))]
-pub(crate) struct Words<'a> {
+pub(crate) struct LanguageView<'a> {
     #[serde(flatten)]
     pub(crate) language: equery::Language,
     /// The names of all nodes.
     pub(crate) nodes: &'a [String],
     /// The queries that a text may refer to.
-    pub(crate) queries: &'a [Standing],
+    pub(crate) queries: &'a [QueryItems],
     /// The names that are defined for all texts.
     pub(crate) variables: Vec<&'a str>,
 }

@@ -8,10 +8,10 @@ use crate::access::{Access, Tokens};
 use crate::api::{App, Turns, router};
 use crate::certificate::Certificate;
 use crate::guard::Guard;
-use crate::names::Names;
+use crate::names::ServerNames;
 use crate::{Hub, Request};
 use connection::Connections;
-use places::Places;
+use places::ConnectionLimiter;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// The address at which a server listens, and who may ask it for what.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     /// The address.
     pub listen: SocketAddr,
     /// The names by which the server may be asked besides those of loopback and of its certificate.
@@ -41,19 +41,19 @@ pub struct Settings {
     /// The tokens, without which nobody is asked who he is.
     pub tokens: Option<Tokens>,
     /// The limits of what clients may take.
-    pub limits: Limits,
+    pub limits: ServerLimits,
 }
 
-impl Settings {
+impl ServerSettings {
     /// A server of this address, without TLS and tokens.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, names: Vec::new(), certificate: None, tokens: None, limits: Limits::default() }
+        Self { listen, names: Vec::new(), certificate: None, tokens: None, limits: ServerLimits::default() }
     }
 }
 
 /// The limits of what clients may take. Each limit has a counter of those that went beyond it, `Status::refused_requests`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The most connections at once.
     pub connections: usize,
     /// The most connections at once of one address; of loopback all.
@@ -68,7 +68,7 @@ pub struct Limits {
     pub reading: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             connections: 512,
@@ -118,15 +118,19 @@ impl Drop for Server {
 /// # Errors
 /// Returns the errors of [`serve_with`].
 pub fn serve(hub: Hub, listen: SocketAddr, requests: Option<Sender<Request>>) -> io::Result<Server> {
-    serve_with(hub, Settings::new(listen), requests)
+    serve_with(hub, ServerSettings::new(listen), requests)
 }
 
 /// Serves what a hub shows, on a thread of its own. Requests that change something go to `requests`; without it they are refused.
 ///
 /// # Errors
 /// If the address is beyond loopback without a certificate and tokens, in use or not this machine's, or if there is no thread for it.
-pub fn serve_with(hub: Hub, settings: Settings, requests: Option<Sender<Request>>) -> io::Result<Server> {
-    let Settings { listen, names, certificate, tokens, limits } = settings;
+pub fn serve_with(
+    hub: Hub,
+    settings: ServerSettings,
+    requests: Option<Sender<Request>>,
+) -> io::Result<Server> {
+    let ServerSettings { listen, names, certificate, tokens, limits } = settings;
     if !listen.ip().is_loopback() && (certificate.is_none() || tokens.is_none()) {
         let error = format!(
             "cannot listen on {listen}: listening beyond loopback needs TLS and a token: use 127.0.0.1:{}",
@@ -162,7 +166,7 @@ pub fn serve_with(hub: Hub, settings: Settings, requests: Option<Sender<Request>
     let (stop, stops) = watch::channel(false);
     let is_tls = tls.is_some();
     let access = Arc::new(Access::new(tokens, address.port(), is_tls));
-    let guard = Guard { hub: hub.clone(), names: Arc::new(Names::new(names, certificate)) };
+    let guard = Guard { hub: hub.clone(), names: Arc::new(ServerNames::new(names, certificate)) };
     let body_time = limits.body;
     let (shown, turns) = (hub.clone(), Turns::default());
     let app = App { hub: shown, requests, stops: stops.clone(), access, body_time, turns };
@@ -195,7 +199,7 @@ async fn accept(
     connections: &Arc<Connections>,
     one: &watch::Receiver<()>,
 ) {
-    let places = Arc::new(Places::default());
+    let places = Arc::new(ConnectionLimiter::default());
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;

@@ -14,12 +14,12 @@ mod window;
 
 pub(crate) use table::markdown;
 
-use crate::{Line, Points};
-use question::Question;
-use stream::Stream;
-use study::{Case, Study};
+use crate::{BenchResult, Points};
+use question::AccuracyQuestion;
+use stream::StreamKind;
+use study::{AccuracyCase, Study};
 use task::Structure;
-use trial::Design;
+use trial::TrialDesign;
 
 const BENCH: &str = "accuracy";
 /// Packets of a window (Alipourfard et al., section 3.1).
@@ -42,41 +42,56 @@ const SECONDS_OF_SEED: f64 = 3.0;
 
 /// Heavy address pairs (0.2 % of a window of a million packets by Zipf(1)) found by the three structures of Alipourfard et al. in this
 /// much memory: precision, recall and F1 by `seeds` seeds (their section 3.1).
-pub(crate) fn heavy_hitters(bytes: usize, seeds: u64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let stream = &Stream::generated(PACKETS, None);
-    let questions: Vec<_> =
-        Question::all(PACKETS).into_iter().filter(|question| question.key == "src_addr,dst_addr").collect();
-    let case = |structure| Case { question: 0, structure: Some(structure), memory: bytes };
+pub(crate) fn heavy_hitters(
+    bytes: usize,
+    seeds: u64,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
+    let stream = &StreamKind::generated(PACKETS, None);
+    let questions: Vec<_> = AccuracyQuestion::all(PACKETS)
+        .into_iter()
+        .filter(|question| question.key == "src_addr,dst_addr")
+        .collect();
+    let case = |structure| AccuracyCase { question: 0, structure: Some(structure), memory: bytes };
     let structures = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
     let cases = structures.map(case).to_vec();
-    Study { part: "memory", stream, questions: &questions, design: Design::ONE, cases, seeds, threads: 1 }
-        .report(out)
+    Study {
+        part: "memory",
+        stream,
+        questions: &questions,
+        design: TrialDesign::ONE,
+        cases,
+        seeds,
+        threads: 1,
+    }
+    .report(out)
 }
 
 /// Runs it: all memories on one core, designs and skews at few of them; with a skew given, that one at all memories and nothing else.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let packets = points.packets.unwrap_or(PACKETS).clamp(1_000, 1 << 22);
-    let generated = Stream::generated(packets, points.flows);
+    let generated = StreamKind::generated(packets, points.flows);
     let stream = match &points.capture {
-        Some(path) => &Stream::capture(path, packets)?,
+        Some(path) => &StreamKind::capture(path, packets)?,
         None => &generated,
     };
     let seeds = (points.seconds / SECONDS_OF_SEED).clamp(LEAST_SEEDS, MOST_SEEDS) as u64;
-    let questions = Question::all(stream.packets());
+    let questions = AccuracyQuestion::all(stream.packets());
     let questions = &questions[..];
-    let cases = |sizes: &[usize]| sizes.iter().flat_map(|bytes| Case::all(questions, *bytes)).collect();
-    let design = Design::ONE;
+    let cases =
+        |sizes: &[usize]| sizes.iter().flat_map(|bytes| AccuracyCase::all(questions, *bytes)).collect();
+    let design = TrialDesign::ONE;
     if let Some(zipf) = points.zipf {
         let (stream, cases) = (&stream.with_skew(zipf)?, cases(&SIZES));
         return Study { part: "skew", stream, questions, design, cases, seeds, threads: 1 }.report(out);
     }
-    promise::run(&generated, &Question::all(packets), out)?;
-    cost::run(&generated, &Question::all(packets), points.seconds.min(MOST_SECONDS), out)?;
+    promise::run(&generated, &AccuracyQuestion::all(packets), out)?;
+    cost::run(&generated, &AccuracyQuestion::all(packets), points.seconds.min(MOST_SECONDS), out)?;
     Study { part: "memory", stream, questions, design, cases: cases(&SIZES), seeds, threads: 1 }
         .report(out)?;
     // Figures only: times are of the studies above.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    for design in Design::SEVERAL {
+    for design in TrialDesign::SEVERAL {
         let cases = cases(&USUAL_SIZES[1..]);
         Study { part: "design", stream, questions, design, cases, seeds, threads }.report(out)?;
     }

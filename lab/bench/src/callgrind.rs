@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const MEASURING: &str = "engine::poller::Poller";
 
 /// The results of a run of the program, as callgrind and the program tell them.
-pub(crate) struct Counted {
+pub(crate) struct CallgrindRun {
     /// The instructions of the measuring thread.
     pub(crate) instructions: u64,
     /// The packets that it measured.
@@ -18,7 +18,7 @@ pub(crate) struct Counted {
     pub(crate) lines: Vec<serde_json::Value>,
 }
 
-impl Counted {
+impl CallgrindRun {
     /// Instructions per packet, to two digits.
     pub(crate) fn per_packet(&self) -> f64 {
         crate::line::to_digits(self.instructions as f64 / self.packets as f64, 2)
@@ -35,7 +35,7 @@ pub(crate) fn is_there(bench: &str) -> bool {
 }
 
 /// Runs `edison run` with these arguments under callgrind: windows of a second, answers as JSON.
-pub(crate) fn count(arguments: impl IntoIterator<Item = OsString>) -> Result<Counted, String> {
+pub(crate) fn count(arguments: impl IntoIterator<Item = OsString>) -> Result<CallgrindRun, String> {
     let program = program::edison()?;
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let out = directory.path().join("callgrind.out");
@@ -52,7 +52,7 @@ pub(crate) fn count(arguments: impl IntoIterator<Item = OsString>) -> Result<Cou
     let report = std::fs::read_to_string(&report).map_err(|error| error.to_string())?;
     let report: serde_json::Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
     let lines = serde_json::Deserializer::from_slice(&ran.stdout).into_iter().collect::<Result<_, _>>();
-    Ok(Counted {
+    Ok(CallgrindRun {
         instructions: of_measuring(directory.path())?,
         packets: report["packets"]["measured"].as_u64().unwrap_or(0),
         lines: lines.map_err(|error| format!("the program's answers under callgrind: {error}"))?,

@@ -5,9 +5,9 @@ use crate::compare::{in_turn, median_ratio};
 use crate::huge::room;
 use crate::program;
 use crate::status;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
-use engine::{Config, Every, Observer, Plan, RecordSink, Snapshot};
+use engine::{Every, MeasurementConfig, Observer, RecordSink, ResolvedDesign, Snapshot};
 use flow::FlowRecord;
 use packet::{FlowKey, Seed};
 use port::{CaptureSource, CaptureWriter};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use traffic::{Generator, Spec, Truth};
+use traffic::{Generator, TrafficSpec, Truth};
 
 const ETHERNET: u16 = 1;
 const BURST: usize = 64;
@@ -26,7 +26,7 @@ const BURST: usize = 64;
 const PMACCT_ENTRIES: u64 = 100_003;
 
 /// A program to compare, and what it needs on its command line.
-struct Variant {
+struct MeterVariant {
     name: &'static str,
     program: String,
     arguments: fn(capture: &str, output: &str) -> Vec<String>,
@@ -36,7 +36,7 @@ struct Variant {
     fault: Option<String>,
 }
 
-impl Variant {
+impl MeterVariant {
     fn new(name: &'static str, program: &str, arguments: fn(&str, &str) -> Vec<String>) -> Self {
         Self { name, program: program.to_owned(), arguments, memory_bytes: None, answer: None, fault: None }
     }
@@ -47,7 +47,7 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let all = [(10_000_000, 1_000_000, 1.0), (2_000_000, 1_000_000, 0.0)];
     let is_narrowed = points.packets.is_some() || points.flows.is_some() || points.zipf.is_some();
     for (packets, flows, zipf) in all.into_iter().take(if is_narrowed { 1 } else { 2 }) {
@@ -60,7 +60,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let itself = program::itself()?.to_string_lossy().into_owned();
     let edison = program::edison()?.to_string_lossy().into_owned();
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
@@ -69,7 +69,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let records = |capture: &str, output: &str| {
         words(&["run", capture, "--top", "0", "--every", "1h", "--flows", output])
     };
-    let new = Variant::new;
+    let new = MeterVariant::new;
     let mut variants = vec![
         new("edison", &itself, |capture, _| words(&["bench", "capture", "--file", capture])),
         new("edison_csv", &edison, records),
@@ -118,7 +118,7 @@ fn point(spec: &str, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             }
             name => records_agree(name, directory.path(), &truth),
         };
-        out(Line {
+        out(BenchResult {
             bench: "capture",
             variant: variant.name.to_owned(),
             params: vec![("spec", json!(spec)), ("cores", json!(1))],
@@ -141,14 +141,14 @@ pub(crate) fn meters(
     spec: &str,
     rounds: usize,
     programs: &[(&'static str, PathBuf)],
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let capture = directory.path().join("bench.pcap");
     let truth = write_capture(&capture, spec)?;
     let itself = program::itself()?;
     let edison: fn(&str, &str) -> Vec<String> = |capture, _| words(&["bench", "capture", "--file", capture]);
-    let mut variants = vec![Variant::new("edison", &itself.to_string_lossy(), edison)];
+    let mut variants = vec![MeterVariant::new("edison", &itself.to_string_lossy(), edison)];
     for (name, program) in programs {
         let arguments: fn(&str, &str) -> Vec<String> = match *name {
             "argus" => |capture, output| words(&["-r", capture, "-w", output]),
@@ -166,7 +166,7 @@ pub(crate) fn meters(
             let file = output.with_extension("conf");
             std::fs::write(&file, settings).map_err(|error| format!("{}: {error}", file.display()))?;
         }
-        variants.push(Variant::new(name, &program.to_string_lossy(), arguments));
+        variants.push(MeterVariant::new(name, &program.to_string_lossy(), arguments));
     }
     let mut times = vec![Vec::new(); variants.len()];
     for _ in 0..rounds {
@@ -184,7 +184,7 @@ pub(crate) fn meters(
             _ => answer["packets"] == json!(truth.totals.count.packets),
         };
         let times_own = median_ratio(&rounds_ns, &own);
-        out(Line {
+        out(BenchResult {
             bench: "capture",
             variant: variant.name.to_owned(),
             params: vec![("spec", json!(spec)), ("cores", json!(1))],
@@ -199,7 +199,7 @@ pub(crate) fn meters(
 }
 
 fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
-    let spec: Spec = spec.parse().map_err(|error| format!("{error}"))?;
+    let spec: TrafficSpec = spec.parse().map_err(|error| format!("{error}"))?;
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut generator = Generator::with_truth(spec);
     let mut frame = vec![0; generator.longest_capture()];
@@ -232,7 +232,7 @@ fn warm_memory() {
 }
 
 /// Runs a variant once; returns its processor time, user and system, nanoseconds.
-fn round(variant: &mut Variant, capture: &Path, directory: &Path) -> Result<f64, String> {
+fn round(variant: &mut MeterVariant, capture: &Path, directory: &Path) -> Result<f64, String> {
     let output = output_of(variant.name, directory);
     if variant.name == "nfpcapd" {
         std::fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
@@ -387,9 +387,9 @@ impl RecordSink for LastBlock {
     }
 }
 
-struct Unwatched;
+struct SilentObserver;
 
-impl Observer for Unwatched {
+impl Observer for SilentObserver {
     fn progress(&mut self, _: Snapshot) {}
     fn warning(&mut self, _: String) {}
 }
@@ -402,23 +402,23 @@ impl Observer for Unwatched {
 pub fn measure_file(path: &Path) -> Result<Value, String> {
     let name = path.to_string_lossy();
     let source = CaptureSource::open(&name, BURST).map_err(|error| error.to_string())?;
-    let config = Config {
+    let config = MeasurementConfig {
         // One window, as the other meters have one file.
         every: Every::Time(3_600_000_000_000),
         limits: Limits::new(usize::MAX >> 1, 1 << 28),
         seed: Seed::new(1),
         burst: BURST,
-        ..Config::default()
+        ..MeasurementConfig::default()
     };
     let stop = AtomicBool::new(false);
     let outcome = engine::run(
         &mut [Box::new(source)],
         None,
         &config,
-        &Plan::single(),
+        &ResolvedDesign::single(),
         &stop,
         LastBlock::default(),
-        &mut Unwatched,
+        &mut SilentObserver,
     )
     .map_err(|error| error.to_string())?;
     if let Some(error) = outcome.errors.first() {

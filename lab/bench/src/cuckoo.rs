@@ -65,7 +65,7 @@ impl Cuckoo {
                 }
                 table.prefetch_index(&self.burst.packets()[pushed..]);
             }
-            table.update_burst(&self.burst, &mut Sink(|_| ()));
+            table.update_burst(&self.burst, &mut RecordOnlySink(|_| ()));
         }
     }
 
@@ -76,15 +76,15 @@ impl Cuckoo {
     /// Ends all records. There is no table afterwards.
     pub(crate) fn end(&mut self, record: impl FnMut(FlowRecord)) {
         if let Some(mut table) = self.table.take() {
-            table.end_all(&mut Sink(record));
+            table.end_all(&mut RecordOnlySink(record));
         }
     }
 }
 
 /// Takes records only.
-struct Sink<F>(F);
+struct RecordOnlySink<F>(F);
 
-impl<F: FnMut(FlowRecord)> FlowSink for Sink<F> {
+impl<F: FnMut(FlowRecord)> FlowSink for RecordOnlySink<F> {
     fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         (self.0)(record);

@@ -14,13 +14,13 @@ mod viewer;
 
 use crate::line::to_digits;
 use crate::status;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use fleet::Fleet;
-use plain::{Pace, Passed};
+use plain::{Passed, ProbePace};
 use serde_json::{Value, json};
-use site::{Controller, Site};
+use site::{ControllerProcess, TestDeployment};
 use std::time::{Duration, Instant};
-use viewer::{Seen, View, Viewer};
+use viewer::{ViewedAnswer, Viewer, ViewerRecord};
 
 /// Probes, unless it is said.
 const PROBES: u64 = 1000;
@@ -47,12 +47,12 @@ struct Steady {
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     merging::run(points, out)?;
     let probes = points.probes.unwrap_or(PROBES).max(1);
     let window_ns = if points.seconds >= 60.0 { LONG_NS } else { SHORT_NS };
     let began = Instant::now();
-    let site = Site::new(probes, window_ns)?;
+    let site = TestDeployment::new(probes, window_ns)?;
     say(&format!("a broker for {probes} probes is there after {:.1} s", began.elapsed().as_secs_f64()));
     let controller = site.start_controller()?;
     let began = Instant::now();
@@ -71,7 +71,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let expected = expected(fleet.sent().len(), probes);
     let (of_steady, all) = viewer.view(|view| {
         let first = fleet.sent()[..steady.windows].to_vec();
-        (lags(view, |window| first.contains(&window)), Outcome::of(view, expected, fleet.dropped()))
+        (lags(view, |window| first.contains(&window)), AnswerTally::of(view, expected, fleet.dropped()))
     });
     controller.stop()?;
     let params = vec![
@@ -81,7 +81,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         ("window_s", json!(window_ns / 1_000_000_000)),
     ];
     out(steady_line(&params, &steady, &of_steady, &all));
-    out(Line {
+    out(BenchResult {
         variant: "broker_restart".to_owned(),
         rounds_ns: vec![restart.as_secs_f64() * 1e9],
         more: vec![
@@ -97,8 +97,8 @@ fn say(text: &str) {
     eprintln!("bench distributed: {text}");
 }
 
-fn line(params: &[(&'static str, Value)], packets: u64, checked: bool) -> Line {
-    Line {
+fn line(params: &[(&'static str, Value)], packets: u64, checked: bool) -> BenchResult {
+    BenchResult {
         bench: "distributed",
         variant: String::new(),
         params: params.to_vec(),
@@ -123,7 +123,7 @@ fn step_until(fleet: &mut Fleet, what: &str, mut is_so: impl FnMut(&Fleet) -> bo
 }
 
 /// Windows are measured and sent for so long, while nothing fails.
-fn steady(fleet: &mut Fleet, controller: &Controller, seconds: f64) -> Result<Steady, String> {
+fn steady(fleet: &mut Fleet, controller: &ControllerProcess, seconds: f64) -> Result<Steady, String> {
     let gone = || "the controller has ended".to_owned();
     let process = controller.process();
     fleet.measure(true);
@@ -147,7 +147,7 @@ fn steady(fleet: &mut Fleet, controller: &Controller, seconds: f64) -> Result<St
 
 /// Ends the broker and starts it again. Returns how long it took, from the beginning of that, until all probes have delivered what they
 /// had.
-fn restart(site: &Site, fleet: &mut Fleet) -> Result<Duration, String> {
+fn restart(site: &TestDeployment, fleet: &mut Fleet) -> Result<Duration, String> {
     let began = Instant::now();
     std::thread::scope(|scope| {
         let broker = scope.spawn(|| site.stop_broker().and_then(|()| site.start_broker()));
@@ -162,7 +162,7 @@ fn restart(site: &Site, fleet: &mut Fleet) -> Result<Duration, String> {
 }
 
 /// Sends some more windows, and waits until the client was told all answers of all windows.
-fn drain(site: &Site, fleet: &mut Fleet, viewer: &Viewer) -> Result<(), String> {
+fn drain(site: &TestDeployment, fleet: &mut Fleet, viewer: &Viewer) -> Result<(), String> {
     let windows = fleet.sent().len() + WINDOWS_AFTER;
     step_until(fleet, "windows after the restart", |fleet| fleet.sent().len() >= windows)?;
     fleet.measure(false);
@@ -183,7 +183,7 @@ fn expected(windows: usize, probes: u64) -> u64 {
 }
 
 /// The outcome of all answers.
-struct Outcome {
+struct AnswerTally {
     expected: u64,
     answers: u64,
     wrong: u64,
@@ -195,9 +195,10 @@ struct Outcome {
     fault: Option<String>,
 }
 
-impl Outcome {
-    fn of(view: &View, expected: u64, dropped: u64) -> Self {
-        let count = |is: fn(&Seen) -> bool| view.answers.values().filter(|seen| is(seen)).count() as u64;
+impl AnswerTally {
+    fn of(view: &ViewerRecord, expected: u64, dropped: u64) -> Self {
+        let count =
+            |is: fn(&ViewedAnswer) -> bool| view.answers.values().filter(|seen| is(seen)).count() as u64;
         Self {
             expected,
             answers: view.answers.len() as u64,
@@ -219,14 +220,19 @@ impl Outcome {
 }
 
 /// Returns the delays of the answers of some windows, in order.
-fn lags(view: &View, is_of: impl Fn(u64) -> bool) -> Vec<Duration> {
+fn lags(view: &ViewerRecord, is_of: impl Fn(u64) -> bool) -> Vec<Duration> {
     let seen = view.answers.iter().filter(|((_, window, _), _)| is_of(*window));
     let mut lags: Vec<Duration> = seen.map(|(_, seen)| seen.lag).collect();
     lags.sort_unstable();
     lags
 }
 
-fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Duration], all: &Outcome) -> Line {
+fn steady_line(
+    params: &[(&'static str, Value)],
+    steady: &Steady,
+    lags: &[Duration],
+    all: &AnswerTally,
+) -> BenchResult {
     let share = |part: f64| {
         let at = ((lags.len() as f64 * part) as usize).min(lags.len().saturating_sub(1));
         json!(lags.get(at).map(|lag| to_digits(lag.as_secs_f64(), 3)))
@@ -236,7 +242,7 @@ fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Durati
     let most = memory.iter().copied().fold(0.0, f64::max);
     // Windows for which late results are awaited are in memory: until there are as many as there will be, it grows.
     let settled = &steady.memory[steady.memory.len() / 3..];
-    Line {
+    BenchResult {
         variant: "controller".to_owned(),
         rounds_ns: vec![steady.time.as_secs_f64() * 1e9],
         memory_bytes: Some(most as u64),
@@ -263,15 +269,15 @@ fn steady_line(params: &[(&'static str, Value)], steady: &Steady, lags: &[Durati
 
 /// Compares the protocol with a plain publisher and consumer of the same bytes.
 fn compare(
-    site: &Site,
+    site: &TestDeployment,
     fleet: Fleet,
     seconds: f64,
     params: &[(&'static str, Value)],
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let window = Duration::from_nanos(site.window_ns);
     let windows = (seconds.min(COMPARED) / window.as_secs_f64()).round().max(1.0);
-    let pace = Pace { window, windows: windows as u32 };
+    let pace = ProbePace { window, windows: windows as u32 };
     let results = plain::results(&fleet, site)?;
     let ours = plain::by_protocol(site, &fleet, &results, pace)?;
     drop(fleet);
@@ -284,7 +290,7 @@ fn compare(
         if variant == "protocol" {
             more.push(("times_plain", json!(to_digits(ratio, 2))));
         }
-        out(Line {
+        out(BenchResult {
             variant: variant.to_owned(),
             rounds_ns: vec![time_ns],
             more,

@@ -7,8 +7,8 @@ mod machines;
 mod transport;
 
 use crate::line::to_digits;
-use crate::{Line, Points};
-use equery::{Chain, ChainSite, Options, Source};
+use crate::{BenchResult, Points};
+use equery::{Chain, ChainSite, CheckOptions, SourceText};
 use serde_json::Value;
 
 /// The length of windows.
@@ -17,7 +17,7 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const BEGIN_NS: u64 = 1_800_000_000 * WINDOW_NS;
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     machines::run(points, out)?;
     empty_windows::run(points, out)?;
     instances::run(points, out)?;
@@ -26,13 +26,13 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 
 /// The queries of a text. `most_firings`: keys of one query and window that fire.
 fn chain(text: &str, nodes: &[&str], most_firings: usize) -> Result<Chain, String> {
-    let checked = equery::check(&Source { name: "bench", text }, &Options::default());
+    let checked = equery::check(&SourceText { name: "bench", text }, &CheckOptions::default());
     if checked.has_errors() {
         return Err(format!("{text}: {:?}", checked.diagnostics));
     }
     let nodes: Vec<String> = nodes.iter().map(|&node| node.to_owned()).collect();
     let key: Vec<String> = packet::KeySpec::FIVE_TUPLE.columns().map(str::to_owned).collect();
-    let settings = events::Settings { most_firings, ..events::Settings::default() };
+    let settings = events::EventSettings { most_firings, ..events::EventSettings::default() };
     let site = ChainSite { nodes: &nodes, key: &key, window_ns: WINDOW_NS, settings };
     Chain::new(&checked.queries, &site).map_err(|refused| refused.join("; "))
 }

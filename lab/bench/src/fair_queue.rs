@@ -17,8 +17,8 @@ mod sender;
 mod shares;
 
 use link::{Router, leave_network};
-use monitor::{Monitor, Seen};
-use sender::Schedule;
+use monitor::{Monitor, MonitorResult};
+use sender::PacketSchedule;
 
 /// The way in which the narrow link is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct FairQueue {
 
 /// The share of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowShare {
+pub struct FlowThroughput {
     /// The number of the flow: the k-th is k times slower than the first.
     pub number: u16,
     /// Packets that were sent.
@@ -65,7 +65,7 @@ pub struct FlowShare {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FairQueueRun {
     /// The shares of the flows, the fastest first.
-    pub flows: Vec<FlowShare>,
+    pub flows: Vec<FlowThroughput>,
     /// The time that the sender took, seconds.
     pub seconds: f64,
     /// Packets that the queues dropped, by the kernel's count.
@@ -114,7 +114,7 @@ impl FairQueue {
 
     /// Runs in the namespace of this thread.
     fn run_here(&self) -> Result<FairQueueRun, String> {
-        let schedule = Schedule::new(self.flows, self.packets_per_second, self.seconds);
+        let schedule = PacketSchedule::new(self.flows, self.packets_per_second, self.seconds);
         let level = schedule.sent(self.aggressive) as f64;
         let carried: f64 = (1..=self.flows).map(|flow| level.min(schedule.sent(flow) as f64)).sum();
         let router = Router::new(self.queueing, self.flows, carried / self.seconds)?;
@@ -125,9 +125,9 @@ impl FairQueue {
         let dropped = router.dropped()?;
         let sent: Vec<u64> = (1..=self.flows).map(|flow| schedule.sent(flow)).collect();
         let fair = shares::max_min(&sent, carried);
-        let flows: Vec<FlowShare> = (1..=self.flows)
+        let flows: Vec<FlowThroughput> = (1..=self.flows)
             .zip(sent.iter().zip(fair))
-            .map(|(number, (&sent, fair))| FlowShare {
+            .map(|(number, (&sent, fair))| FlowThroughput {
                 number,
                 sent,
                 before: before.packets(number),
@@ -148,7 +148,7 @@ impl FairQueue {
 
 /// Returns true if the counts are right: before the device everything, of each flow; after it everything that was not dropped, and of no flow
 /// more than was sent. Where a capture lost frames, by its own count, only the sums can be checked.
-fn agrees(flows: &[FlowShare], before: &Seen, after: &Seen, dropped: u64) -> bool {
+fn agrees(flows: &[FlowThroughput], before: &MonitorResult, after: &MonitorResult, dropped: u64) -> bool {
     let sent: u64 = flows.iter().map(|flow| flow.sent).sum();
     before.received + before.lost == sent
         && after.received + after.lost + dropped == sent
@@ -178,7 +178,7 @@ mod tests {
             assert!(run.checked, "{run:?}");
             assert_eq!(run.flows.len(), 20);
             assert!(run.dropped > 0, "the link is narrower than what is sent: {run:?}");
-            let sum = |of: fn(&FlowShare) -> u64| run.flows.iter().map(of).sum::<u64>();
+            let sum = |of: fn(&FlowThroughput) -> u64| run.flows.iter().map(of).sum::<u64>();
             assert_eq!(sum(|flow| flow.sent), sum(|flow| flow.after) + run.dropped + run.monitor_lost[1]);
         }
     }
@@ -199,14 +199,26 @@ mod tests {
 
     #[test]
     fn a_missing_packet_is_noticed() {
-        let share =
-            |sent, before, after| FlowShare { number: 1, sent, before, after, fair: 0.0, gap_mean: None };
-        let seen = |received, lost| Seen { received, lost, is_whole: true, ..Seen::default() };
+        let share = |sent, before, after| FlowThroughput {
+            number: 1,
+            sent,
+            before,
+            after,
+            fair: 0.0,
+            gap_mean: None,
+        };
+        let seen =
+            |received, lost| MonitorResult { received, lost, is_whole: true, ..MonitorResult::default() };
         assert!(agrees(&[share(10, 10, 6)], &seen(10, 0), &seen(6, 0), 4));
         assert!(!agrees(&[share(10, 10, 6)], &seen(10, 0), &seen(6, 0), 3));
         assert!(!agrees(&[share(10, 9, 6)], &seen(9, 0), &seen(6, 0), 4));
         assert!(agrees(&[share(10, 9, 6)], &seen(9, 1), &seen(6, 0), 4));
         assert!(!agrees(&[share(5, 6, 5), share(5, 4, 5)], &seen(10, 0), &seen(10, 0), 0));
-        assert!(!agrees(&[share(10, 10, 6)], &Seen { is_whole: false, ..seen(10, 0) }, &seen(6, 0), 4));
+        assert!(!agrees(
+            &[share(10, 10, 6)],
+            &MonitorResult { is_whole: false, ..seen(10, 0) },
+            &seen(6, 0),
+            4
+        ));
     }
 }

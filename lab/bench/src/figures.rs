@@ -1,11 +1,11 @@
 //! Single points of the benches, for who draws the papers' figures.
 
-use crate::{Line, Points, accuracy, capture, model, parallel};
+use crate::{BenchResult, Points, accuracy, capture, model, parallel};
 use engine::Preset;
 use std::path::PathBuf;
 
 /// The function that takes the lines.
-type Out<'a> = &'a mut dyn FnMut(Line);
+type Out<'a> = &'a mut dyn FnMut(BenchResult);
 
 /// Measures Alipourfard et al.'s simple hash table, Count-Min and heap of this many bytes each (4 KiB at least), at this skew, in turn for about
 /// `seconds`: mean and percentiles of the time per packet (Figures 1 and 3).

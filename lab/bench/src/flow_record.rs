@@ -19,7 +19,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 
 const BENCH: &str = "record";
 
@@ -40,7 +40,7 @@ pub enum RecordPart {
 ///
 /// # Errors
 /// One line: the traffic is not possible.
-pub fn measure_record(part: RecordPart, points: &Points) -> Result<Vec<Line>, String> {
+pub fn measure_record(part: RecordPart, points: &Points) -> Result<Vec<BenchResult>, String> {
     let mut lines = Vec::new();
     part.run(points, &mut |line| lines.push(line))?;
     Ok(lines)
@@ -49,7 +49,7 @@ pub fn measure_record(part: RecordPart, points: &Points) -> Result<Vec<Line>, St
 impl RecordPart {
     const ALL: [Self; 4] = [Self::Statistics, Self::Tables, Self::Hashes, Self::Identifying];
 
-    fn run(self, points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    fn run(self, points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
         match self {
             Self::Statistics => parts::run(points, out),
             Self::Tables => tables::run(points, out),
@@ -60,6 +60,6 @@ impl RecordPart {
 }
 
 /// Runs all parts in sequence.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     RecordPart::ALL.into_iter().try_for_each(|part| part.run(points, out))
 }

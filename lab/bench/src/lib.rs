@@ -41,10 +41,10 @@ mod tuple;
 mod zoom;
 
 pub use capture::measure_file;
-pub use fair_queue::{FairQueue, FairQueueRun, FlowShare, Queueing};
+pub use fair_queue::{FairQueue, FairQueueRun, FlowThroughput, Queueing};
 pub use flow_record::{RecordPart, measure_record};
-pub use line::Line;
-pub use parallel::{Counting, Effort, Sketch, WirePoint, measure_wire, wu_designs};
+pub use line::BenchResult;
+pub use parallel::{Effort, SketchKind, TallyKind, WirePoint, measure_wire, wu_designs};
 pub use text::TextTable;
 
 use engine::Preset;
@@ -82,13 +82,13 @@ pub struct Bench {
     /// The usual length of its comparisons, seconds.
     pub seconds: f64,
     /// Makes Markdown tables of all its lines; `None` if it has none.
-    pub tables: Option<fn(&[Line]) -> String>,
+    pub tables: Option<fn(&[BenchResult]) -> String>,
     /// Runs it. The error is one line.
-    pub run: Run,
+    pub run: BenchProgram,
 }
 
 /// A bench's program: it emits lines as they are ready.
-pub type Run = fn(&Points, &mut dyn FnMut(Line)) -> Result<(), String>;
+pub type BenchProgram = fn(&Points, &mut dyn FnMut(BenchResult)) -> Result<(), String>;
 
 /// The usual length of a comparison, seconds.
 pub const SECONDS: f64 = 10.0;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// The result of one variant at one point.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct BenchResult {
     /// Name of the bench.
     pub bench: &'static str,
     /// The structure, program or step.
@@ -25,7 +25,7 @@ pub struct Line {
     pub more: Vec<(&'static str, Value)>,
 }
 
-impl Line {
+impl BenchResult {
     /// A prediction: nothing was run for it.
     pub(crate) fn predicted(
         bench: &'static str,

@@ -22,8 +22,8 @@ mod two_cores;
 
 pub(crate) use cores::run as cores;
 
-use crate::{Line, Points};
-use machine::Machine;
+use crate::{BenchResult, Points};
+use machine::MachineModel;
 
 const BENCH: &str = "model";
 
@@ -42,18 +42,18 @@ fn refused(points: &Points) -> Result<(), String> {
 }
 
 /// Figure 1's three structures alone.
-pub(crate) fn structures(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn structures(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     refused(points)?;
     latency::run(points, out)
 }
 
 /// Measures what Tables 2 and 3 and Figure 2 are foretold from (the machine, the simple hash table in L2 and far beyond L3, and Edison's own
 /// table), and emits those predictions.
-pub(crate) fn foretold(seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn foretold(seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let all = Points { seconds, ..Points::default() };
     refused(&all)?;
     let of = |flows| Points { flows: Some(flows), zipf: Some(1.0), ..all.clone() };
-    let machine = Machine::measured(out)?;
+    let machine = MachineModel::measured(out)?;
     let fitted = points::run(&of(1 << 15), &machine, out)?;
     let exact = exact_table::run(&of(64_000), &machine, out)?;
     tables::entries_and_links(&all, &machine, &fitted, &exact, out);
@@ -66,16 +66,16 @@ pub(crate) fn two_cores(
     bytes: u64,
     skew: f64,
     seconds: f64,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     refused(&Points { zipf: Some(skew), ..Points::default() })?;
     two_cores::run(bytes, skew, seconds, out)
 }
 
 /// Runs all parts.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     refused(points)?;
-    let machine = Machine::measured(out)?;
+    let machine = MachineModel::measured(out)?;
     let fitted = points::run(points, &machine, out)?;
     let exact = exact_table::run(points, &machine, out)?;
     tables::entries_and_links(points, &machine, &fitted, &exact, out);

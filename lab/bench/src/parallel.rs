@@ -21,21 +21,21 @@ mod xyz;
 pub(crate) use adapt::run_all as adapt;
 pub(crate) use designs::run as designs;
 pub(crate) use designs::some as some_designs;
-pub(crate) use full_speed::{FullSpeed, Shape, full_speed};
+pub(crate) use full_speed::{DesignKind, FullSpeed, full_speed};
 pub(crate) use rate::run as rate;
 pub(crate) use scale::run as scale;
 pub(crate) use tee::{answers_of_a_window, path_of as tee_path, run as tee};
 
-pub use point::{Counting, Effort, WirePoint, measure_wire};
-pub use sketches::Sketch;
+pub use point::{Effort, TallyKind, WirePoint, measure_wire};
+pub use sketches::SketchKind;
 pub use xyz::wu_designs;
 
 use crate::Points;
 use crate::preset::OWN;
 use engine::{OfferedLoad, Preset};
 use notation::Rate;
-use port::wire::{Length, WireSpec};
-use traffic::Arrivals;
+use port::wire::{ReplayLength, WireSpec};
+use traffic::ArrivalProcess;
 
 /// A single window for the whole run.
 const ONE_WINDOW: engine::Every = engine::Every::Time(1 << 62);
@@ -46,9 +46,9 @@ fn settings(points: &Points) -> &'static Preset {
 }
 
 /// A wire with these settings; without a rate a replay.
-fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: Length) -> WireSpec {
+fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: ReplayLength) -> WireSpec {
     let Preset { ring, mbufs, .. } = *preset;
-    WireSpec { rate, steps: None, arrivals: Arrivals::Constant, queues, ring, length, mbufs, seed: 1 }
+    WireSpec { rate, steps: None, arrivals: ArrivalProcess::Constant, queues, ring, length, mbufs, seed: 1 }
 }
 
 /// The loads, as restricted by the points: none twice.

@@ -1,7 +1,7 @@
 //! `edison-lab bench port`: what each step costs from mbufs in memory, handed over by net_ring, to the updated record.
 
 use crate::compare::{in_turn, ns};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
 use flow::{FlowRecord, WindowRow};
 use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
@@ -11,20 +11,20 @@ use port::{PacketSource, Poll};
 use serde_json::json;
 use std::time::Instant;
 use tcp::LossCounts;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 const BURST: u16 = 64;
 
 /// The last step of a packet; each step includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
-enum Step {
+enum PortStep {
     Count,
     Parse,
     Record,
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(1_000_000);
     let zipf = points.zipf.unwrap_or(1.0);
     let rings = points.packets.map_or(vec![1_000, 50_000], |packets| vec![packets]);
@@ -43,9 +43,9 @@ fn point(
     flows: u64,
     zipf: f64,
     seconds: f64,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
-    let spec: Spec = format!("packets={mbufs},flows={flows},zipf={zipf},size=64,seed=1")
+    let spec: TrafficSpec = format!("packets={mbufs},flows={flows},zipf={zipf},size=64,seed=1")
         .parse()
         .map_err(|e| format!("{e}"))?;
     let mut generator = Generator::with_truth(spec);
@@ -59,10 +59,10 @@ fn point(
     drop(frames);
     // The same mbufs are reused until enough packets have passed to be timed.
     let passes = (2_000_000 / mbufs).max(1);
-    let mut steps = [(Step::Count, true), (Step::Parse, true), (Step::Record, true)];
+    let mut steps = [(PortStep::Count, true), (PortStep::Parse, true), (PortStep::Record, true)];
     let mut fault = None;
     let times = in_turn(&mut steps, seconds, |(step, checked)| {
-        let mut path = Path::new();
+        let mut path = BurstPipeline::new();
         let mut total = 0.0;
         for _ in 0..=passes {
             if let Err(error) = ring.refill() {
@@ -86,7 +86,7 @@ fn point(
     let packets = mbufs * passes;
     let mut before = 0.0;
     for ((step, checked), rounds_ns) in steps.into_iter().zip(times) {
-        let line = Line {
+        let line = BenchResult {
             bench: "port",
             variant: format!("{step:?}").to_lowercase(),
             params: vec![
@@ -103,16 +103,16 @@ fn point(
         };
         let own = line.ns_per_packet() - before;
         before = line.ns_per_packet();
-        out(Line { more: vec![("step_ns", json!((own * 10.0).round() / 10.0))], ..line });
+        out(BenchResult { more: vec![("step_ns", json!((own * 10.0).round() / 10.0))], ..line });
     }
     Ok(())
 }
 
 /// The path of a burst in the engine, up to a step.
-struct Path {
+struct BurstPipeline {
     parser: BurstParser,
     v4: FlowTable<packet::KeyV4>,
-    sink: Records,
+    sink: RecordCounts,
     passes: u64,
     received: u64,
     wire_byte: u64,
@@ -120,13 +120,13 @@ struct Path {
 }
 
 #[derive(Default)]
-struct Records {
+struct RecordCounts {
     flows: u64,
     packets: u64,
     bytes: u64,
 }
 
-impl FlowSink for Records {
+impl FlowSink for RecordCounts {
     fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.flows += 1;
@@ -136,7 +136,7 @@ impl FlowSink for Records {
     fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
-impl Path {
+impl BurstPipeline {
     fn new() -> Self {
         let seed = Seed::new(5);
         let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
@@ -145,7 +145,7 @@ impl Path {
             parser: BurstParser::new(seed, Tunnel::Outer, BURST.into()),
             v4: FlowTable::new(TableConfig::plain(seed, timeouts), &limits)
                 .expect("address space for a table"),
-            sink: Records::default(),
+            sink: RecordCounts::default(),
             passes: 0,
             received: 0,
             wire_byte: 0,
@@ -153,18 +153,18 @@ impl Path {
         }
     }
 
-    fn receive_all(&mut self, source: &mut dyn PacketSource, step: Step) -> Result<(), String> {
+    fn receive_all(&mut self, source: &mut dyn PacketSource, step: PortStep) -> Result<(), String> {
         self.passes += 1;
         while let Poll::Burst(burst) = source.rx_burst().map_err(|error| error.to_string())? {
             self.received += burst.len() as u64;
-            if step == Step::Count {
+            if step == PortStep::Count {
                 self.wire_byte += burst.frames().map(|frame| u64::from(frame.wire_len)).sum::<u64>();
                 continue;
             }
             for frame in burst.frames() {
                 self.parser.push::<true>(&frame, 0);
             }
-            if step == Step::Parse {
+            if step == PortStep::Parse {
                 let bytes =
                     self.parser.bursts.v4.packets().iter().map(|packet| u64::from(packet.fields.total_byte));
                 self.parsed_byte += bytes.sum::<u64>();
@@ -178,14 +178,14 @@ impl Path {
     }
 
     /// Compares each pass with what was generated.
-    fn agrees(&mut self, step: Step, truth: &traffic::Truth) -> bool {
+    fn agrees(&mut self, step: PortStep, truth: &traffic::Truth) -> bool {
         self.v4.end_all(&mut self.sink);
         let totals = &truth.totals;
         self.received == self.passes * totals.count.packets
             && match step {
-                Step::Count => self.wire_byte == self.passes * totals.count.wire_byte,
-                Step::Parse => self.parsed_byte == self.passes * totals.count.total_byte,
-                Step::Record => {
+                PortStep::Count => self.wire_byte == self.passes * totals.count.wire_byte,
+                PortStep::Parse => self.parsed_byte == self.passes * totals.count.total_byte,
+                PortStep::Record => {
                     self.sink.flows == totals.flows
                         && self.sink.packets == self.passes * totals.count.packets
                         && self.sink.bytes == self.passes * totals.count.total_byte

@@ -7,17 +7,17 @@ mod instructions;
 mod questions;
 
 use crate::compare::{in_turn, median, thread_time};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
 use flow::{Rows, WindowRow};
 use model::{Answer, Span};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
-use questions::{Question, questions};
+use questions::{ComparedQuery, questions};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 use task::Generation;
 use task::query::Query;
-use task::rows::{RowQueries, RowScratch, Site, Unplaced};
+use task::rows::{PlanContext, RowQueries, RowScratch, Unplaced};
 
 /// Rows of a block, as the engine hands them over: 256 KiB.
 const BLOCK: usize = (256 << 10) / size_of::<WindowRow<KeyV6>>();
@@ -26,7 +26,7 @@ const SPAN: Span = Span { start_ns: 1_800_000_000_000_000_000, end_ns: 1_800_000
 
 /// A row as the checks know it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct ReferenceRow {
     pub(crate) src: Ipv4Addr,
     pub(crate) dst: Ipv4Addr,
     pub(crate) ports: [u16; 2],
@@ -36,7 +36,7 @@ pub(crate) struct Flow {
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.map_or(vec![10_000, 100_000, 1_000_000], |flows| vec![flows.max(1)]);
     let skews = points.zipf.map_or(vec![0.0, 1.0], |zipf| vec![zipf]);
     for count in flows {
@@ -47,30 +47,31 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     instructions::run(points, out)
 }
 
-fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn window(count: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = flows(count, zipf);
     let blocks: Vec<Rows<KeyV4>> = flows.chunks(BLOCK).map(rows).collect();
     let questions = questions();
     let all: Vec<Query> = questions.iter().map(|question| question.query.clone()).collect();
-    let mut jobs: Vec<Job> = questions
+    let mut jobs: Vec<QueryJob> = questions
         .iter()
-        .map(|question| Job::new(question.name, std::slice::from_ref(&question.query)))
-        .chain([Job::new("ten", &all)])
+        .map(|question| QueryJob::new(question.name, std::slice::from_ref(&question.query)))
+        .chain([QueryJob::new("ten", &all)])
         .collect::<Result<_, _>>()?;
     let times = in_turn(&mut jobs, seconds, |job| job.round(&blocks));
     let directory = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let path = directory.path().join("rows.parquet");
     duckdb::write_rows(&path, &blocks)?;
     let sql = questions.iter().map(|question| (question.name, question.sql));
-    let duckdb = duckdb::times(&path, duckdb::Source::Table, sql)?;
+    let duckdb = duckdb::times(&path, duckdb::DuckDbSource::Table, sql)?;
     for (job, rounds_ns) in jobs.into_iter().zip(times) {
         let own = questions.iter().filter(|question| job.name == "ten" || question.name == job.name);
         let checked = job.are_equal
             && job.answers.len() == own.clone().count()
             && own.clone().zip(&job.answers).all(|(question, answer)| question.is_right(answer, &flows));
         let ms = median(&rounds_ns) / 1e6;
-        let of_duckdb: Option<f64> = own.map(|question: &Question| duckdb.get(question.name).copied()).sum();
-        out(Line {
+        let of_duckdb: Option<f64> =
+            own.map(|question: &ComparedQuery| duckdb.get(question.name).copied()).sum();
+        out(BenchResult {
             bench: "query",
             variant: job.name.to_owned(),
             params: vec![("flows", json!(count)), ("zipf", json!(zipf)), ("cores", json!(1))],
@@ -97,7 +98,7 @@ fn figures(rows: u64, ms: f64, of_duckdb: Option<f64>) -> Vec<(&'static str, Val
 }
 
 /// Some queries that are run together.
-struct Job {
+struct QueryJob {
     name: &'static str,
     queries: RowQueries,
     limits: Limits,
@@ -107,10 +108,10 @@ struct Job {
     memory_bytes: u64,
 }
 
-impl Job {
+impl QueryJob {
     fn new(name: &'static str, queries: &[Query]) -> Result<Self, String> {
         let limits = Limits::new(4 << 30, usize::MAX);
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
         let queries = RowQueries::plan(Generation::default(), queries, &site);
         let queries = queries.map_err(|refusals| format!("{name}: {refusals:?}"))?;
         Ok(Self { name, queries, limits, answers: Vec::new(), are_equal: true, memory_bytes: 0 })
@@ -135,8 +136,8 @@ impl Job {
 }
 
 /// Flows whose packets follow Zipf's law, or have one to eight each.
-fn flows(count: u64, zipf: f64) -> Vec<Flow> {
-    let mut random = SplitMix(7);
+fn flows(count: u64, zipf: f64) -> Vec<ReferenceRow> {
+    let mut random = QueryRandom(7);
     let services = [443, 80, 53, 22, 8080];
     let one_of = |random: u64, many: u64| (random >> 8) as u32 % (many.max(1) as u32);
     let flow = |number: u64| {
@@ -145,7 +146,7 @@ fn flows(count: u64, zipf: f64) -> Vec<Flow> {
             0.0 => 1 + one % 8,
             zipf => (count as f64 / (number as f64 + 1.0).powf(zipf)).ceil() as u64,
         };
-        Flow {
+        ReferenceRow {
             // Hosts talk to several others.
             src: Ipv4Addr::from(0x0a00_0000 | one_of(one, count.div_ceil(4))),
             dst: Ipv4Addr::from(0xc000_0000 | one_of(other, count.div_ceil(8))),
@@ -159,7 +160,7 @@ fn flows(count: u64, zipf: f64) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-fn rows(flows: &[Flow]) -> Rows<KeyV4> {
+fn rows(flows: &[ReferenceRow]) -> Rows<KeyV4> {
     let mut rows = Rows::with_capacity(flows.len(), 0);
     for flow in flows {
         let [src, dst] = [flow.src, flow.dst].map(|address| address.octets());
@@ -178,9 +179,9 @@ fn rows(flows: &[Flow]) -> Rows<KeyV4> {
 }
 
 /// Steele, Lea and Flood, OOPSLA 2014: random numbers that need no library.
-struct SplitMix(u64);
+struct QueryRandom(u64);
 
-impl SplitMix {
+impl QueryRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -201,7 +202,7 @@ mod tests {
             let blocks: Vec<_> = flows.chunks(BLOCK).map(rows).collect();
             for question in questions() {
                 let mut job =
-                    Job::new(question.name, std::slice::from_ref(&question.query)).expect("a query");
+                    QueryJob::new(question.name, std::slice::from_ref(&question.query)).expect("a query");
                 job.round(&blocks);
                 assert!(question.is_right(&job.answers[0], &flows), "{}: {:?}", question.name, job.answers);
                 // Of other flows.

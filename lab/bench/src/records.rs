@@ -1,7 +1,7 @@
 //! `edison-lab bench records`: the cost of the writers, in processor time of the thread that writes real files.
 
 use crate::compare::{in_turn, thread_time};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use flow::{EndReason, FlowRecord};
 use packet::{FlowKey, Key, KeySpec};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -9,13 +9,13 @@ use record::{Format, Selection};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 /// Records handed over at once, as in the engine.
 const BLOCK: usize = 1 << 12;
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let count = points.packets.unwrap_or(1_000_000).max(1);
     for is_v6 in [false, true] {
         let records = records(count, is_v6)?;
@@ -44,7 +44,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             return Err(fault);
         }
         for ((format, bytes, checked), rounds_ns) in formats.into_iter().zip(times) {
-            out(Line {
+            out(BenchResult {
                 bench: "records",
                 variant: format.suffix().trim_start_matches('.').to_owned(),
                 params: vec![("addresses", json!(if is_v6 { "ipv6" } else { "ipv4" })), ("cores", json!(1))],
@@ -124,7 +124,7 @@ fn ipfix_records(mut bytes: &[u8]) -> Option<u64> {
 }
 
 fn records(count: u64, is_v6: bool) -> Result<Vec<FlowRecord>, String> {
-    let spec: Spec =
+    let spec: TrafficSpec =
         format!("packets={count},flows={count},zipf=0,seed=1").parse().map_err(|e| format!("{e}"))?;
     let stream = KeyStream::ipv4(&spec);
     let keys = stream.keys().iter().map(|key| key.flow_key(&KeySpec::FIVE_TUPLE));

@@ -12,14 +12,14 @@ mod reversible;
 mod speed;
 mod stream;
 
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 
 const BENCH: &str = "sketch";
 /// The memory of each structure in comparisons at the same memory.
 const BYTES: usize = 128 << 10;
 
 /// Runs both parts.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     speed::run(points, out)?;
     accuracy::run(points, out)
 }

@@ -6,12 +6,12 @@ mod measuring;
 mod writing;
 
 use crate::compare::{in_turn, median, thread_time};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use ::store::{Catalog, Level};
 use arena::Limits;
 use history::levels::Shelf;
-use history::{FlowFiles, Question, Setting};
-use made::Made;
+use history::{AnswerSetting, FlowFiles, Question};
+use made::BenchStore;
 use model::{Answer, Value};
 use packet::Seed;
 use serde_json::json;
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
-use task::query::{Comparison, Condition, GroupField, Item, Order, Over, Query};
+use task::query::{Comparison, Condition, GroupField, Order, OutputColumn, Over, Query};
 
 /// Rows of the filtered sum, unless it is said.
 const ROWS: u64 = 2_000_000;
@@ -32,19 +32,19 @@ const TOP: usize = 20;
 const PORT: u16 = 443;
 
 /// Runs it with `--packets` rows, and `--flows` of each hour.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     run_in_process(points, out)?;
     measuring::run(points, out)
 }
 
 /// Measures what this process measures of itself.
-fn run_in_process(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn run_in_process(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
-    let rows = Made::rows(&folder.path().join("rows"), points.packets.unwrap_or(ROWS).max(1), PORT)?;
+    let rows = BenchStore::rows(&folder.path().join("rows"), points.packets.unwrap_or(ROWS).max(1), PORT)?;
     let sum = Query {
         filter: Some(Condition::compare("dst_port", Comparison::Equal, PORT.into())),
         over: Over::Run,
-        ..Query::new("sum", [], [Item::sum("total_byte"), Item::sum("total_count")])
+        ..Query::new("sum", [], [OutputColumn::sum("total_byte"), OutputColumn::sum("total_count")])
     };
     let is_sum = |answer: &Answer| answer.rows == [[rows.bytes, rows.packets].map(Value::Unsigned)];
     measure(
@@ -60,13 +60,13 @@ fn run_in_process(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     drop(folder);
 
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
-    let week = Made::week(folder.path(), WEEK, points.flows.unwrap_or(HOURLY).max(1))?;
+    let week = BenchStore::week(folder.path(), WEEK, points.flows.unwrap_or(HOURLY).max(1))?;
     let network = GroupField { field: "src_addr".to_owned(), prefix: Some([24, 64]) };
     let top = Query {
         order: vec![Order::largest(task::query::Expression::sum("total_byte"))],
         limit: Some(TOP),
         over: Over::Run,
-        ..Query::new("top", [network], [Item::sum("total_byte")])
+        ..Query::new("top", [network], [OutputColumn::sum("total_byte")])
     };
     let is_top = |answer: &Answer| are_largest(answer, &week.networks);
     measure("week_top_20", folder.path(), &top, &week, Level::Hour, &is_top, points.seconds, out)?;
@@ -76,7 +76,7 @@ fn run_in_process(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 
 /// The packets of all rows of a store.
 fn packets_of(store: &Path) -> Result<u64, String> {
-    let all = Query { over: Over::Run, ..Query::new("all", [], [Item::sum("total_count")]) };
+    let all = Query { over: Over::Run, ..Query::new("all", [], [OutputColumn::sum("total_count")]) };
     match &ask(store, &all)?[..] {
         [Answer { rows, .. }] => match &rows[..] {
             [row] => row.first().and_then(Value::as_unsigned).ok_or_else(|| format!("{row:?} is no number")),
@@ -92,11 +92,11 @@ fn measure(
     variant: &str,
     store: &Path,
     query: &Query,
-    made: &Made,
+    made: &BenchStore,
     level: Level,
     is_right: &dyn Fn(&Answer) -> bool,
     seconds: f64,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let mut fault = None;
     let mut checked = true;
@@ -121,7 +121,7 @@ fn measure(
     }
     let rounds_ns = times.into_iter().next().unwrap_or_default();
     let ms = median(&rounds_ns) / 1e6;
-    out(Line {
+    out(BenchResult {
         bench: "store",
         variant: variant.to_owned(),
         params: vec![("files", json!(made.files)), ("cores", json!(1))],
@@ -140,7 +140,7 @@ fn measure(
 
 /// Opens the store and answers.
 fn ask(store: &Path, query: &Query) -> Result<Vec<Answer>, String> {
-    let setting = Setting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
+    let setting = AnswerSetting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
     let shelf = Shelf::of(&Catalog::open(store)?)?;
     let question = Question { query: query.clone(), period: None, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, Level::Hour, &setting);

@@ -2,17 +2,17 @@
 
 use crate::compare::{in_turn, median, ns};
 use crate::cuckoo::{BURST, Cuckoo, PACKET};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use flowtable::Counts;
 use hashbrown::HashMap;
 use packet::{FlowKey, Key, KeySpec, KeyV4};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 const BENCH: &str = "table";
 /// A table that counts packets per key.
-trait Table {
+trait ExactTable {
     fn name(&self) -> &'static str;
     /// An empty table for up to this many flows.
     fn renew(&mut self, flows: usize);
@@ -23,7 +23,7 @@ trait Table {
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.map_or(vec![64_000, 1_000_000, 8_000_000], |flows| vec![flows]);
     let skews = points.zipf.map_or(vec![1.0, 0.0], |zipf| vec![zipf]);
     for &flows in &flows {
@@ -35,14 +35,20 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
+fn point(
+    packets: u64,
+    flows: u64,
+    zipf: f64,
+    seconds: f64,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
+    let spec: TrafficSpec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
         .parse()
         .map_err(|error| format!("{error}"))?;
     let stream = KeyStream::ipv4(&spec);
     let truth: HashMap<FlowKey, u64> =
         stream.counts().map(|(key, count)| (key.flow_key(&KeySpec::FIVE_TUPLE), u64::from(count))).collect();
-    let mut tables: Vec<Box<dyn Table>> = vec![
+    let mut tables: Vec<Box<dyn ExactTable>> = vec![
         Box::new(Cuckoo::new()),
         Box::new(Hashbrown::default()),
         Box::new(rte::RteHash::new(flows as usize)?),
@@ -76,7 +82,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
             more.push(("burst_us_p99_9", json!(pauses.0)));
             more.push(("burst_us_max", json!(pauses.1)));
         }
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: tables[number].name().to_owned(),
             params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))],
@@ -111,7 +117,7 @@ fn growth_pauses(stream: &KeyStream<KeyV4>) -> (f64, f64) {
     ((at(0.999) * 10.0).round() / 10.0, (at(1.0) * 10.0).round() / 10.0)
 }
 
-impl Table for Cuckoo {
+impl ExactTable for Cuckoo {
     fn name(&self) -> &'static str {
         "cuckoo"
     }
@@ -143,7 +149,7 @@ impl Table for Cuckoo {
 #[derive(Default)]
 struct Hashbrown(HashMap<KeyV4, Counts>);
 
-impl Table for Hashbrown {
+impl ExactTable for Hashbrown {
     fn name(&self) -> &'static str {
         "hashbrown"
     }
@@ -174,7 +180,7 @@ impl Table for Hashbrown {
 }
 
 mod rte {
-    use super::{FlowKey, HashMap, Key, KeySpec, KeyV4, PACKET, Table};
+    use super::{ExactTable, FlowKey, HashMap, Key, KeySpec, KeyV4, PACKET};
     use dpdk_sys::{
         RTE_HASH_EXTRA_FLAGS_EXT_TABLE, RTE_HASH_LOOKUP_BULK_MAX, rte_hash, rte_hash_add_key, rte_hash_free,
         rte_hash_lookup_bulk, shim_hash_create,
@@ -228,7 +234,7 @@ mod rte {
         }
     }
 
-    impl Table for RteHash {
+    impl ExactTable for RteHash {
         fn name(&self) -> &'static str {
             "rte_hash"
         }

@@ -1,6 +1,6 @@
 //! Lines for people: a table in the columns that a terminal has. Every figure is in the JSON.
 
-use crate::line::Line;
+use crate::line::BenchResult;
 use serde_json::Value;
 
 /// Characters of the columns, but for the points that grow with the terminal.
@@ -38,7 +38,7 @@ impl TextTable {
     }
 
     /// A line in as many columns, without the figures that find no place.
-    pub fn row(&self, line: &Line) -> String {
+    pub fn row(&self, line: &BenchResult) -> String {
         let points = self.points();
         let start = format!(
             "{:<VARIANT$} {:<points$}",
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn line() -> Line {
-        Line {
+    fn line() -> BenchResult {
+        BenchResult {
             bench: "table",
             variant: "a structure with a long name".to_owned(),
             params: vec![("flows", json!(1_000_000)), ("zipf", json!(1.0)), ("arrival", json!("any_order"))],
@@ -103,7 +103,7 @@ mod tests {
     fn a_row_fits_and_has_whole_figures() {
         for width in 0..300 {
             let table = TextTable::new(width);
-            let untimed = Line { rounds_ns: Vec::new(), ..line() };
+            let untimed = BenchResult { rounds_ns: Vec::new(), ..line() };
             for text in [table.heading(), table.row(&line()), table.row(&untimed)] {
                 assert!(text.chars().count() <= width.max(LEAST), "{width}: {text}");
             }
@@ -124,6 +124,6 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_stands_out() {
-        assert!(TextTable::new(80).row(&Line { checked: false, ..line() }).ends_with("  NO"));
+        assert!(TextTable::new(80).row(&BenchResult { checked: false, ..line() }).ends_with("  NO"));
     }
 }

@@ -1,12 +1,12 @@
 //! `edison-lab bench zoom`: what the losses, or the statistics of packets, of a few flows cost, compared with none and with the losses of all
 //! flows: instructions of the measuring thread, counted by callgrind, and processor time of the whole program.
 
-use crate::callgrind::{self, Counted};
+use crate::callgrind::{self, CallgrindRun};
 use crate::capture::children_usage;
 use crate::compare::{in_turn, median_ratio};
 use crate::line::to_digits;
 use crate::program;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use port::CaptureWriter;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 const ETHERNET: u16 = 1;
 /// Packets per second, as in `edison-lab bench query`.
@@ -22,12 +22,12 @@ const RATE: u64 = 1_000_000;
 /// Flows that are pinned, and connections with losses.
 const PINNED: usize = 64;
 /// The identity of an IPv4 flow in a frame: addresses and ports.
-type Flow = [u8; 12];
+type FrameFlowKey = [u8; 12];
 
 /// A variant: what is asked, of which flows, and with which option.
-struct Variant {
+struct TrackingVariant {
     name: &'static str,
-    flows: Vec<Flow>,
+    flows: Vec<FrameFlowKey>,
     items: &'static str,
     tracks_all: bool,
 }
@@ -38,7 +38,7 @@ const LOSSES: &str = "sum(ploss_byte) as lost, sum(ploss_count) as gone, sum(ret
 
 const STATISTICS: &str = "max(gap_p99) as gap, avg(iat_mean) as apart, max(size_stddev) as spread";
 
-impl Variant {
+impl TrackingVariant {
     fn arguments(&self, capture: &Path) -> Vec<OsString> {
         let flows: Vec<_> = self.flows.iter().map(condition).collect();
         let keys = "src_addr, src_port, dst_addr, dst_port";
@@ -66,7 +66,7 @@ impl Variant {
 }
 
 /// The condition that one flow alone fulfils.
-fn condition(flow: &Flow) -> String {
+fn condition(flow: &FrameFlowKey) -> String {
     let address = |at: usize| Ipv4Addr::new(flow[at], flow[at + 1], flow[at + 2], flow[at + 3]);
     let port = |at: usize| u16::from_be_bytes([flow[at], flow[at + 1]]);
     format!(
@@ -79,7 +79,7 @@ fn condition(flow: &Flow) -> String {
 }
 
 /// Runs it.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let edison = program::edison()?;
     let packets = points.packets.unwrap_or(4_000_000).max(100_000);
     let flows = points.flows.unwrap_or(1_000_000).clamp(1, packets);
@@ -90,8 +90,12 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         "packets={packets},flows={flows},zipf={zipf},rate={RATE},seed=1,plant=loss:connections={PINNED}:segments=100:start=5%"
     );
     let (lossy, heaviest) = write_capture(&capture, &spec)?;
-    let variant =
-        |name, flows: &[Flow], items, tracks_all| Variant { name, flows: flows.to_vec(), items, tracks_all };
+    let variant = |name, flows: &[FrameFlowKey], items, tracks_all| TrackingVariant {
+        name,
+        flows: flows.to_vec(),
+        items,
+        tracks_all,
+    };
     let mut variants = [
         variant("none", &lossy, BYTES, false),
         variant("zoom", &lossy, LOSSES, false),
@@ -126,7 +130,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             more.push(("instructions_per_packet", json!(own.per_packet())));
             more.push(("more_percent", json!(to_digits(percent, 3))));
         }
-        out(Line {
+        out(BenchResult {
             bench: "zoom",
             variant: variant.name.to_owned(),
             params: vec![
@@ -146,7 +150,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// Checks that all packets were measured, and that the losses of pinned flows are those that tracking all flows finds of them.
-fn check(counted: &[Counted], packets: u64) -> Result<(), String> {
+fn check(counted: &[CallgrindRun], packets: u64) -> Result<(), String> {
     let [_, zoom, zoom_heaviest, all, all_heaviest, of_packets @ ..] = counted else {
         return Err("five runs".to_owned());
     };
@@ -173,7 +177,7 @@ fn check(counted: &[Counted], packets: u64) -> Result<(), String> {
 }
 
 /// Windows and the rows of their answers; `None` where an answer is not of this class.
-fn answered(counted: &Counted, class: &str) -> Option<Vec<(Value, Vec<Value>)>> {
+fn answered(counted: &CallgrindRun, class: &str) -> Option<Vec<(Value, Vec<Value>)>> {
     let of = |line: &Value| {
         let rows = line["rows"].as_array().filter(|_| line["class"] == class)?;
         Some((line["window"].clone(), rows.clone()))
@@ -182,13 +186,13 @@ fn answered(counted: &Counted, class: &str) -> Option<Vec<(Value, Vec<Value>)>> 
 }
 
 /// Writes the traffic. Gives the data's direction of the connections with losses, and the heaviest flows of TCP.
-fn write_capture(path: &Path, spec: &str) -> Result<(Vec<Flow>, Vec<Flow>), String> {
-    let spec: Spec = spec.parse().map_err(|error| format!("{spec}: {error}"))?;
+fn write_capture(path: &Path, spec: &str) -> Result<(Vec<FrameFlowKey>, Vec<FrameFlowKey>), String> {
+    let spec: TrafficSpec = spec.parse().map_err(|error| format!("{spec}: {error}"))?;
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut generator = Generator::new(spec);
     let mut frame = vec![0; generator.longest_capture()];
     let mut writer = CaptureWriter::create(path, ETHERNET, 65_535).map_err(fail)?;
-    let mut counts: HashMap<Flow, u64> = HashMap::new();
+    let mut counts: HashMap<FrameFlowKey, u64> = HashMap::new();
     while let Some(made) = generator.next_frame(&mut frame) {
         writer.write(made.time_ns, &frame[..made.captured as usize], made.wire_len).map_err(fail)?;
         // Untagged IPv4 without options.
@@ -200,8 +204,8 @@ fn write_capture(path: &Path, spec: &str) -> Result<(Vec<Flow>, Vec<Flow>), Stri
     writer.finish().map_err(fail)?;
     // From clients in 10.1.0.0/16 to the event's server.
     let is_lossy =
-        |flow: &Flow| flow[..2] == [10, 1] && flow[4..8] == [192, 0, 2, 10] && flow[10..] == [1, 187];
-    let mut lossy: Vec<Flow> = counts.keys().filter(|flow| is_lossy(flow)).copied().collect();
+        |flow: &FrameFlowKey| flow[..2] == [10, 1] && flow[4..8] == [192, 0, 2, 10] && flow[10..] == [1, 187];
+    let mut lossy: Vec<FrameFlowKey> = counts.keys().filter(|flow| is_lossy(flow)).copied().collect();
     lossy.sort_unstable_by_key(|flow| (std::cmp::Reverse(counts[flow]), *flow));
     lossy.truncate(PINNED);
     let mut others: Vec<_> = counts.iter().map(|(flow, count)| (std::cmp::Reverse(*count), *flow)).collect();
@@ -218,9 +222,9 @@ fn write_capture(path: &Path, spec: &str) -> Result<(Vec<Flow>, Vec<Flow>), Stri
 mod tests {
     use super::*;
 
-    fn counted(class: &str, lost: u64) -> Counted {
+    fn counted(class: &str, lost: u64) -> CallgrindRun {
         let line = json!({"query": "q", "class": class, "window": [0, 1], "rows": [{"lost": lost}]});
-        Counted { instructions: 1, packets: 9, lines: vec![line] }
+        CallgrindRun { instructions: 1, packets: 9, lines: vec![line] }
     }
 
     #[test]

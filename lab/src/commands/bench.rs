@@ -1,8 +1,8 @@
 //! `edison-lab bench`.
 
 use crate::cli::BenchOptions;
-use crate::failure::{Failure, print, say};
-use bench::{BENCHES, Bench, Line, Points, TextTable};
+use crate::failure::{LabFailure, print, say};
+use bench::{BENCHES, Bench, BenchResult, Points, TextTable};
 use engine::{PRESETS, Preset};
 use port::{CaptureSource, PacketSource, SourceError};
 use rustix::termios::tcgetwinsize;
@@ -13,27 +13,27 @@ use std::process::ExitCode;
 const PAGE: usize = 120;
 
 /// Runs a bench, or lists them.
-pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
+pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, LabFailure> {
     if options.list {
         let lines = BENCHES.iter().map(|bench| format!("{:<10} {}\n", bench.name, bench.about));
         let presets = PRESETS.iter().map(|preset| format!("{:<10} --preset {}\n", "", preset.text()));
         return print(&lines.chain(presets).collect::<String>());
     }
     if let Some(file) = &options.file {
-        let answer = bench::measure_file(file).map_err(Failure::fault)?;
+        let answer = bench::measure_file(file).map_err(LabFailure::fault)?;
         return print(&format!("{answer}\n"));
     }
     let bench = named(options.name.as_deref().unwrap_or_default())?;
-    let preset = options.preset.as_deref().map(Preset::find).transpose().map_err(Failure::usage)?;
+    let preset = options.preset.as_deref().map(Preset::find).transpose().map_err(LabFailure::usage)?;
     if preset.is_some() && !bench.takes_preset {
-        return Err(Failure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
+        return Err(LabFailure::usage(format!("--preset is for {}", names(|bench| bench.takes_preset))));
     }
     if let Some(capture) = &options.capture {
         check_capture(bench, capture)?;
     }
     let tables = match (options.markdown, bench.tables) {
         (true, None) => {
-            return Err(Failure::usage(format!(
+            return Err(LabFailure::usage(format!(
                 "--markdown is for {}",
                 names(|bench| bench.tables.is_some())
             )));
@@ -59,7 +59,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     if !options.json && tables.is_none() {
         print(&(text.heading() + "\n"))?;
     }
-    let mut emit = |line: Line| {
+    let mut emit = |line: BenchResult| {
         wrong += usize::from(line.is_wrong());
         if tables.is_some() {
             all.push(line);
@@ -69,7 +69,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
         // The reader may be gone; the exit code of the bench still says whether answers were right.
         let _ = print(&(text + "\n"));
     };
-    let ended = (bench.run)(&points, &mut emit).map_err(Failure::fault);
+    let ended = (bench.run)(&points, &mut emit).map_err(LabFailure::fault);
     if let Some(tables) = tables {
         print(&tables(&all))?;
     } else if !options.json && is_terminal {
@@ -78,29 +78,29 @@ pub(crate) fn bench(options: &BenchOptions) -> Result<ExitCode, Failure> {
     ended?;
     match wrong {
         0 => Ok(ExitCode::SUCCESS),
-        wrong => Err(Failure::fault(format!("{wrong} lines were not checked or gave a wrong answer"))),
+        wrong => Err(LabFailure::fault(format!("{wrong} lines were not checked or gave a wrong answer"))),
     }
 }
 
 /// Returns the bench of this name.
-fn named(name: &str) -> Result<&'static Bench, Failure> {
+fn named(name: &str) -> Result<&'static Bench, LabFailure> {
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
         let nearest = notation::nearest(name, BENCHES.iter().map(|bench| bench.name));
         let hint = nearest.map_or(String::new(), |nearest| format!(": did you mean '{nearest}'?"));
-        return Err(Failure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
+        return Err(LabFailure::usage(format!("no bench '{name}'{hint}; there are {}", names(|_| true))));
     };
     Ok(bench)
 }
 
 /// Refuses a capture that the bench does not take or that cannot be read, before anything is measured.
-fn check_capture(bench: &Bench, capture: &str) -> Result<(), Failure> {
+fn check_capture(bench: &Bench, capture: &str) -> Result<(), LabFailure> {
     if !bench.takes_capture {
-        return Err(Failure::usage(format!(
+        return Err(LabFailure::usage(format!(
             "'{capture}': a capture is for {}",
             names(|bench| bench.takes_capture)
         )));
     }
-    let unreadable = |error: SourceError| Failure::usage(error);
+    let unreadable = |error: SourceError| LabFailure::usage(error);
     CaptureSource::open(capture, 1).map_err(unreadable)?.rx_burst().map_err(unreadable)?;
     Ok(())
 }

@@ -1,30 +1,31 @@
 //! `edison-lab study`.
 
 use crate::cli::StudyOptions;
-use crate::failure::{EARLY, Failure, print, say};
+use crate::failure::{EARLY, LabFailure, print, say};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::{Request, Scale};
+use study::{Scale, StudyRequest};
 
 /// The exit code where the user does not wait for the study to end (128 + SIGINT, as shells have it).
 const IMPATIENT: i32 = 130;
 
 /// Measures the papers' figures, or lists them.
-pub(crate) fn study(options: &StudyOptions) -> Result<ExitCode, Failure> {
-    let figures = study::find(options.paper.as_deref(), options.figure.as_deref()).map_err(Failure::usage)?;
+pub(crate) fn study(options: &StudyOptions) -> Result<ExitCode, LabFailure> {
+    let figures =
+        study::find(options.paper.as_deref(), options.figure.as_deref()).map_err(LabFailure::usage)?;
     let Some(out) = options.out.as_deref().filter(|_| !options.list) else {
         let list = if options.json { format!("{:#}\n", study::list_json()) } else { study::list() };
         return print(&list);
     };
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_signals(&stop).map_err(|error| Failure::fault(format!("cannot handle signals: {error}")))?;
+    stop_on_signals(&stop).map_err(|error| LabFailure::fault(format!("cannot handle signals: {error}")))?;
     let scale = if options.quick { Scale::Quick } else { Scale::Full };
-    let request = Request { figures: &figures, out, scale, anew: options.anew, stop: &stop };
-    let outcome = study::run(&request, &mut |line| say(line)).map_err(Failure::fault)?;
+    let request = StudyRequest { figures: &figures, out, scale, anew: options.anew, stop: &stop };
+    let outcome = study::run(&request, &mut |line| say(line)).map_err(LabFailure::fault)?;
     if options.json {
         print(&format!("{:#}\n", outcome.figures))?;
     } else {
@@ -32,7 +33,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<ExitCode, Failure> {
     }
     say(&format!("{}: {} points measured", out.join("index.html").display(), outcome.measured));
     if !outcome.faults.is_empty() {
-        return Err(Failure::faults(outcome.faults));
+        return Err(LabFailure::faults(outcome.faults));
     }
     if stop.load(Ordering::Relaxed) && outcome.done < outcome.asked {
         say(&format!(

@@ -233,7 +233,7 @@ impl Cardinality for MultiResolutionBitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::{self, Promise};
+    use crate::oracle::{self, BoundTally};
     use packet::{KeyV4, Seed};
 
     /// Updates of this many flows, each twice.
@@ -250,7 +250,7 @@ mod tests {
     where
         S: Cardinality + UpdateBurst<KeyV4>,
     {
-        let mut promise = Promise::default();
+        let mut promise = BoundTally::default();
         for &count in counts {
             let mut off = 0.0;
             for number in 0..40 {
@@ -295,7 +295,7 @@ mod tests {
             bits: usize,
             count: u32,
         ) {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             for number in 0..400 {
                 let config = GridConfig::new(rows, bits, Seed::new(number));
                 let summary: S = oracle::summary_of(&config, &flows(number, count));

@@ -18,13 +18,13 @@ const PURPOSE: u64 = 0x5117;
 pub struct CheckedHashTable<K> {
     config: GridConfig<Self>,
     hash: RowHash,
-    entries: Box<[Entry<K>]>,
+    entries: Box<[KeyCheckedEntry<K>]>,
     saturated: u64,
 }
 
 /// Half a cache line for an IPv4 key.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry<K> {
+struct KeyCheckedEntry<K> {
     key: K,
     /// The count of the key.
     count: u32,
@@ -34,7 +34,7 @@ struct Entry<K> {
     missed: u32,
 }
 
-impl<K: Key> Entry<K> {
+impl<K: Key> KeyCheckedEntry<K> {
     /// Returns true if nothing was counted in the entry.
     fn is_free(&self) -> bool {
         self.count | self.others == 0
@@ -57,7 +57,7 @@ impl<K> Grid for CheckedHashTable<K> {
     const USUAL_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
-        width * size_of::<Entry<K>>()
+        width * size_of::<KeyCheckedEntry<K>>()
     }
 }
 
@@ -81,7 +81,7 @@ impl<K: Key> Summary for CheckedHashTable<K> {
         Ok(Self {
             config: config.clone(),
             hash: RowHash::draw(&config.seed, PURPOSE)[0],
-            entries: filled(config.width, Entry::default())?,
+            entries: filled(config.width, KeyCheckedEntry::default())?,
             saturated: 0,
         })
     }
@@ -91,7 +91,7 @@ impl<K: Key> Summary for CheckedHashTable<K> {
     }
 
     fn reset(&mut self) {
-        self.entries.fill(Entry::default());
+        self.entries.fill(KeyCheckedEntry::default());
         self.saturated = 0;
     }
 
@@ -163,7 +163,7 @@ impl<K: Key> Merge for CheckedHashTable<K> {
                     if theirs.count > ours.count { (*theirs, *ours) } else { (*ours, *theirs) };
                 let others = sum(kept.others, gone.others);
                 let others = sum(others, gone.count);
-                *ours = Entry { others, missed: sum(kept.missed, gone.others), ..kept };
+                *ours = KeyCheckedEntry { others, missed: sum(kept.missed, gone.others), ..kept };
             }
             self.saturated += over;
         }
@@ -195,7 +195,7 @@ impl<K: Key> HeavyHitters<K> for CheckedHashTable<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::{self, Promise, Stream};
+    use crate::oracle::{self, BoundTally, OracleStream};
     use packet::{KeyV4, Seed};
 
     type Table = CheckedHashTable<KeyV4>;
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn kept_flows_are_exact_and_all_others_bounded() {
         for number in 0..20 {
-            let stream = Stream::bytes(20_000, 5_000, number);
+            let stream = OracleStream::bytes(20_000, 5_000, number);
             let table: Table = oracle::summary_of(&config(700, number), &stream.updates);
             let mut counted = table.not_kept();
             for (key, estimate) in table.heavy_hitters(1).keys {
@@ -215,7 +215,7 @@ mod tests {
                 counted += stream.counts[&key];
             }
             assert_eq!(counted, stream.total);
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             let strangers = stream.strangers().map(|key| (key, 0));
             for (key, count) in stream.counts.iter().map(|(key, count)| (*key, *count)).chain(strangers) {
                 promise.count(table.estimate(&key), count as f64);
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn merged_tables_keep_their_bounds_also_while_counting_goes_on() {
         for number in 0..20 {
-            let stream = Stream::zipf(30_000, 5_000, number);
+            let stream = OracleStream::zipf(30_000, 5_000, number);
             let config = config(900, number);
             let (first, rest) = stream.updates.split_at(9_000);
             let (second, third) = rest.split_at(9_000);
@@ -236,7 +236,7 @@ mod tests {
             other.merge(&oracle::summary_of(&config, &third[..6_000])).expect("equal configurations");
             merged.merge(&other).expect("equal configurations");
             merged.update_burst(&third[6_000..]);
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             for (key, count) in &stream.counts {
                 promise.count(merged.estimate(key), *count as f64);
             }
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn resets_sizes_and_refusals() {
-        let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+        let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
         oracle::keys_count_as_packets(&config(500, 1), &stream, answers);
         oracle::reset_equals_new(&config(500, 1), &stream.updates, &second.updates, answers);

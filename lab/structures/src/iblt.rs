@@ -2,7 +2,7 @@
 //! the difference between two observation points.
 
 use packet::Seed;
-use sketch::parts::{BURST, MAX_ROWS, Places, Rows, filled, prefetch};
+use sketch::parts::{BURST, CellIndices, GridRows, MAX_ROWS, filled, prefetch};
 use sketch::{
     ByteKey, Configuration, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
@@ -20,10 +20,10 @@ use std::marker::PhantomData;
 #[derive(Clone, Debug)]
 pub struct Iblt<K: ByteKey> {
     config: GridConfig<Self>,
-    rows: Rows,
+    rows: GridRows,
     /// Cells of `stride` words: weight, check sum, then two words for the sum of each eight bytes of the key.
     words: Box<[u64]>,
-    check: Check,
+    check: KeyChecksum,
     /// The sum of the sizes of all weights.
     total: u64,
     key: PhantomData<fn() -> K>,
@@ -31,9 +31,9 @@ pub struct Iblt<K: ByteKey> {
 
 /// 64 bits of a key's hash that are independent of its places.
 #[derive(Clone, Copy, Debug)]
-struct Check([u64; 2]);
+struct KeyChecksum([u64; 2]);
 
-impl Check {
+impl KeyChecksum {
     fn new(seed: &Seed) -> Self {
         let [add, multiply] = seed.secrets(0x1b17_c4ec);
         Self([add, multiply | 1])
@@ -96,25 +96,25 @@ impl<K: ByteKey> Grid for Iblt<K> {
 }
 
 /// The summands of one key.
-struct Parts {
+struct KeySummands {
     words: [u64; MOST_KEY / 8],
     check: u64,
 }
 
 impl<K: ByteKey> Iblt<K> {
     #[inline(always)]
-    fn parts(&self, key: &K, hash: u64) -> Parts {
+    fn parts(&self, key: &K, hash: u64) -> KeySummands {
         const { assert!(K::BYTES <= MOST_KEY) };
         let mut bytes = [0; MOST_KEY];
         key.to_bytes(&mut bytes);
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[8 * at + i]));
-        Parts { words: std::array::from_fn(word), check: self.check.of(hash) }
+        KeySummands { words: std::array::from_fn(word), check: self.check.of(hash) }
     }
 
     /// Adds `weight` times a key to the cell that begins at `cell`. Sums wrap, and their differences are
     /// exact nevertheless.
     #[inline(always)]
-    fn add(words: &mut [u64], cell: usize, parts: &Parts, weight: i64) {
+    fn add(words: &mut [u64], cell: usize, parts: &KeySummands, weight: i64) {
         let cell = &mut words[cell..cell + stride(K::BYTES)];
         cell[0] = cell[0].wrapping_add(weight as u64);
         cell[1] = cell[1].wrapping_add(parts.check.wrapping_mul(weight as u64));
@@ -216,9 +216,9 @@ impl<K: ByteKey> Summary for Iblt<K> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
-            rows: Rows::new(config, 0x1b17),
+            rows: GridRows::new(config, 0x1b17),
             words: filled(config.cells() * stride(K::BYTES), 0)?,
-            check: Check::new(&config.seed),
+            check: KeyChecksum::new(&config.seed),
             total: 0,
             key: PhantomData,
         })
@@ -241,7 +241,7 @@ impl<K: ByteKey> Summary for Iblt<K> {
 impl<K: ByteKey> UpdateBurst<K> for Iblt<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
         let stride = stride(K::BYTES);
-        let mut places: Places = [[0; MAX_ROWS]; BURST];
+        let mut places: CellIndices = [[0; MAX_ROWS]; BURST];
         for burst in burst.chunks(BURST) {
             self.rows.locate(burst, &mut places, |place| {
                 prefetch(&self.words, place * stride);
@@ -268,7 +268,7 @@ impl<K: ByteKey> Merge for Iblt<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::{self, Stream};
+    use crate::oracle::{self, OracleStream};
     use packet::KeyV4;
     use std::collections::HashMap;
 
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn recovers_all_or_says_that_it_did_not() {
         for number in 0..20 {
-            let stream = Stream::bytes(10_000, 3_000, number);
+            let stream = OracleStream::bytes(10_000, 3_000, number);
             let flows = stream.counts.len();
             let table: Table = oracle::summary_of(&config(3, flows * 14 / 30, number), &stream.updates);
             assert_eq!(table.flows().expect("room enough"), sorted(&stream.counts));
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn the_difference_of_two_points_is_what_was_lost() {
         for number in 0..20 {
-            let stream = Stream::zipf(20_000, 5_000, number);
+            let stream = OracleStream::zipf(20_000, 5_000, number);
             let config = config(4, 30, number);
             let mut lost = HashMap::<KeyV4, u64>::new();
             let second: Vec<_> = stream
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn merges_resets_and_sizes() {
-        let (stream, second) = (Stream::zipf(3_000, 500, 1), Stream::bytes(1_000, 300, 2));
+        let (stream, second) = (OracleStream::zipf(3_000, 500, 1), OracleStream::bytes(1_000, 300, 2));
         let config = config(3, 300, 1);
         oracle::merge_equals_one_pass(&config, &stream.updates, Table::flows);
         oracle::reset_equals_new(&config, &stream.updates, &second.updates, Table::flows);

@@ -3,15 +3,15 @@
 use packet::{KeyV4, Seed};
 use sketch::{Configuration, Update, UpdateBurst};
 use structures::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
-use testbed::allocation::{self, Counting};
-use traffic::{KeyStream, Spec};
+use testbed::allocation::{self, CountingAllocator};
+use traffic::{KeyStream, TrafficSpec};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
     let seed = Seed::new(1);
-    let spec: Spec = "packets=20k,flows=5k,zipf=1,seed=1".parse().expect("a specification");
+    let spec: TrafficSpec = "packets=20k,flows=5k,zipf=1,seed=1".parse().expect("a specification");
     let packets: Vec<_> =
         KeyStream::ipv4(&spec).keys().iter().map(|key| Update::new(*key, 1, &seed)).collect();
     for bytes in [64 << 10, 1 << 20, 3 << 20] {

@@ -1,11 +1,11 @@
 //! Rows as CSV (RFC 4180).
 
-use crate::row::Row;
+use crate::row::FigureRow;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A heading, and a line for each row: series, parameters, values, whether the answer was right, notes. A cell without a value is empty.
-pub(crate) fn csv(rows: &[Row]) -> String {
+pub(crate) fn csv(rows: &[FigureRow]) -> String {
     let (params, values) = columns(rows);
     let heading = ["series"].into_iter().chain(params.iter().copied()).chain(values.iter().copied());
     let mut text = record(heading.chain(["checked", "note"]).map(str::to_owned));
@@ -16,14 +16,14 @@ pub(crate) fn csv(rows: &[Row]) -> String {
 }
 
 /// The names of all parameters and of all values.
-pub(crate) fn columns(rows: &[Row]) -> (Vec<&str>, Vec<&str>) {
+pub(crate) fn columns(rows: &[FigureRow]) -> (Vec<&str>, Vec<&str>) {
     let params: BTreeSet<_> = rows.iter().flat_map(|row| row.params.keys().map(String::as_str)).collect();
     let values: BTreeSet<_> = rows.iter().flat_map(|row| row.values.keys().map(String::as_str)).collect();
     (params.into_iter().collect(), values.into_iter().collect())
 }
 
 /// The cells of a row under these columns.
-pub(crate) fn cells(row: &Row, params: &[&str], values: &[&str]) -> Vec<String> {
+pub(crate) fn cells(row: &FigureRow, params: &[&str], values: &[&str]) -> Vec<String> {
     let param = |name: &&str| match row.params.get(*name) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
@@ -58,13 +58,14 @@ mod tests {
 
     #[test]
     fn every_column_is_there_and_cells_are_quoted() {
-        let first = Row {
+        let first = FigureRow {
             series: "a, \"b\"".to_owned(),
             values: [("ns".to_owned(), 1.5)].into(),
             checked: Some(true),
-            ..Row::default().with("size", 4)
+            ..FigureRow::default().with("size", 4)
         };
-        let second = Row { series: "c".to_owned(), note: Some("two\nlines".to_owned()), ..Row::default() };
+        let second =
+            FigureRow { series: "c".to_owned(), note: Some("two\nlines".to_owned()), ..FigureRow::default() };
         assert_eq!(
             csv(&[first, second.with("kind", "x")]),
             "series,kind,size,ns,checked,note\r\n\"a, \"\"b\"\"\",,4,1.5,true,\r\nc,x,,,,\"two\nlines\"\r\n"

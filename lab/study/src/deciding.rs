@@ -1,13 +1,13 @@
 //! The values that decide a finding: those of rows that were checked and not oversubscribed.
 
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 
 /// A value that decides, of the first row of a series.
 ///
 /// # Errors
 /// Why it does not: it was not measured, its answer was wrong, or more threads than cores took turns.
-pub(crate) fn value(rows: &Rows, series: &str, name: &str) -> Result<f64, String> {
+pub(crate) fn value(rows: &FigureRows, series: &str, name: &str) -> Result<f64, String> {
     deciding(rows.of(series).next(), series, name)
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn value(rows: &Rows, series: &str, name: &str) -> Result<f64, String
 /// # Errors
 /// As [`value`].
 pub(crate) fn value_at(
-    rows: &Rows,
+    rows: &FigureRows,
     series: &str,
     (param, at): (&str, f64),
     name: &str,
@@ -24,7 +24,7 @@ pub(crate) fn value_at(
     deciding(rows.at(series, param, at), &format!("{series} with {param} {at}"), name)
 }
 
-fn deciding(row: Option<&Row>, what: &str, name: &str) -> Result<f64, String> {
+fn deciding(row: Option<&FigureRow>, what: &str, name: &str) -> Result<f64, String> {
     let row = row.ok_or_else(|| format!("{what} was not measured"))?;
     if row.checked == Some(false) {
         return Err(format!("the answer of {what} was wrong"));
@@ -37,10 +37,10 @@ fn deciding(row: Option<&Row>, what: &str, name: &str) -> Result<f64, String> {
 }
 
 /// The verdict of a predicate: whether the finding holds and why, or why nothing is decided.
-pub(crate) fn verdict(finding: &str, decided: Result<(bool, String), String>) -> Verdict {
+pub(crate) fn verdict(finding: &str, decided: Result<(bool, String), String>) -> FindingResult {
     match decided {
-        Ok((holds, why)) => Verdict::new(finding, holds, why),
-        Err(why) => Verdict::open(finding, why),
+        Ok((holds, why)) => FindingResult::new(finding, holds, why),
+        Err(why) => FindingResult::open(finding, why),
     }
 }
 
@@ -53,20 +53,20 @@ pub(crate) fn ends(values: &[f64]) -> [f64; 2] {
 pub(crate) mod made {
     //! Rows that nothing measured, for tests of judges.
 
-    use super::{Row, Rows};
+    use super::{FigureRow, FigureRows};
 
     /// A row with these values.
-    pub(crate) fn row(series: &str, values: &[(&str, f64)]) -> Row {
-        Row {
+    pub(crate) fn row(series: &str, values: &[(&str, f64)]) -> FigureRow {
+        FigureRow {
             series: series.to_owned(),
             values: values.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             checked: Some(true),
-            ..Row::default()
+            ..FigureRow::default()
         }
     }
 
     /// The rows with one value of one series changed.
-    pub(crate) fn changed(rows: &Rows, series: &str, name: &str, value: f64) -> Rows {
+    pub(crate) fn changed(rows: &FigureRows, series: &str, name: &str, value: f64) -> FigureRows {
         let mut rows = rows.clone();
         for row in rows.0.iter_mut().filter(|row| row.series == series) {
             row.values.insert(name.to_owned(), value);
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn wrong_and_oversubscribed_rows_decide_nothing() {
         let good = row("a", &[("ns", 4.0)]).with("size", 8);
-        let wrong = Row { checked: Some(false), ..row("b", &[("ns", 4.0)]) };
-        let rows = Rows(vec![good, wrong, row("c", &[("ns", 4.0), ("oversubscribed", 1.0)])]);
+        let wrong = FigureRow { checked: Some(false), ..row("b", &[("ns", 4.0)]) };
+        let rows = FigureRows(vec![good, wrong, row("c", &[("ns", 4.0), ("oversubscribed", 1.0)])]);
         assert_eq!(value(&rows, "a", "ns"), Ok(4.0));
         assert_eq!(value_at(&rows, "a", ("size", 8.0), "ns"), Ok(4.0));
         let reasons = [

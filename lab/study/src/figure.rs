@@ -1,10 +1,10 @@
 //! A table or a figure of a paper.
 
-use crate::machine::Machine;
+use crate::machine::MachineProfile;
 use crate::panel::Panel;
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 /// A paper.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Paper {
 
 /// A statement of a paper's text, in prose or in a table. Plots are not in the text.
 #[derive(Debug)]
-pub struct Said {
+pub struct PaperClaim {
     /// The quantity that the statement is about.
     pub what: &'static str,
     /// The value, with its unit.
@@ -44,13 +44,13 @@ pub struct Figure {
     /// The way in which it is measured here, and what differs from the paper's measurement.
     pub here: &'static str,
     /// The paper's own values.
-    pub said: &'static [Said],
+    pub said: &'static [PaperClaim],
     /// The points that are measured on this machine, in order. Points with equal keys are measured once, whichever figure asks first.
-    pub points: fn(&Machine, Scale) -> Vec<Point>,
+    pub points: fn(&MachineProfile, Scale) -> Vec<StudyPoint>,
     /// The panels that are drawn of the measured rows, from left to right. Empty panels are left out.
-    pub panels: fn(&Rows) -> Vec<Panel>,
+    pub panels: fn(&FigureRows) -> Vec<Panel>,
     /// The verdict whether the paper's finding holds. It is asked for only when all points are measured that the machine can measure.
-    pub judge: fn(&Rows, &Machine) -> Verdict,
+    pub judge: fn(&FigureRows, &MachineProfile) -> FindingResult,
 }
 
 impl Figure {

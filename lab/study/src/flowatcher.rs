@@ -11,7 +11,7 @@ pub(crate) mod precision;
 use crate::figure::Paper;
 use crate::over_wire;
 use crate::point::Scale;
-use bench::{Counting, Effort, WirePoint};
+use bench::{Effort, TallyKind, WirePoint};
 use engine::Preset;
 
 pub(crate) static PAPER: Paper = Paper {
@@ -44,6 +44,6 @@ fn effort(scale: Scale) -> Effort {
 }
 
 /// Run to completion on two cores, with two queues: what two cores can do without workers.
-fn two_cores(variant: &str, counting: Counting, rate: &'static str) -> WirePoint {
+fn two_cores(variant: &str, counting: TallyKind, rate: &'static str) -> WirePoint {
     WirePoint { variant: variant.to_owned(), counting, rate, ..WirePoint::of(preset(), "rss", Some(2), 2) }
 }

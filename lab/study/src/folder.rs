@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 /// A folder that can be written to.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct WritableFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl WritableFolder {
     /// Makes it, and the folder of what was measured within it, and tries to write there: before anything is measured.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let folder = Self { path: path.to_owned() };

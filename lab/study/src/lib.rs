@@ -38,11 +38,11 @@ mod run;
 mod verdict;
 mod wu;
 
-pub use figure::{Figure, Paper, Said};
+pub use figure::{Figure, Paper, PaperClaim};
 pub use listing::{FIGURES, PAPERS, find, list, list_json};
-pub use machine::Machine;
+pub use machine::MachineProfile;
 pub use panel::{Axis, Curve, Panel, Spot};
-pub use point::{Point, Scale};
-pub use row::{Row, Rows};
-pub use run::{Outcome, Request, run};
-pub use verdict::Verdict;
+pub use point::{Scale, StudyPoint};
+pub use row::{FigureRow, FigureRows};
+pub use run::{StudyRequest, StudyResult, run};
+pub use verdict::FindingResult;

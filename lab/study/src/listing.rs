@@ -109,15 +109,15 @@ pub fn list_json() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineProfile;
     use crate::point::Scale;
-    use crate::row::Rows;
+    use crate::row::FigureRows;
     use std::collections::HashSet;
 
     #[test]
     fn every_figure_is_complete_and_has_a_name_of_its_own() {
         let mut ids = HashSet::new();
-        let machine = Machine { cores: 1, ..Machine::here() };
+        let machine = MachineProfile { cores: 1, ..MachineProfile::here() };
         for figure in FIGURES {
             assert!(ids.insert(figure.id()), "{}", figure.id());
             assert!(PAPERS.iter().any(|paper| paper.name == figure.paper.name));
@@ -131,10 +131,10 @@ mod tests {
                 assert!(!points.is_empty());
             }
             // Nothing measured: nothing drawn that could not be, and nothing decided.
-            let verdict = (figure.judge)(&Rows::default(), &machine);
+            let verdict = (figure.judge)(&FigureRows::default(), &machine);
             assert_eq!(verdict.holds, None, "{}", figure.id());
             assert!(!verdict.why.is_empty());
-            (figure.panels)(&Rows::default());
+            (figure.panels)(&FigureRows::default());
         }
     }
 

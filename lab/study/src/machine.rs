@@ -4,7 +4,7 @@ use std::fs;
 
 /// The properties of a machine that a page names and that points need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineProfile {
     /// The processor's name.
     pub cpu: String,
     /// Processors that this process may use.
@@ -21,7 +21,7 @@ pub struct Machine {
     pub huge_pages: String,
 }
 
-impl Machine {
+impl MachineProfile {
     /// Returns the properties of this machine.
     pub fn here() -> Self {
         let cores = engine::allowed_cores();
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let machine = Machine { cores: 2, sockets: 1, ..Machine::here() };
+        let machine = MachineProfile { cores: 2, sockets: 1, ..MachineProfile::here() };
         assert_eq!(machine.lacks_cores(2), None);
         let lacks = machine.lacks_cores(6).expect("a reason");
         assert_eq!(lacks, "it needs 6 cores, this machine has 2; run it where there are");

@@ -1,12 +1,12 @@
 //! Makwana: project report, University of Massachusetts Lowell.
 
 use crate::alipourfard::{COUNT_MIN, HEAP, SIMPLE, mean_ratio, sizes};
-use crate::figure::{Figure, Paper, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, Paper, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 pub(crate) static PAPER: Paper = Paper {
     name: "makwana",
@@ -27,12 +27,12 @@ pub(crate) static FIGURE_A: Figure = Figure {
             heap several more.",
     here: HERE,
     said: &[
-        Said {
+        PaperClaim {
             what: "throughput of the hash table over Count-Min, mean",
             value: "38 % higher",
             place: "of Figure (a)",
         },
-        Said {
+        PaperClaim {
             what: "throughput of the hash table over the heap, mean",
             value: "110 % higher",
             place: "of Figure (a)",
@@ -52,12 +52,12 @@ pub(crate) static FIGURE_B: Figure = Figure {
             size. The heap's 95th percentile becomes longer with its size.",
     here: HERE,
     said: &[
-        Said {
+        PaperClaim {
             what: "largest size that does not affect hash table and Count-Min",
             value: "20 MB",
             place: "of Figure (b)",
         },
-        Said {
+        PaperClaim {
             what: "sizes between which the 95th percentile has a jump",
             value: "10 MB to 30 MB",
             place: "of Figure (b)",
@@ -68,7 +68,7 @@ pub(crate) static FIGURE_B: Figure = Figure {
     judge: judge_times,
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let sizes_kib: &[u64] = scale.pick(
         &[32, 256, 2 << 10, 16 << 10, 128 << 10],
         &[32, 256, 1 << 10, 2 << 10, 4 << 10, 16 << 10, 32 << 10, 128 << 10],
@@ -76,7 +76,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     sizes_kib.iter().map(|kib| sizes(kib << 10, 1.0, scale.pick(1.0, 5.0))).collect()
 }
 
-fn panel(rows: &Rows, title: &str, y: &str, value: &str) -> Panel {
+fn panel(rows: &FigureRows, title: &str, y: &str, value: &str) -> Panel {
     let curves = [(SIMPLE, "simple hash table"), (COUNT_MIN, "Count-Min, 3 rows"), (HEAP, "heap")];
     Panel {
         title: title.to_owned(),
@@ -86,36 +86,36 @@ fn panel(rows: &Rows, title: &str, y: &str, value: &str) -> Panel {
     }
 }
 
-fn throughput(rows: &Rows) -> Vec<Panel> {
+fn throughput(rows: &FigureRows) -> Vec<Panel> {
     vec![panel(rows, "(a) Throughput", "million packets/s", "mpps")]
 }
 
-fn times(rows: &Rows) -> Vec<Panel> {
+fn times(rows: &FigureRows) -> Vec<Panel> {
     vec![
         panel(rows, "(b) Mean time per packet", "ns", "ns_per_packet"),
         panel(rows, "(b) 95th percentile", "ns", "p95_ns"),
     ]
 }
 
-fn judge_throughput(rows: &Rows, _: &Machine) -> Verdict {
+fn judge_throughput(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding =
         "a simple hash table has a higher throughput than Count-Min (by 38 %) and than a heap (by 110 %)";
     let faster = |other| mean_ratio(rows, SIMPLE, other, "bytes", "mpps");
     let (Some(count_min), Some(heap)) = (faster(COUNT_MIN), faster(HEAP)) else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let why = format!(
         "by the mean over all sizes it is {:+.0} % against Count-Min and {:+.0} % against the heap",
         100.0 * (count_min - 1.0),
         100.0 * (heap - 1.0)
     );
-    Verdict::new(finding, count_min > 1.0 && heap > 1.0, why)
+    FindingResult::new(finding, count_min > 1.0 && heap > 1.0, why)
 }
 
 /// A time that is longer by no more than this is taken as the same.
 const SAME: f64 = 1.25;
 
-fn judge_times(rows: &Rows, _: &Machine) -> Verdict {
+fn judge_times(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "up to 20 MB the size does not affect the mean time per packet of hash table and Count-Min, and a larger heap is faster";
     let time = |series: &str, kib: u64| {
         rows.at(series, "bytes", (kib << 10) as f64).map(|row| row.value("ns_per_packet"))
@@ -124,11 +124,11 @@ fn judge_times(rows: &Rows, _: &Machine) -> Verdict {
     let (Some(simple), Some(count_min), Some(heap)) =
         (grows(SIMPLE, 16 << 10), grows(COUNT_MIN, 16 << 10), grows(HEAP, 128 << 10))
     else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let why = format!(
         "from 32 KiB to 16 MiB a packet takes {simple:.1} times as long in the hash table and {count_min:.1} times in Count-Min \
          (up to {SAME} counts as the same), and from 32 KiB to 128 MiB {heap:.1} times in the heap"
     );
-    Verdict::new(finding, simple <= SAME && count_min <= SAME && heap < 1.0, why)
+    FindingResult::new(finding, simple <= SAME && count_min <= SAME && heap < 1.0, why)
 }

@@ -1,7 +1,7 @@
 //! Designs over the software wire, as points of figures.
 
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::row::{Row, Rows};
+use crate::row::{FigureRow, FigureRows};
 use bench::{Effort, WirePoint, measure_wire};
 use engine::Preset;
 
@@ -24,14 +24,14 @@ pub(crate) fn preset(name: &str) -> &'static Preset {
 pub(crate) fn measured(
     points: &[WirePoint],
     effort: &Effort,
-    more: impl Fn(usize, Row) -> Row,
-) -> Result<Vec<Row>, String> {
+    more: impl Fn(usize, FigureRow) -> FigureRow,
+) -> Result<Vec<FigureRow>, String> {
     let lines = measure_wire(points, effort)?;
     Ok(lines
         .iter()
         .enumerate()
         .map(|(at, line)| {
-            let mut row = more(at, Row::of_line(line));
+            let mut row = more(at, FigureRow::of_line(line));
             if row.value("oversubscribed") == 1.0 {
                 let note = row.note.take().map_or(String::new(), |note| note + "; ");
                 row.note = Some(note + "oversubscribed: more threads than cores, decides nothing");
@@ -49,7 +49,7 @@ pub(crate) fn effort_text(effort: &Effort) -> String {
 
 /// A diagram with a bar for each series in the order of `names`, and what the paper's text says of them.
 pub(crate) fn bars(
-    rows: &Rows,
+    rows: &FigureRows,
     title: &str,
     y: Axis,
     names: &[&str],

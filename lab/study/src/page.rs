@@ -4,16 +4,16 @@ use crate::csv::{cells, columns};
 use crate::escape::escaped;
 use crate::figure::Figure;
 use crate::listing::command;
-use crate::machine::Machine;
+use crate::machine::MachineProfile;
 use crate::point::Scale;
-use crate::row::Row;
-use crate::verdict::Verdict;
+use crate::row::FigureRow;
+use crate::verdict::FindingResult;
 
 /// A figure as it is shown.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct PageFigure {
     pub(crate) figure: &'static Figure,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<FigureRow>,
     /// Points that there is a result of, and how long they took together.
     pub(crate) measured: usize,
     pub(crate) seconds: f64,
@@ -24,17 +24,17 @@ pub(crate) struct Shown {
     pub(crate) impossible: Vec<(String, String)>,
     /// Points that are not measured though it could.
     pub(crate) missing: usize,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: FindingResult,
     pub(crate) svg: String,
 }
 
-impl Shown {
+impl PageFigure {
     /// The measured rows, and a row for each point that this machine cannot measure, with the reason.
-    pub(crate) fn csv_rows(&self) -> Vec<Row> {
-        let reason = |(key, reason): &(String, String)| Row {
+    pub(crate) fn csv_rows(&self) -> Vec<FigureRow> {
+        let reason = |(key, reason): &(String, String)| FigureRow {
             series: key.clone(),
             note: Some(format!("not measured: {reason}")),
-            ..Row::default()
+            ..FigureRow::default()
         };
         self.rows.iter().cloned().chain(self.impossible.iter().map(reason)).collect()
     }
@@ -66,7 +66,7 @@ a { color: #00558a; }
 ";
 
 /// The page of these figures.
-pub(crate) fn page(shown: &[Shown], machine: &Machine, scale: Scale, now: &str) -> String {
+pub(crate) fn page(shown: &[PageFigure], machine: &MachineProfile, scale: Scale, now: &str) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -93,7 +93,7 @@ pub(crate) fn page(shown: &[Shown], machine: &Machine, scale: Scale, now: &str) 
     html
 }
 
-fn facts(machine: &Machine, scale: Scale, now: &str) -> String {
+fn facts(machine: &MachineProfile, scale: Scale, now: &str) -> String {
     let scale = match scale {
         Scale::Quick => "quick: fewer points and shorter rounds",
         Scale::Full => "full",
@@ -106,7 +106,7 @@ fn facts(machine: &Machine, scale: Scale, now: &str) -> String {
     format!("<table>\n<caption>The machine that measured</caption>\n{rows}</table>\n")
 }
 
-fn overview(shown: &[Shown]) -> String {
+fn overview(shown: &[PageFigure]) -> String {
     let rows: String = shown
         .iter()
         .map(|one| {
@@ -126,7 +126,7 @@ fn overview(shown: &[Shown]) -> String {
     )
 }
 
-fn holds(verdict: &Verdict) -> &'static str {
+fn holds(verdict: &FindingResult) -> &'static str {
     match verdict.holds {
         Some(true) => "holds",
         Some(false) => "does not hold",
@@ -134,7 +134,7 @@ fn holds(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn section(one: &Shown) -> String {
+fn section(one: &PageFigure) -> String {
     let figure = one.figure;
     let id = figure.id();
     let mut html = format!(
@@ -212,7 +212,7 @@ fn minute(time: &str) -> String {
 }
 
 /// Writes all rows as a table.
-fn values(rows: &[Row]) -> String {
+fn values(rows: &[FigureRow]) -> String {
     let (params, values) = columns(rows);
     let names = ["series"].into_iter().chain(params.iter().copied()).chain(values.iter().copied());
     let heading: String = names

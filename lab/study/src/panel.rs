@@ -1,6 +1,6 @@
 //! The diagrams of a figure, as data.
 
-use crate::row::Rows;
+use crate::row::FigureRows;
 
 /// A diagram of a figure.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub struct Spot {
 
 impl Curve {
     /// A series' value by a numeric parameter; what was not measured is left out.
-    pub fn of(rows: &Rows, series: &str, name: &str, param: &str, value: &str) -> Self {
+    pub fn of(rows: &FigureRows, series: &str, name: &str, param: &str, value: &str) -> Self {
         let mut spots: Vec<_> = rows
             .of(series)
             .map(|row| Spot { x: row.param(param), y: row.value(value), spread: row.spread(value) })

@@ -1,6 +1,6 @@
 //! The points of a study, each of which is measured at a time and kept when it is measured.
 
-use crate::row::Row;
+use crate::row::FigureRow;
 use std::fmt;
 
 /// The amount that is measured.
@@ -31,21 +31,24 @@ impl Scale {
 }
 
 /// Measures the rows of a point. The error is one line.
-type Measure = Box<dyn Fn() -> Result<Vec<Row>, String>>;
+type Measure = Box<dyn Fn() -> Result<Vec<FigureRow>, String>>;
 
 /// Variants that are compared with each other are one point, and measured in turn, so that ratios are of one run.
-pub struct Point {
+pub struct StudyPoint {
     /// The text that says what is measured with all its parameters, as `latency bytes=32768 zipf=1`: a kept point is found by it.
     pub key: String,
     /// The function that measures the point, or the reason why this machine cannot.
     pub measure: Result<Measure, String>,
     /// The condition that says which of the point's rows the figure shows.
-    pub shows: fn(&Row) -> bool,
+    pub shows: fn(&FigureRow) -> bool,
 }
 
-impl Point {
+impl StudyPoint {
     /// One that this machine can measure.
-    pub fn new(key: impl Into<String>, measure: impl Fn() -> Result<Vec<Row>, String> + 'static) -> Self {
+    pub fn new(
+        key: impl Into<String>,
+        measure: impl Fn() -> Result<Vec<FigureRow>, String> + 'static,
+    ) -> Self {
         Self { key: key.into(), measure: Ok(Box::new(measure)), shows: |_| true }
     }
 
@@ -64,15 +67,15 @@ impl Point {
     }
 }
 
-impl Point {
+impl StudyPoint {
     /// Restricts the point to some of its rows: the others are of another figure that measures the same point.
     #[must_use]
-    pub fn only(self, shows: fn(&Row) -> bool) -> Self {
+    pub fn only(self, shows: fn(&FigureRow) -> bool) -> Self {
         Self { shows, ..self }
     }
 }
 
-impl fmt::Debug for Point {
+impl fmt::Debug for StudyPoint {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.measure.as_ref().err();
         to.debug_struct("Point").field("key", &self.key).field("cannot", &reason).finish()

@@ -1,13 +1,13 @@
 //! The results of measurements, as rows of named values.
 
-use bench::Line;
+use bench::BenchResult;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The result of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct FigureRow {
     /// The structure, design or program.
     pub series: String,
     /// The parameters by name.
@@ -21,9 +21,9 @@ pub struct Row {
     pub note: Option<String>,
 }
 
-impl Row {
+impl FigureRow {
     /// A bench's line: all its numbers, and `_least` and `_most` of its spreads. `instead` and `refused` are notes.
-    pub fn of_line(line: &Line) -> Self {
+    pub fn of_line(line: &BenchResult) -> Self {
         let Value::Object(members) = line.json() else { return Self::default() };
         let mut row = Self { series: line.variant.clone(), ..Self::default() };
         for (name, value) in members {
@@ -81,16 +81,16 @@ impl Row {
 
 /// The rows of a figure, in the order of its points.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows(pub Vec<Row>);
+pub struct FigureRows(pub Vec<FigureRow>);
 
-impl Rows {
+impl FigureRows {
     /// Returns the rows of one series.
-    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Row> {
+    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a FigureRow> {
         self.0.iter().filter(move |row| row.series == series)
     }
 
     /// The row of a series where a numeric parameter has this value.
-    pub fn at(&self, series: &str, param: &str, value: f64) -> Option<&Row> {
+    pub fn at(&self, series: &str, param: &str, value: f64) -> Option<&FigureRow> {
         self.0.iter().find(|row| row.series == series && row.param(param) == value)
     }
 
@@ -102,7 +102,7 @@ impl Rows {
 
     /// `value` of one series divided by that of another, where `param` is the same: pairs of the parameter and the ratio.
     pub fn ratios(&self, of: &str, by: &str, param: &str, value: &str) -> Vec<(f64, f64)> {
-        let ratio = |row: &Row| {
+        let ratio = |row: &FigureRow| {
             let other = self.at(by, param, row.param(param))?;
             Some((row.param(param), row.value(value) / other.value(value)))
         };
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_line_becomes_a_row() {
-        let line = Line {
+        let line = BenchResult {
             bench: "model",
             variant: "heap".to_owned(),
             params: vec![("bytes", json!(1024)), ("entry", json!("counter"))],
@@ -127,27 +127,28 @@ mod tests {
             checked: true,
             more: vec![("p95_ns", json!(40.5)), ("f1", json!(0.9)), ("f1_spread", json!([0.8, 1.0]))],
         };
-        let row = Row::of_line(&line);
+        let row = FigureRow::of_line(&line);
         assert_eq!((row.series.as_str(), row.param("bytes"), row.checked), ("heap", 1024.0, Some(true)));
         assert_eq!((row.value("ns_per_packet"), row.value("p95_ns")), (20.0, 40.5));
         assert_eq!(row.spread("ns_per_packet"), Some([10.0, 30.0]));
         assert_eq!(row.spread("f1"), Some([0.8, 1.0]));
         assert_eq!(row.spread("p95_ns"), None);
         assert!(row.value("memory_bytes").is_nan() && row.param("entry").is_nan());
-        let back: Row = serde_json::from_str(&serde_json::to_string(&row).expect("JSON")).expect("a row");
+        let back: FigureRow =
+            serde_json::from_str(&serde_json::to_string(&row).expect("JSON")).expect("a row");
         assert_eq!(back, row);
         // A prediction has no answer.
-        assert_eq!(Row::of_line(&Line { rounds_ns: Vec::new(), ..line }).checked, None);
+        assert_eq!(FigureRow::of_line(&BenchResult { rounds_ns: Vec::new(), ..line }).checked, None);
     }
 
     #[test]
     fn ratios_are_of_rows_with_the_same_parameter() {
-        let row = |series: &str, size: u64, value: f64| Row {
+        let row = |series: &str, size: u64, value: f64| FigureRow {
             series: series.to_owned(),
             values: [("ns".to_owned(), value)].into(),
-            ..Row::default().with("size", size)
+            ..FigureRow::default().with("size", size)
         };
-        let rows = Rows(vec![row("a", 1, 6.0), row("b", 1, 2.0), row("a", 2, 5.0), row("b", 3, 1.0)]);
+        let rows = FigureRows(vec![row("a", 1, 6.0), row("b", 1, 2.0), row("a", 2, 5.0), row("b", 3, 1.0)]);
         assert_eq!(rows.ratios("a", "b", "size", "ns"), [(1.0, 3.0)]);
         assert_eq!(rows.only("size", 3.0).0.len(), 1);
     }

@@ -2,15 +2,15 @@
 
 use crate::csv;
 use crate::figure::Figure;
-use crate::folder::Folder;
+use crate::folder::WritableFolder;
 use crate::listing::FIGURES;
-use crate::machine::Machine;
-use crate::measured::{Fingerprint, Kept, Measured};
-use crate::page::{self, Shown};
+use crate::machine::MachineProfile;
+use crate::measured::{Fingerprint, MeasuredPoint, PointStore};
+use crate::page::{self, PageFigure};
 use crate::plot;
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The request to run a study.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct StudyRequest<'a> {
     /// The figures that are measured, in this order.
     pub figures: &'a [&'static Figure],
     /// The folder; it is made.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
 
 /// The outcome of a study.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct StudyResult {
     /// The content of `figures.json`.
     pub figures: Value,
     /// The sentence for each figure of the page: `wu table-3: The paper's finding, …`.
@@ -53,16 +53,20 @@ pub struct Outcome {
 ///
 /// # Errors
 /// The folder cannot be written to. What was measured until then is kept.
-pub fn run(request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
+pub fn run(request: &StudyRequest, say: &mut dyn FnMut(&str)) -> Result<StudyResult, String> {
     among(FIGURES, request, say)
 }
 
 /// Runs a study as [`run`] does, where `known` are all figures that there are.
-fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
-    let machine = Machine::here();
-    let folder = Folder::open(request.out)?;
+fn among(
+    known: &[&'static Figure],
+    request: &StudyRequest,
+    say: &mut dyn FnMut(&str),
+) -> Result<StudyResult, String> {
+    let machine = MachineProfile::here();
+    let folder = WritableFolder::open(request.out)?;
     let all: Vec<String> = known.iter().map(|figure| figure.id()).collect();
-    let mut measured = Measured::read(&folder, fingerprint(&machine, request.scale), &all)?;
+    let mut measured = PointStore::read(&folder, fingerprint(&machine, request.scale), &all)?;
     if measured.damaged > 0 {
         say(&format!(
             "{} in {}, left out: what they had is measured again where it is asked for",
@@ -70,13 +74,13 @@ fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)
             request.out.join("measured").display()
         ));
     }
-    let asked: Vec<(&Figure, Vec<Point>)> =
+    let asked: Vec<(&Figure, Vec<StudyPoint>)> =
         request.figures.iter().map(|figure| (*figure, (figure.points)(&machine, request.scale))).collect();
     if request.anew {
         let keys = asked.iter().flat_map(|(_, points)| points).map(|point| point.key.clone());
         measured.forget(&all, &keys.collect::<Vec<_>>())?;
     }
-    let mut outcome = Outcome {
+    let mut outcome = StudyResult {
         figures: Value::Null,
         sentences: Vec::new(),
         asked: asked.iter().map(|(_, points)| points.len()).sum(),
@@ -91,7 +95,7 @@ fn among(known: &[&'static Figure], request: &Request, say: &mut dyn FnMut(&str)
     Ok(outcome)
 }
 
-fn fingerprint(machine: &Machine, scale: Scale) -> Fingerprint {
+fn fingerprint(machine: &MachineProfile, scale: Scale) -> Fingerprint {
     Fingerprint {
         program: page::program().to_owned(),
         machine: machine.fingerprint(),
@@ -102,10 +106,10 @@ fn fingerprint(machine: &Machine, scale: Scale) -> Fingerprint {
 /// Measures the points of a figure that are not kept.
 fn measure(
     figure: &Figure,
-    points: &[Point],
-    measured: &mut Measured,
+    points: &[StudyPoint],
+    measured: &mut PointStore,
     stop: &AtomicBool,
-    outcome: &mut Outcome,
+    outcome: &mut StudyResult,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let of = format!("{} {}", figure.paper.name, figure.name);
@@ -149,11 +153,11 @@ fn now() -> String {
 /// All that the folder has points of, and all that was asked for.
 fn write(
     known: &[&'static Figure],
-    folder: &Folder,
-    machine: &Machine,
-    request: &Request,
-    measured: &Measured,
-    outcome: &mut Outcome,
+    folder: &WritableFolder,
+    machine: &MachineProfile,
+    request: &StudyRequest,
+    measured: &PointStore,
+    outcome: &mut StudyResult,
 ) -> Result<(), String> {
     let (mut shown, mut listed) = (Vec::new(), Vec::new());
     for &figure in known {
@@ -189,16 +193,16 @@ fn write(
 /// A figure as far as it is measured.
 fn show(
     figure: &'static Figure,
-    points: &[Point],
-    machine: &Machine,
-    measured: &Measured,
+    points: &[StudyPoint],
+    machine: &MachineProfile,
+    measured: &PointStore,
     faults: &[String],
-) -> Result<Shown, String> {
+) -> Result<PageFigure, String> {
     let found: Vec<_> = points.iter().filter_map(|point| Some((point, measured.get(&point.key)?))).collect();
-    let shown = |(point, kept): &(&Point, &Kept)| {
-        kept.rows.iter().filter(|row| (point.shows)(row)).cloned().collect::<Vec<Row>>()
+    let shown = |(point, kept): &(&StudyPoint, &MeasuredPoint)| {
+        kept.rows.iter().filter(|row| (point.shows)(row)).cloned().collect::<Vec<FigureRow>>()
     };
-    let rows = Rows(found.iter().flat_map(shown).collect());
+    let rows = FigureRows(found.iter().flat_map(shown).collect());
     let kept: Vec<_> = found.into_iter().map(|(_, kept)| kept).collect();
     let impossible: Vec<_> = points
         .iter()
@@ -216,7 +220,7 @@ fn show(
                 format!("{missing} of {} points failed, one with: {}", points.len(), &fault[of_it.len()..])
             },
         );
-        verdict = Verdict { holds: None, why, ..verdict };
+        verdict = FindingResult { holds: None, why, ..verdict };
     }
     let svg = plot::svg(
         &figure.id(),
@@ -224,7 +228,7 @@ fn show(
         &verdict.to_string(),
         &(figure.panels)(&rows),
     )?;
-    Ok(Shown {
+    Ok(PageFigure {
         figure,
         measured: kept.len(),
         seconds: kept.iter().map(|kept| kept.seconds).sum(),
@@ -241,7 +245,7 @@ fn show(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Paper, Said};
+    use crate::figure::{Paper, PaperClaim};
     use crate::panel::{Axis, Curve, Panel};
     use std::sync::atomic::AtomicUsize;
 
@@ -250,16 +254,16 @@ mod tests {
     static RESUMED: AtomicUsize = AtomicUsize::new(0);
     static FAILING: AtomicUsize = AtomicUsize::new(0);
 
-    fn row(x: u64) -> Row {
-        Row {
+    fn row(x: u64) -> FigureRow {
+        FigureRow {
             series: "<a> & b".to_owned(),
             values: [("ns".to_owned(), x as f64)].into(),
             checked: Some(true),
-            ..Row::default().with("x", x)
+            ..FigureRow::default().with("x", x)
         }
     }
 
-    const fn figure(name: &'static str, points: fn(&Machine, Scale) -> Vec<Point>) -> Figure {
+    const fn figure(name: &'static str, points: fn(&MachineProfile, Scale) -> Vec<StudyPoint>) -> Figure {
         Figure {
             paper: &PAPER,
             name,
@@ -267,7 +271,7 @@ mod tests {
             section: "\"4\"",
             shows: "more > less",
             here: "the <same>",
-            said: &[Said { what: "<what>", value: "<1 & 2>", place: "Table <1>" }],
+            said: &[PaperClaim { what: "<what>", value: "<1 & 2>", place: "Table <1>" }],
             points,
             panels: |rows| {
                 vec![Panel {
@@ -277,30 +281,30 @@ mod tests {
                     curves: vec![Curve::of(rows, "<a> & b", "<a> & b", "x", "ns")],
                 }]
             },
-            judge: |rows, _| Verdict::new("a < b", rows.0.len() > 1, "there are <rows>"),
+            judge: |rows, _| FindingResult::new("a < b", rows.0.len() > 1, "there are <rows>"),
         }
     }
 
     static THREE: Figure = figure("figure-1", |machine, _| {
         let point = |x: u64| {
-            Point::new(format!("x={x}"), move || {
+            StudyPoint::new(format!("x={x}"), move || {
                 RESUMED.fetch_add(1, Ordering::Relaxed);
                 Ok(vec![row(x)])
             })
         };
-        let never = Point::new("<large>", || Ok(Vec::new())).unless(machine.lacks_cores(1_000_000));
+        let never = StudyPoint::new("<large>", || Ok(Vec::new())).unless(machine.lacks_cores(1_000_000));
         vec![point(1), point(2), point(3), never]
     });
 
     static WRONG: Figure = figure("figure-2", |_, _| {
-        let wrong = Point::new("wrong", || {
+        let wrong = StudyPoint::new("wrong", || {
             FAILING.fetch_add(1, Ordering::Relaxed);
-            Ok(vec![Row { checked: Some(false), ..row(1) }])
+            Ok(vec![FigureRow { checked: Some(false), ..row(1) }])
         });
         vec![
             wrong,
-            Point::new("failed", || Err("it <broke>".to_owned())),
-            Point::new("right", || Ok(vec![row(3)])),
+            StudyPoint::new("failed", || Err("it <broke>".to_owned())),
+            StudyPoint::new("right", || Ok(vec![row(3)])),
         ]
     });
 
@@ -309,10 +313,10 @@ mod tests {
         figures: &[&'static Figure],
         anew: bool,
         stop_at: Option<&str>,
-    ) -> (Outcome, Vec<String>) {
+    ) -> (StudyResult, Vec<String>) {
         let stop = AtomicBool::new(false);
         let mut said = Vec::new();
-        let request = Request { figures, out, scale: Scale::Quick, anew, stop: &stop };
+        let request = StudyRequest { figures, out, scale: Scale::Quick, anew, stop: &stop };
         let outcome = among(&[&THREE, &WRONG], &request, &mut |line| {
             said.push(line.to_owned());
             // As a signal does while a point is measured.
@@ -394,8 +398,13 @@ mod tests {
     fn a_folder_that_cannot_be_written_is_said_in_a_line() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let stop = AtomicBool::new(false);
-        let request =
-            Request { figures: &[&THREE], out: file.path(), scale: Scale::Quick, anew: false, stop: &stop };
+        let request = StudyRequest {
+            figures: &[&THREE],
+            out: file.path(),
+            scale: Scale::Quick,
+            anew: false,
+            stop: &stop,
+        };
         let error = run(&request, &mut |_| panic!("something was measured")).expect_err("no folder");
         assert!(
             error.starts_with(&format!("{}/measured: ", file.path().display())) && !error.contains('\n'),

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A finding and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct FindingResult {
     /// The paper's finding, as a clause after "that".
     pub finding: String,
     /// `None` where this machine cannot show it.
@@ -13,7 +13,7 @@ pub struct Verdict {
     pub why: String,
 }
 
-impl Verdict {
+impl FindingResult {
     /// Makes the verdict that measured values decide.
     pub fn new(finding: &str, holds: bool, why: impl Into<String>) -> Self {
         Self { finding: finding.to_owned(), holds: Some(holds), why: why.into() }
@@ -26,7 +26,7 @@ impl Verdict {
 }
 
 /// The verdict is displayed as one sentence.
-impl fmt::Display for Verdict {
+impl fmt::Display for FindingResult {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let holds = match self.holds {
             Some(true) => "holds here",

@@ -9,7 +9,7 @@ pub(crate) mod figure_8;
 use crate::figure::Paper;
 use crate::over_wire;
 use crate::point::Scale;
-use bench::{Counting, Effort, Sketch, WirePoint};
+use bench::{Effort, SketchKind, TallyKind, WirePoint};
 use engine::Preset;
 
 pub(crate) static PAPER: Paper = Paper {
@@ -35,7 +35,7 @@ fn separate_table(is_rss: bool, cores: usize) -> WirePoint {
     let (design, queues) = if is_rss { ("rss", cores) } else { ("sync position", 1) };
     WirePoint {
         variant: if is_rss { RSS_TABLE } else { SYNC_TABLE }.to_owned(),
-        counting: Counting::Sketch(Sketch::SimpleHashTable, Sketch::SimpleHashTable.usual_width()),
+        counting: TallyKind::Sketch(SketchKind::SimpleHashTable, SketchKind::SimpleHashTable.usual_width()),
         ..WirePoint::of(preset(), design, Some(cores), queues)
     }
 }

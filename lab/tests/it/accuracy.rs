@@ -5,7 +5,7 @@ use port::CaptureWriter;
 use serde_json::Value;
 use std::path::Path;
 use tempfile::tempdir;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 /// The link type of Ethernet in a capture.
 const ETHERNET: u16 = 1;
@@ -14,7 +14,7 @@ const FEW: [&str; 6] = ["--packets", "2k", "--seconds", "0.1", "--zipf", "1"];
 
 /// Writes a capture of generated traffic.
 fn generate(path: &Path, spec: &str) {
-    let mut generator = Generator::new(spec.parse::<Spec>().expect("a specification"));
+    let mut generator = Generator::new(spec.parse::<TrafficSpec>().expect("a specification"));
     let mut frame = vec![0; generator.longest_capture()];
     let mut writer = CaptureWriter::create(path, ETHERNET, 65_535).expect("a file");
     while let Some(made) = generator.next_frame(&mut frame) {

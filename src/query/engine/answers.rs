@@ -1,10 +1,10 @@
 //! Makes answers from an engine's lines.
 
 use super::lines::one_line;
-use super::values::{Shape, integer, unsigned};
+use super::values::{ValueShape, integer, unsigned};
 use equery::{EngineColumn, EngineSql};
 use history::levels::Elsewhere;
-use model::{Answer, Column, ColumnKind, Rest, Span, Status, Value};
+use model::{Answer, AnswerStatus, Column, ColumnKind, Rest, Span, Value};
 use packet::KeySpec;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -12,22 +12,22 @@ use task::query::{Expression, Grouping, Operator, Over, Query};
 
 /// The groups of a window and node.
 #[derive(Debug, Default)]
-struct Window {
+struct EngineWindow {
     /// The number of all groups; `None` where there is none.
     groups: Option<u64>,
     /// The totals of all groups, of the columns that are totals.
-    totals: Vec<Total>,
+    totals: Vec<EngineTotal>,
     rows: Vec<Vec<Value>>,
 }
 
 /// The total of a column.
 #[derive(Clone, Copy, Debug)]
-enum Total {
+enum EngineTotal {
     Whole(i128),
     Float(f64),
 }
 
-impl Total {
+impl EngineTotal {
     fn read(json: &Json, kind: ColumnKind) -> Option<Self> {
         match kind {
             ColumnKind::Float => json.as_f64().map(Self::Float),
@@ -59,22 +59,22 @@ impl Total {
 }
 
 /// The groups that an engine's lines have given so far.
-pub(super) struct Collected<'a> {
+pub(super) struct AnswerBuilder<'a> {
     query: &'a Query,
     columns: &'a [Column],
     outputs: &'a [EngineColumn],
-    shapes: Vec<Shape>,
+    shapes: Vec<ValueShape>,
     /// The number of lines that there are to be.
     expected: Option<u64>,
     lines: u64,
     /// The windows by node and begin, nanoseconds since the epoch.
-    windows: BTreeMap<String, BTreeMap<u64, Window>>,
+    windows: BTreeMap<String, BTreeMap<u64, EngineWindow>>,
 }
 
-impl<'a> Collected<'a> {
+impl<'a> AnswerBuilder<'a> {
     pub(super) fn new(query: &'a Query, key: &KeySpec, columns: &'a [Column], asked: &'a EngineSql) -> Self {
         let items = query.columns.iter().zip(columns);
-        let shapes = items.map(|(item, column)| Shape::of(query, key, item, column)).collect();
+        let shapes = items.map(|(item, column)| ValueShape::of(query, key, item, column)).collect();
         let outputs = &asked.columns;
         Self { query, columns, outputs, shapes, expected: None, lines: 0, windows: BTreeMap::new() }
     }
@@ -143,8 +143,9 @@ impl<'a> Collected<'a> {
                             heaviest.rest_weight = all.saturating_sub(first);
                         }
                     }
-                    (json, _) => totals
-                        .push(Total::read(&json, column.kind).ok_or_else(|| format!("{name} is {json}"))?),
+                    (json, _) => totals.push(
+                        EngineTotal::read(&json, column.kind).ok_or_else(|| format!("{name} is {json}"))?,
+                    ),
                 }
             }
             row.push(value);
@@ -196,7 +197,7 @@ impl<'a> Collected<'a> {
     /// The answers of the windows of a node, with runs of those without rows between them.
     fn by_window(
         &self,
-        windows: BTreeMap<u64, Window>,
+        windows: BTreeMap<u64, EngineWindow>,
         blank: &Answer,
         elsewhere: &Elsewhere,
         every_ns: u64,
@@ -231,8 +232,8 @@ impl<'a> Collected<'a> {
             answer.window = Some(span);
             if let Some(watched) = watched.filter(|watched| *watched != span) {
                 answer.watched = Some(watched);
-                if answer.status == Status::Complete {
-                    answer.status = Status::Cut;
+                if answer.status == AnswerStatus::Complete {
+                    answer.status = AnswerStatus::Cut;
                 }
             }
             elsewhere.describe(&mut answer);
@@ -248,7 +249,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Makes the answer of a window. `watched` is what was watched of its time.
-    fn answer(&self, blank: &Answer, window: Window, watched: Option<Span>) -> Answer {
+    fn answer(&self, blank: &Answer, window: EngineWindow, watched: Option<Span>) -> Answer {
         let mut answer = blank.clone();
         if self.query.group == Grouping::All {
             // Without rows there is the group of none, unless it is restricted.
@@ -264,8 +265,10 @@ impl<'a> Collected<'a> {
         let of_all = window.totals.iter().map(Some).chain(std::iter::repeat(None));
         let totals = totals.zip(of_all).map(|((at, (_, column)), all)| {
             let shown = window.rows.iter().map(|row| &row[at]);
-            let rest =
-                all.map_or_else(|| Total::Whole(0).value(column.kind), |all| all.without(shown, column.kind));
+            let rest = all.map_or_else(
+                || EngineTotal::Whole(0).value(column.kind),
+                |all| all.without(shown, column.kind),
+            );
             (column.name.clone(), rest)
         });
         answer.rest = Rest { groups: others, totals: totals.collect(), ..Rest::default() };

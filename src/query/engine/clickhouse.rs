@@ -1,6 +1,6 @@
 //! ClickHouse by its HTTP interface.
 
-use super::lines::{Lines, MOST_READ, Said, Trouble, one_line, pass_on, reason, way};
+use super::lines::{EngineMessage, EngineOutput, MOST_READ, Trouble, one_line, pass_on, reason, way};
 use super::login;
 use crate::commands::QueryOptions;
 use runtime::trust;
@@ -17,7 +17,7 @@ const MOST_WORDS: u64 = 64 << 10;
 const MOST_STATEMENT: &str = "268435456";
 
 /// Asks ClickHouse.
-pub(super) fn ask(options: &QueryOptions, statement: &str) -> Result<Lines, Trouble> {
+pub(super) fn ask(options: &QueryOptions, statement: &str) -> Result<EngineOutput, Trouble> {
     let address = options.engine.engine_url.as_deref().unwrap_or_default().trim_end_matches('/').to_owned();
     let time = options.engine.time();
     let login = login::of(&options.engine, &address)?;
@@ -72,7 +72,7 @@ pub(super) fn ask(options: &QueryOptions, statement: &str) -> Result<Lines, Trou
             Err(Trouble::Fault(format!("{address} refuses ({status}): {}", reason(&words))))
         });
         // Nobody may listen any more.
-        let _ = told.send(Said::End(result));
+        let _ = told.send(EngineMessage::End(result));
     });
-    Ok(Lines { said, _engine: None })
+    Ok(EngineOutput { said, _engine: None })
 }

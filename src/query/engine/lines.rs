@@ -58,28 +58,28 @@ impl Trouble {
 }
 
 /// A part of what an engine says.
-pub(super) enum Said {
+pub(super) enum EngineMessage {
     Line(String),
     /// The engine is at its end, well or not.
     End(Result<(), Trouble>),
 }
 
 /// The lines of an engine. The engine's program, which has to end when nobody listens any more, is dropped with them.
-pub(super) struct Lines {
-    pub(super) said: Receiver<Said>,
+pub(super) struct EngineOutput {
+    pub(super) said: Receiver<EngineMessage>,
     /// Ends the engine's program when it is dropped.
     pub(super) _engine: Option<Box<dyn Send>>,
 }
 
 /// The sender of an engine's lines.
-pub(super) type Told = SyncSender<Said>;
+pub(super) type EngineSender = SyncSender<EngineMessage>;
 
 /// A way for lines.
-pub(super) fn way() -> (Told, Receiver<Said>) {
+pub(super) fn way() -> (EngineSender, Receiver<EngineMessage>) {
     sync_channel(WAITING)
 }
 
-impl Lines {
+impl EngineOutput {
     /// Calls `take` with each line until the engine is at its end. `goes_on` is false once the user has stopped.
     pub(super) fn each(
         self,
@@ -94,9 +94,9 @@ impl Lines {
             }
             let left = time.checked_sub(began.elapsed()).ok_or(Trouble::Late(time))?;
             match self.said.recv_timeout(left.min(LOOK)) {
-                Ok(Said::Line(line)) if line.trim().is_empty() => {}
-                Ok(Said::Line(line)) => take(&line).map_err(Trouble::Wrong)?,
-                Ok(Said::End(result)) => return result,
+                Ok(EngineMessage::Line(line)) if line.trim().is_empty() => {}
+                Ok(EngineMessage::Line(line)) => take(&line).map_err(Trouble::Wrong)?,
+                Ok(EngineMessage::End(result)) => return result,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Trouble::Fault("it went away in the middle of its answer".to_owned()));
@@ -107,7 +107,7 @@ impl Lines {
 }
 
 /// Passes on the lines of a stream up to its end. An error means that nobody listens any more, or what is wrong.
-pub(super) fn pass_on(stream: impl Read, told: &Told) -> Result<(), Trouble> {
+pub(super) fn pass_on(stream: impl Read, told: &EngineSender) -> Result<(), Trouble> {
     let mut stream = BufReader::new(stream.take(MOST_READ + 1));
     let mut read = 0;
     let mut line = Vec::new();
@@ -126,7 +126,7 @@ pub(super) fn pass_on(stream: impl Read, told: &Told) -> Result<(), Trouble> {
         }
         let text = String::from_utf8(line.clone());
         let text = text.map_err(|_| Trouble::Wrong("a line is not UTF-8".to_owned()))?;
-        told.send(Said::Line(text)).map_err(|_| Trouble::Stopped)?;
+        told.send(EngineMessage::Line(text)).map_err(|_| Trouble::Stopped)?;
     }
 }
 

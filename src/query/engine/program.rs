@@ -1,6 +1,6 @@
 //! Engines that are programs: DuckDB, and Spark's command line.
 
-use super::lines::{Lines, Said, Told, Trouble, one_line, pass_on, reason, way};
+use super::lines::{EngineMessage, EngineOutput, EngineSender, Trouble, one_line, pass_on, reason, way};
 use crate::engine_options::EngineOptions;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -16,12 +16,12 @@ use std::thread;
 const MOST_WORDS: u64 = 64 << 10;
 
 /// Asks DuckDB, which may take `memory` bytes.
-pub(super) fn duckdb(options: &EngineOptions, memory: u64, statement: &str) -> Result<Lines, Trouble> {
+pub(super) fn duckdb(options: &EngineOptions, memory: u64, statement: &str) -> Result<EngineOutput, Trouble> {
     let program = named(options, "duckdb");
     let mut command = Command::new(&program);
     // Nothing of the user's own settings.
     command.args(["-init", "/dev/null", "-batch", "-bail", "-list", "-noheader"]);
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let kibibytes = memory.div_ceil(1024);
     let statement = format!("SET memory_limit = '{kibibytes}KiB'; {statement};\n");
     let file = folder.file("question.sql", &statement)?;
@@ -30,9 +30,9 @@ pub(super) fn duckdb(options: &EngineOptions, memory: u64, statement: &str) -> R
 }
 
 /// Asks Spark.
-pub(super) fn spark(options: &EngineOptions, statement: &str) -> Result<Lines, Trouble> {
+pub(super) fn spark(options: &EngineOptions, statement: &str) -> Result<EngineOutput, Trouble> {
     let program = named(options, "spark-sql");
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     // A question may be longer than a command line can be.
     folder.file("question.sql", &format!("{statement};\n"))?;
     let mut command = Command::new(&program);
@@ -66,7 +66,7 @@ fn named(options: &EngineOptions, usual: &str) -> PathBuf {
 }
 
 /// Starts a program in a folder of its own.
-fn start(command: &mut Command, folder: Folder, hint: &str) -> Result<Lines, Trouble> {
+fn start(command: &mut Command, folder: TemporaryFolder, hint: &str) -> Result<EngineOutput, Trouble> {
     let program = command.get_program().to_string_lossy().into_owned();
     command.current_dir(&folder.path).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What it starts itself ends with it.
@@ -92,12 +92,12 @@ fn start(command: &mut Command, folder: Folder, hint: &str) -> Result<Lines, Tro
         let result = passed.and_then(|()| ended(&child, || words.join().unwrap_or_default(), &program));
         say_end(&told, result);
     });
-    Ok(Lines { said, _engine: Some(Box::new(running)) })
+    Ok(EngineOutput { said, _engine: Some(Box::new(running)) })
 }
 
 /// Sends the end, where somebody still listens.
-fn say_end(told: &Told, result: Result<(), Trouble>) {
-    let _ = told.send(Said::End(result));
+fn say_end(told: &EngineSender, result: Result<(), Trouble>) {
+    let _ = told.send(EngineMessage::End(result));
 }
 
 /// The first words of a stream, which is read to its end.
@@ -137,7 +137,7 @@ struct Running {
     /// The program, until it was waited for.
     child: Arc<Mutex<Option<Child>>>,
     /// Removed after the program's end.
-    _folder: Folder,
+    _folder: TemporaryFolder,
 }
 
 impl Drop for Running {
@@ -154,11 +154,11 @@ impl Drop for Running {
 }
 
 /// A folder that others do not see into, and that is removed with all that is in it.
-struct Folder {
+struct TemporaryFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl TemporaryFolder {
     fn new() -> Result<Self, Trouble> {
         let name = format!("edison-{}-{:016x}", std::process::id(), runtime::machine::random());
         let path = std::env::temp_dir().join(name);
@@ -180,7 +180,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }

@@ -4,26 +4,26 @@ use model::{Column, ColumnKind, Conversation, Heaviest, Value};
 use packet::KeySpec;
 use serde_json::Value as Json;
 use std::net::{IpAddr, Ipv6Addr};
-use task::query::{Expression, GroupField, Grouping, Item, Query};
+use task::query::{Expression, GroupField, Grouping, OutputColumn, Query};
 
 /// Floating point numbers are whole up to here.
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// The shape of a column's values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// Values of a kind.
     Plain(ColumnKind),
     /// Prefixes of these lengths, of IPv4 and of IPv6.
     Prefix([u8; 2]),
     Conversation,
     /// The heaviest of the values of this shape.
-    Heaviest(Box<Shape>),
+    Heaviest(Box<ValueShape>),
 }
 
-impl Shape {
+impl ValueShape {
     /// The shape of a column of a query over rows of such a key.
-    pub(super) fn of(query: &Query, key: &KeySpec, item: &Item, column: &Column) -> Self {
+    pub(super) fn of(query: &Query, key: &KeySpec, item: &OutputColumn, column: &Column) -> Self {
         match &item.value {
             Expression::Field(name) => {
                 let groups = if let Grouping::By(groups) = &query.group { &groups[..] } else { &[] };
@@ -208,7 +208,7 @@ mod tests {
             let kind = kind_of(field.name);
             let is_text = matches!(field.type_name, "text" | "mac");
             assert_eq!(kind == Text, is_text, "{}: {}", field.name, field.type_name);
-            assert!(Shape::Plain(kind).read(&json(kind)).is_some(), "{}", field.name);
+            assert!(ValueShape::Plain(kind).read(&json(kind)).is_some(), "{}", field.name);
         }
     }
 
@@ -242,16 +242,16 @@ mod tests {
             (Address, json!(null), Some(Value::Null)),
         ];
         for (kind, json, expected) in cases {
-            assert_eq!(Shape::Plain(kind).read(&json), expected, "{kind:?} {json}");
+            assert_eq!(ValueShape::Plain(kind).read(&json), expected, "{kind:?} {json}");
         }
-        let prefix = Shape::Prefix([24, 48]).read(&json!("0400000000000000000000FFFF0A010200"));
+        let prefix = ValueShape::Prefix([24, 48]).read(&json!("0400000000000000000000FFFF0A010200"));
         assert_eq!(prefix, Some(Value::Prefix { address: IpAddr::from([10, 1, 2, 0]), length: 24 }));
         let ends = [(v4, 80), (IpAddr::V6(Ipv6Addr::LOCALHOST), 9)];
         let text = format!("{mapped} 80 0600000000000000000000000000000001 9 6");
-        let read = Shape::Conversation.read(&json!(text));
+        let read = ValueShape::Conversation.read(&json!(text));
         assert_eq!(read, Some(Value::Conversation(Conversation { ends, protocol: 6 })));
-        assert_eq!(Shape::Conversation.read(&json!(format!("{text} 6"))), None);
-        let heaviest = Shape::Heaviest(Box::new(Shape::Plain(Unsigned)));
+        assert_eq!(ValueShape::Conversation.read(&json!(format!("{text} 6"))), None);
+        let heaviest = ValueShape::Heaviest(Box::new(ValueShape::Plain(Unsigned)));
         let expected = Heaviest { values: vec![(Value::Unsigned(53), 9)], ..Heaviest::default() };
         for json in [json!([{"value": 53, "weight": "9", "less": -9}]), json!([[53, 9]])] {
             assert_eq!(heaviest.read(&json), Some(Value::Heaviest(Box::new(expected.clone()))), "{json}");

@@ -1,10 +1,12 @@
 //! The queries of a run, played over the store that it wrote, as a controller plays them over those of its probes.
 
 use arena::Limits;
-use controller::{Asked, DryRun, DryRunSetting, InstalledText, Site, StandingQueries, Step};
+use controller::{
+    CheckContext, DryRunController, DryRunSetting, DryRunStep, HistoryRequest, InstalledText, StandingQueries,
+};
 use model::{DryRunOutcome, Span};
 use packet::{KeySpec, Seed};
-use probe::{Job, StoreReading};
+use probe::{HistoryJob, StoreReading};
 use std::path::Path;
 use task::rows;
 
@@ -18,18 +20,18 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Dry
     let options =
         |name: &'static str| arguments.windows(2).filter(move |pair| pair[0] == name).map(|pair| pair[1]);
     let key = options("--key").next().map_or(KeySpec::FIVE_TUPLE, |key| KeySpec::parse(key).expect("a key"));
-    let stored = history::levels::Stored::open(store).expect("a store");
+    let stored = history::levels::OpenStore::open(store).expect("a store");
     let base_ns = stored.shelf().windows_ns().into_iter().find(|length| *length != 0).expect("windows");
     let every = options("--every").next().map(|every| notation::duration(every).expect("a duration"));
     let window_ns = every.map_or(USUAL, |every| every.as_nanos() as u64);
     let set = options("--set").map(|set| set.split_once('=').expect("NAME=VALUE"));
-    let site = Site {
+    let site = CheckContext {
         nodes: nodes.to_vec(),
         key: key.parts(),
         base_ns,
         window_ns,
         set: set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        settings: events::Settings::default(),
+        settings: events::EventSettings::default(),
     };
     let mut standing = StandingQueries::new(site.clone());
     let files = options("-f").map(|path| std::fs::read_to_string(path).expect("a file"));
@@ -41,8 +43,8 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Dry
     let stores: Vec<StoreReading> = nodes
         .iter()
         .map(|node| {
-            let own = rows::Site::new(key, Seed::new(1), Limits::new(1 << 30, usize::MAX));
-            StoreReading::new(store.to_owned(), &rows::Site { node: node.clone(), ..own })
+            let own = rows::PlanContext::new(key, Seed::new(1), Limits::new(1 << 30, usize::MAX));
+            StoreReading::new(store.to_owned(), &rows::PlanContext { node: node.clone(), ..own })
         })
         .collect();
     let setting = DryRunSetting {
@@ -51,11 +53,11 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Dry
         period: Span { start_ns: 0, end_ns: u64::MAX - u64::MAX % DAY },
         reach_ns: 0,
     };
-    let mut run = DryRun::new(standing.chain().clone(), &setting).expect("a dry run");
-    while let Step::Ask(queries) = run.go_on().expect("no failure") {
-        let asked = Asked { queries, memory_bytes: 1 << 28, time_ms: 600_000 };
+    let mut run = DryRunController::new(standing.chain().clone(), &setting).expect("a dry run");
+    while let DryRunStep::Ask(queries) = run.go_on().expect("no failure") {
+        let asked = HistoryRequest { queries, memory_bytes: 1 << 28, time_ms: 600_000 };
         run.take(asked.of_stores(nodes, &mut |node, task| {
-            let job = Job { task, is_over: Default::default(), until: None };
+            let job = HistoryJob { task, is_over: Default::default(), until: None };
             stores[node].answer(&job).expect("an answer")
         }));
     }
@@ -64,5 +66,5 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Dry
 
 /// The time that a store has of a node.
 pub(crate) fn span(store: &Path, node: &str) -> Option<Span> {
-    history::levels::Stored::open_node(store, node).expect("a store").shelf().spans().all()
+    history::levels::OpenStore::open_node(store, node).expect("a store").shelf().spans().all()
 }

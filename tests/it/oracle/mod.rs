@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use testbed::captures::{self, Capture};
+use testbed::captures::{self, CapturePath};
 
 /// Captures that one tshark reads: its start takes longer than most of them.
 const BATCH: usize = 50;
@@ -41,7 +41,7 @@ fn every_capture_agrees_with_tshark() {
     let failures = Mutex::new(Vec::new());
     let seen = Mutex::new(BTreeSet::new());
     let next = AtomicUsize::new(0);
-    let batches: Vec<&[Capture]> = captures.chunks(BATCH).collect();
+    let batches: Vec<&[CapturePath]> = captures.chunks(BATCH).collect();
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -77,7 +77,12 @@ fn every_capture_agrees_with_tshark() {
 
 /// One capture at one level: every frame accounted for, and the flows equal to tshark's fields, except for
 /// the listed differences.
-fn check(capture: &Capture, frames: &tshark::Frames, level: Level, listed: &Listed) -> Result<(), String> {
+fn check(
+    capture: &CapturePath,
+    frames: &tshark::Frames,
+    level: Level,
+    listed: &Listed,
+) -> Result<(), String> {
     let fail = |what: String| Err(format!("{} {level}\n  {what}\n", capture.name));
     let run = edison::run(&capture.path, level)?;
     let measured: u64 = run.flows.values().map(|counts| counts.packets).sum();

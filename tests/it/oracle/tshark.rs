@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use testbed::captures::Capture;
+use testbed::captures::CapturePath;
 
 /// The requested fields; a frame has any number of values of each, in the order of the headers.
 pub(crate) const FIELDS: &[&str] = &[
@@ -77,7 +77,7 @@ fn output(command: &mut Command) -> Output {
 }
 
 /// What tshark has of each capture. The sound ones are read by one process, as one file that mergecap writes.
-pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Frames> {
+pub(crate) fn read(number: usize, captures: &[CapturePath]) -> Vec<Frames> {
     let counts = sound(captures);
     let sound = || captures.iter().filter_map(|c| Some((&c.path, *counts.get(&c.path)?)));
     let mut merged = BTreeMap::new();
@@ -101,7 +101,7 @@ pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Frames> {
             merged.insert(path.clone(), rows.by_ref().take(count).collect::<Vec<_>>());
         }
     }
-    let frames = |capture: &Capture| match merged.remove(&capture.path) {
+    let frames = |capture: &CapturePath| match merged.remove(&capture.path) {
         Some(rows) => Frames { rows: Some(rows), damaged: false },
         None => {
             let (rows, complaint) = rows(&capture.path);
@@ -113,7 +113,7 @@ pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Frames> {
 }
 
 /// The captures that capinfos reads to their end without complaint, with their numbers of frames.
-fn sound(captures: &[Capture]) -> BTreeMap<PathBuf, usize> {
+fn sound(captures: &[CapturePath]) -> BTreeMap<PathBuf, usize> {
     let output = output(
         Command::new("capinfos")
             .args(["-c", "-M", "-T", "-r"])

@@ -4,7 +4,7 @@ use super::program::call;
 use super::scratch::{Scratch, text};
 use record::read::FlowFile;
 use std::path::{Path, PathBuf};
-use store::{Catalog, Change, Level, Manifest, StoredFile, place};
+use store::{Catalog, Level, Manifest, ManifestChange, StoredFile, place};
 
 const FULL: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
 /// What rollups keep.
@@ -51,7 +51,9 @@ pub(crate) fn add(folder: &Path, file: &Path, level: Level, node: &str, key: &st
     };
     let until = (level != Level::Rows).then(|| (level, node.to_owned(), last_ns + windows.length_ns));
     let until = until.into_iter().collect();
-    manifest.commit(&Change { added: vec![stored], until, ..Change::default() }).expect("named");
+    manifest
+        .commit(&ManifestChange { added: vec![stored], until, ..ManifestChange::default() })
+        .expect("named");
     path
 }
 
@@ -67,7 +69,9 @@ pub(crate) fn union(scratch: &Scratch, stores: &[&Path]) -> PathBuf {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             std::fs::copy(&file.path, &path).expect("copied");
             let file = StoredFile { number, path, ..file };
-            manifest.commit(&Change { added: vec![file], ..Change::default() }).expect("named");
+            manifest
+                .commit(&ManifestChange { added: vec![file], ..ManifestChange::default() })
+                .expect("named");
         }
     }
     folder

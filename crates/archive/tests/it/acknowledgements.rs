@@ -1,6 +1,6 @@
 //! Acknowledgements are kept as long as their stories, also when these change.
 
-use archive::{Acknowledgement, Archive, Changes, Keep};
+use archive::{Acknowledgement, Archive, ArchiveChanges, ArchiveRetention};
 use model::Story;
 use rusqlite::Connection;
 
@@ -18,14 +18,14 @@ fn seen(note: &str, events: u64) -> Acknowledgement {
 }
 
 fn commit(archive: &mut Archive, stories: Vec<Story>) {
-    archive.commit(&Changes { stories, ..Changes::default() }).expect("it is written");
+    archive.commit(&ArchiveChanges { stories, ..ArchiveChanges::default() }).expect("it is written");
 }
 
 #[test]
 fn it_stays_with_the_story_and_goes_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("archive.db");
-    let keep = Keep { events: 2, ..Keep::default() };
+    let keep = ArchiveRetention { events: 2, ..ArchiveRetention::default() };
     let mut archive = Archive::open(&path, keep).expect("an archive");
     assert_eq!(archive.acknowledge("e1", Some(&seen("", 1))), Ok(false), "there is no such story");
     commit(&mut archive, vec![story("e1", "a"), story("e2", "b")]);
@@ -54,13 +54,13 @@ fn it_stays_with_the_story_and_goes_with_it() {
 fn what_is_damaged_is_as_if_nobody_had_seen_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("archive.db");
-    let mut archive = Archive::open(&path, Keep::default()).expect("an archive");
+    let mut archive = Archive::open(&path, ArchiveRetention::default()).expect("an archive");
     commit(&mut archive, vec![story("e1", "a")]);
     drop(archive);
     let database = Connection::open(&path).expect("a database");
     database.execute("UPDATE stories SET acknowledgement = '{\"at\": 7}'", []).expect("a row");
     drop(database);
-    let archive = Archive::open(&path, Keep::default()).expect("an archive");
+    let archive = Archive::open(&path, ArchiveRetention::default()).expect("an archive");
     assert_eq!(archive.acknowledgement("e1"), Ok(None));
     assert_eq!(archive.stories(10).expect("a listing")[0].acknowledgement, None);
     assert_eq!(archive.damaged(), 2);

@@ -1,52 +1,54 @@
 //! The files of captures: what is kept of them, and that an archive of the version before them becomes one of this version.
 
 use archive::{
-    AnswerFilter, Archive, CaptureFilter, Changes, Content, Ended, EventFilter, Keep, MOST_CONTENT,
+    AnswerFilter, Archive, ArchiveChanges, ArchiveRetention, CaptureFileState, CaptureFilter, EndedCapture,
+    EventFilter, MOST_CONTENT,
 };
 use model::{Answer, Capture, Column, ColumnKind, Item, Span, Value};
 use rusqlite::Connection;
 use std::path::Path;
 
-fn ended(event: &str, content: Option<Vec<u8>>) -> Ended {
+fn ended(event: &str, content: Option<Vec<u8>>) -> EndedCapture {
     let capture = Capture {
         event: event.to_owned(),
         node: "Node1".to_owned(),
         file: Some(format!("{event}.Node1.pcapng")),
         ..Capture::default()
     };
-    Ended { capture, content }
+    EndedCapture { capture, content }
 }
 
-fn contents(archive: &Archive) -> Vec<(String, Content)> {
+fn contents(archive: &Archive) -> Vec<(String, CaptureFileState)> {
     let stored = archive.captures(&CaptureFilter::default()).expect("a listing").into_iter();
     stored.map(|stored| (stored.capture.event, stored.content)).collect()
 }
 
 #[test]
 fn a_file_that_is_too_large_is_not_stored() {
-    let mut archive = Archive::in_memory(Keep::default()).expect("an archive");
+    let mut archive = Archive::in_memory(ArchiveRetention::default()).expect("an archive");
     let captures =
         vec![ended("largest", Some(vec![7; MOST_CONTENT])), ended("larger", Some(vec![7; MOST_CONTENT + 1]))];
-    archive.commit(&Changes { captures, ..Changes::default() }).expect("it is written");
-    let expected = [("largest".to_owned(), Content::Kept), ("larger".to_owned(), Content::TooLarge)];
+    archive.commit(&ArchiveChanges { captures, ..ArchiveChanges::default() }).expect("it is written");
+    let expected =
+        [("largest".to_owned(), CaptureFileState::Kept), ("larger".to_owned(), CaptureFileState::TooLarge)];
     assert_eq!(contents(&archive), expected);
     let (stored, content) = archive.capture("largest", "Node1").expect("it is read").expect("it is there");
-    assert_eq!((stored.content, content), (Content::Kept, vec![7; MOST_CONTENT]));
+    assert_eq!((stored.content, content), (CaptureFileState::Kept, vec![7; MOST_CONTENT]));
     assert!(archive.capture("larger", "Node1").expect("it is read").expect("it is there").1.is_empty());
     assert_eq!(archive.capture("largest", "Node2"), Ok(None));
 }
 
 #[test]
 fn the_first_files_make_room_for_the_last() {
-    let usual = Keep::default();
+    let usual = ArchiveRetention::default();
     assert_eq!((usual.captures, usual.capture_bytes), (1_000, 64 << 20));
     let mut archive = Archive::in_memory(usual).expect("an archive");
     for number in 0..66 {
         let captures = vec![ended(&format!("{number:02}"), Some(vec![0; MOST_CONTENT]))];
-        archive.commit(&Changes { captures, ..Changes::default() }).expect("it is written");
+        archive.commit(&ArchiveChanges { captures, ..ArchiveChanges::default() }).expect("it is written");
     }
     let kept = archive.captures(&CaptureFilter::default()).expect("a listing").into_iter();
-    let dropped = kept.filter(|stored| stored.content == Content::Dropped);
+    let dropped = kept.filter(|stored| stored.content == CaptureFileState::Dropped);
     assert_eq!(dropped.map(|stored| stored.capture.event).collect::<Vec<_>>(), ["00", "01"]);
 }
 
@@ -89,16 +91,18 @@ fn an_archive_of_the_version_before_is_continued() {
                   VALUES ('q1', '1970-01-01T00:00:00.000000000Z', '1970-01-01T00:00:00.000000010Z', 0, ?)";
     database.execute(insert, [body]).expect("a row");
     drop(database);
-    let mut archive = Archive::open(&path, Keep::default()).expect("an archive");
+    let mut archive = Archive::open(&path, ArchiveRetention::default()).expect("an archive");
     let stored = |archive: &Archive| archive.answers(&AnswerFilter::default()).expect("a listing").items;
     assert_eq!(stored(&archive), [answer(1, None)]);
     assert_eq!(archive.state("controller"), Ok(Some("state".to_owned())));
     // An answer without pinned values replaces the earlier one without any. Answers with pinned values are stored separately, one for each value.
     let answers = vec![answer(2, None), answer(3, Some("a")), answer(4, Some("b")), answer(5, Some("a"))];
     let captures = vec![ended("e1", Some(vec![1, 2, 3]))];
-    archive.commit(&Changes { answers, captures, ..Changes::default() }).expect("it is written");
+    archive
+        .commit(&ArchiveChanges { answers, captures, ..ArchiveChanges::default() })
+        .expect("it is written");
     drop(archive);
-    let archive = Archive::open(&path, Keep::default()).expect("an archive");
+    let archive = Archive::open(&path, ArchiveRetention::default()).expect("an archive");
     let expected = [answer(2, None), answer(5, Some("a")), answer(4, Some("b"))];
     assert_eq!(stored(&archive), expected);
     assert_eq!(archive.newest("q1").expect("they are read"), expected);
@@ -116,6 +120,6 @@ fn an_archive_of_the_version_before_is_continued() {
         names.collect::<Result<_, _>>().expect("names")
     };
     let new = folder.path().join("new.db");
-    drop(Archive::open(&new, Keep::default()).expect("an archive"));
+    drop(Archive::open(&new, ArchiveRetention::default()).expect("an archive"));
     assert_eq!(tables(&path), tables(&new));
 }

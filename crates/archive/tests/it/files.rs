@@ -1,6 +1,8 @@
 //! Files that are none, other people's, newer, damaged, or open elsewhere; and what one holds when its process is killed.
 
-use archive::{AnswerFilter, Archive, ArchiveError, Changes, EventFilter, Keep, Mark};
+use archive::{
+    AnswerFilter, Archive, ArchiveChanges, ArchiveError, ArchiveRetention, EventFilter, ProbeOffset,
+};
 use model::{Answer, Column, ColumnKind, Event, EventKind, Span, Value};
 use rusqlite::Connection;
 use std::io::{BufRead, BufReader, Write};
@@ -8,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-const KEEP: Keep = Keep { answers: 1_000, events: 1_000, captures: 1_000, capture_bytes: 1 << 20 };
+const KEEP: ArchiveRetention =
+    ArchiveRetention { answers: 1_000, events: 1_000, captures: 1_000, capture_bytes: 1 << 20 };
 const ALL: u64 = u64::MAX;
 
 fn answer(number: u64) -> Answer {
@@ -35,18 +38,18 @@ fn event(number: u64) -> Event {
     }
 }
 
-fn mark(sequence: u64) -> Mark {
-    Mark { node: "Node1".to_owned(), boot: "boot".to_owned(), sequence }
+fn mark(sequence: u64) -> ProbeOffset {
+    ProbeOffset { node: "Node1".to_owned(), boot: "boot".to_owned(), sequence }
 }
 
 /// All that belongs to one message.
-fn changes(number: u64) -> Changes {
-    Changes {
+fn changes(number: u64) -> ArchiveChanges {
+    ArchiveChanges {
         answers: vec![answer(2 * number), answer(2 * number + 1)],
         events: vec![event(number)],
         states: vec![("epoch".to_owned(), number.to_string())],
         marks: vec![mark(number)],
-        ..Changes::default()
+        ..ArchiveChanges::default()
     }
 }
 
@@ -178,7 +181,7 @@ fn a_listing_is_cut_where_it_would_take_too_much_memory() {
         let window = Some(Span { start_ns: number, end_ns: number + 1 });
         let row = vec![Value::Text("x".repeat(10 << 20))];
         let answers = vec![Answer::new("q1", window, columns.clone(), vec![row])];
-        archive.commit(&Changes { answers, ..Changes::default() }).expect("it is written");
+        archive.commit(&ArchiveChanges { answers, ..ArchiveChanges::default() }).expect("it is written");
     }
     let listing = archive.answers(&AnswerFilter::default()).expect("a listing");
     assert!(listing.is_cut);
@@ -190,8 +193,8 @@ fn a_listing_is_cut_where_it_would_take_too_much_memory() {
 fn marks_of_the_last_boots_are_kept() {
     let mut archive = Archive::in_memory(KEEP).expect("an archive");
     for boot in 0..1_000 {
-        let marks = vec![Mark { boot: boot.to_string(), ..mark(7) }];
-        archive.commit(&Changes { marks, ..Changes::default() }).expect("it is written");
+        let marks = vec![ProbeOffset { boot: boot.to_string(), ..mark(7) }];
+        archive.commit(&ArchiveChanges { marks, ..ArchiveChanges::default() }).expect("it is written");
     }
     let boots: Vec<String> =
         archive.marks().expect("they are read").into_iter().map(|mark| mark.boot).collect();

@@ -1,7 +1,8 @@
 //! Any commits against lists and maps in memory: what is found, in which order, what replaces what, and what is kept.
 
 use archive::{
-    AnswerFilter, Archive, CaptureFilter, Changes, Content, Ended, EventFilter, Keep, Mark, StoredCapture,
+    AnswerFilter, Archive, ArchiveChanges, ArchiveRetention, CaptureFileState, CaptureFilter, EndedCapture,
+    EventFilter, ProbeOffset, StoredCapture,
 };
 use model::{Answer, Capture, Column, ColumnKind, Event, EventKind, Item, Span, Story, Value};
 use proptest::collection::vec;
@@ -19,8 +20,8 @@ const EVENTS: [&str; 6] = ["e0", "e1", "e2", "e3", "e4", "e5"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    Commit(Changes),
-    Reopen(Keep),
+    Commit(ArchiveChanges),
+    Reopen(ArchiveRetention),
 }
 
 /// Everything in the order in which it was stored first.
@@ -30,13 +31,13 @@ struct Model {
     events: Vec<(Event, Option<String>)>,
     stories: Vec<Story>,
     /// With whether the file was dropped.
-    captures: Vec<(Ended, bool)>,
+    captures: Vec<(EndedCapture, bool)>,
     states: BTreeMap<String, String>,
     marks: BTreeMap<(String, String), u64>,
 }
 
 impl Model {
-    fn commit(&mut self, changes: &Changes, keep: Keep) {
+    fn commit(&mut self, changes: &ArchiveChanges, keep: ArchiveRetention) {
         for answer in &changes.answers {
             let same = |own: &&mut Answer| {
                 (&own.query, &own.node, &own.bound, own.window, own.revision)
@@ -83,20 +84,21 @@ impl Model {
             }
         }
         self.states.extend(changes.states.iter().cloned());
-        for Mark { node, boot, sequence } in &changes.marks {
+        for ProbeOffset { node, boot, sequence } in &changes.marks {
             let own = self.marks.entry((node.clone(), boot.clone())).or_default();
             *own = (*own).max(*sequence);
         }
         self.trim(keep);
     }
 
-    fn trim(&mut self, keep: Keep) {
+    fn trim(&mut self, keep: ArchiveRetention) {
         let surplus = |held: usize, keep: u64| held.saturating_sub(keep as usize);
         self.answers.drain(..surplus(self.answers.len(), keep.answers));
         self.events.drain(..surplus(self.events.len(), keep.events));
         self.captures.drain(..surplus(self.captures.len(), keep.captures));
         for first in 0..self.captures.len() {
-            let length = |(ended, _): &(Ended, bool)| ended.content.as_ref().map_or(0, Vec::len) as u64;
+            let length =
+                |(ended, _): &(EndedCapture, bool)| ended.content.as_ref().map_or(0, Vec::len) as u64;
             if self.captures.iter().map(length).sum::<u64>() > keep.capture_bytes {
                 let (ended, is_dropped) = &mut self.captures[first];
                 *is_dropped |= ended.content.take().is_some();
@@ -141,10 +143,10 @@ impl Model {
         let found = self.captures.iter().map(|(ended, is_dropped)| {
             let event = self.events.iter().find(|(event, _)| event.event == ended.capture.event);
             let content = match (&ended.content, is_dropped) {
-                (Some(_), _) => Content::Kept,
-                (None, true) => Content::Dropped,
-                (None, false) if ended.capture.file.is_some() => Content::TooLarge,
-                (None, false) => Content::None,
+                (Some(_), _) => CaptureFileState::Kept,
+                (None, true) => CaptureFileState::Dropped,
+                (None, false) if ended.capture.file.is_some() => CaptureFileState::TooLarge,
+                (None, false) => CaptureFileState::None,
             };
             StoredCapture {
                 capture: ended.capture.clone(),
@@ -208,7 +210,7 @@ prop_compose! {
         file in option::of(".*"),
         content in option::of(vec(any::<u8>(), 0..20)),
         dropped in select(&[0, u64::MAX][..]),
-    ) -> Ended {
+    ) -> EndedCapture {
         let content = content.filter(|_| file.is_some());
         let capture = Capture {
             event: event.to_owned(),
@@ -219,7 +221,7 @@ prop_compose! {
             dropped: [("capture_rate", dropped)].into_iter().collect(),
             ..Capture::default()
         };
-        Ended { capture, content }
+        EndedCapture { capture, content }
     }
 }
 
@@ -284,8 +286,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn mark()(node in select(&NODES[..]), boot in select(&["a", "b"][..]), sequence in time()) -> Mark {
-        Mark { node: node.to_owned(), boot: boot.to_owned(), sequence }
+    fn mark()(node in select(&NODES[..]), boot in select(&["a", "b"][..]), sequence in time()) -> ProbeOffset {
+        ProbeOffset { node: node.to_owned(), boot: boot.to_owned(), sequence }
     }
 }
 
@@ -297,15 +299,15 @@ prop_compose! {
         captures in vec(capture(), 0..4),
         states in vec((select(&["epoch", "machine"][..]).prop_map(str::to_owned), ".*"), 0..2),
         marks in vec(mark(), 0..3),
-    ) -> Changes {
-        Changes { answers, events, stories, captures, states, dropped_states: Vec::new(), marks }
+    ) -> ArchiveChanges {
+        ArchiveChanges { answers, events, stories, captures, states, dropped_states: Vec::new(), marks }
     }
 }
 
-fn keep() -> impl Strategy<Value = Keep> {
+fn keep() -> impl Strategy<Value = ArchiveRetention> {
     let few = || select(&[0, 1, 3, 7, u64::MAX][..]);
     let bytes = select(&[0, 10, 30, u64::MAX][..]);
-    (few(), few(), few(), bytes).prop_map(|(answers, events, captures, capture_bytes)| Keep {
+    (few(), few(), few(), bytes).prop_map(|(answers, events, captures, capture_bytes)| ArchiveRetention {
         answers,
         events,
         captures,
@@ -418,8 +420,9 @@ fn check_captures(archive: &Archive, model: &Model) {
     }
     for (event, node) in EVENTS.iter().flat_map(|event| NODES.map(|node| (*event, node))) {
         let found = archive.capture(event, node).expect("it can be read");
-        let is_it =
-            |(ended, _): &&(Ended, bool)| (&*ended.capture.event, &*ended.capture.node) == (event, node);
+        let is_it = |(ended, _): &&(EndedCapture, bool)| {
+            (&*ended.capture.event, &*ended.capture.node) == (event, node)
+        };
         let expected = model.captures.iter().find(is_it).map(|(ended, _)| ended);
         let content = expected.map(|ended| ended.content.clone().unwrap_or_default());
         assert_eq!(found.as_ref().map(|(_, content)| content.clone()), content);
@@ -431,7 +434,7 @@ fn all_answers() -> AnswerFilter {
     AnswerFilter { limit: u64::MAX, ..AnswerFilter::default() }
 }
 
-fn pair(mark: Mark) -> ((String, String), u64) {
+fn pair(mark: ProbeOffset) -> ((String, String), u64) {
     ((mark.node, mark.boot), mark.sequence)
 }
 
@@ -466,14 +469,14 @@ proptest! {
 
 #[test]
 fn state_is_found_by_its_prefix_until_it_is_dropped() {
-    let mut archive = Archive::in_memory(Keep::default()).expect("memory");
+    let mut archive = Archive::in_memory(ArchiveRetention::default()).expect("memory");
     let state = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let states = vec![state("a/2", "two"), state("a/1", "one"), state("a%", "other"), state("b", "b")];
-    archive.commit(&Changes { states, ..Changes::default() }).expect("stored");
+    archive.commit(&ArchiveChanges { states, ..ArchiveChanges::default() }).expect("stored");
     assert_eq!(archive.states("a/").expect("read"), [state("a/1", "one"), state("a/2", "two")]);
     let dropped_states = vec!["a/1".to_owned(), "nothing".to_owned()];
     let states = vec![state("a/3", "three")];
-    archive.commit(&Changes { states, dropped_states, ..Changes::default() }).expect("stored");
+    archive.commit(&ArchiveChanges { states, dropped_states, ..ArchiveChanges::default() }).expect("stored");
     assert_eq!(archive.states("a/").expect("read"), [state("a/2", "two"), state("a/3", "three")]);
     assert_eq!(archive.states("c").expect("read"), []);
 }

@@ -19,12 +19,12 @@ const MOST_AHEAD: u32 = if cfg!(fuzzing) { 0 } else { 8 };
 
 /// Steps in use, and steps charged to the limits: those in use and those ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Steps {
+struct RegionSteps {
     used: u32,
     paid: u32,
 }
 
-impl Steps {
+impl RegionSteps {
     const ONE_USED: u64 = 1;
     const ONE_PAID: u64 = 1 << 32;
 
@@ -41,7 +41,7 @@ impl Steps {
 /// thread holds while it works on a step.
 #[derive(Debug)]
 pub(super) struct Region {
-    /// [`Steps`] in one word, so that a step ahead is either taken into use or taken back, never both.
+    /// [`RegionSteps`] in one word, so that a step ahead is either taken into use or taken back, never both.
     steps: AtomicU64,
     /// Steps from the start that may be written. Changed under the lock.
     open: AtomicU32,
@@ -55,12 +55,12 @@ pub(super) struct Region {
     refused_at: AtomicUsize,
     /// Steps in the reservation.
     most: u32,
-    layout: Mutex<Layout>,
+    layout: Mutex<RegionMapping>,
     limits: Limits,
 }
 
 #[derive(Debug)]
-struct Layout {
+struct RegionMapping {
     /// Start and length of the reservation; `None` when it is unmapped.
     reservation: Option<(*mut libc::c_void, usize)>,
     /// The start of the first step.
@@ -70,7 +70,7 @@ struct Layout {
 }
 
 // SAFETY: addresses of a mapping that belongs to the process; nothing in it is bound to a thread.
-unsafe impl Send for Layout {}
+unsafe impl Send for RegionMapping {}
 
 impl Region {
     /// Reserves address space for `bytes`. Also returns the start of its first step: on a multiple of a step.
@@ -97,14 +97,18 @@ impl Region {
             can_populate: AtomicBool::new(true),
             refused_at: AtomicUsize::new(usize::MAX),
             most: u32::try_from(room / STEP).unwrap_or(u32::MAX),
-            layout: Mutex::new(Layout { reservation: Some((start, size)), base, try_pool: !cfg!(fuzzing) }),
+            layout: Mutex::new(RegionMapping {
+                reservation: Some((start, size)),
+                base,
+                try_pool: !cfg!(fuzzing),
+            }),
             limits: limits.clone(),
         };
         Ok((region, base))
     }
 
-    fn steps(&self) -> Steps {
-        Steps::from_word(self.steps.load(SeqCst))
+    fn steps(&self) -> RegionSteps {
+        RegionSteps::from_word(self.steps.load(SeqCst))
     }
 
     /// Bytes charged to the limits.
@@ -112,7 +116,7 @@ impl Region {
         self.steps().paid as usize * STEP
     }
 
-    fn layout(&self) -> MutexGuard<'_, Layout> {
+    fn layout(&self) -> MutexGuard<'_, RegionMapping> {
         self.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,13 +128,13 @@ impl Region {
                 return false;
             }
             if steps.used < steps.paid {
-                let next = Steps { used: steps.used + 1, ..steps };
+                let next = RegionSteps { used: steps.used + 1, ..steps };
                 // Fails if a step was taken back meanwhile.
                 if self.steps.compare_exchange(steps.word(), next.word(), SeqCst, SeqCst).is_ok() {
                     break;
                 }
             } else if self.take_bytes() {
-                self.steps.fetch_add(Steps::ONE_USED + Steps::ONE_PAID, SeqCst);
+                self.steps.fetch_add(RegionSteps::ONE_USED + RegionSteps::ONE_PAID, SeqCst);
                 break;
             } else {
                 return false;
@@ -140,7 +144,7 @@ impl Region {
         if self.open.load(SeqCst) >= used || self.open_for_owner(used) {
             return true;
         }
-        self.steps.fetch_sub(Steps::ONE_USED + Steps::ONE_PAID, SeqCst);
+        self.steps.fetch_sub(RegionSteps::ONE_USED + RegionSteps::ONE_PAID, SeqCst);
         self.limits.give_back_bytes(STEP);
         false
     }
@@ -169,7 +173,7 @@ impl Region {
         let wanted = (steps.used + (1 + steps.used / 8).min(MOST_AHEAD)).min(self.most);
         let paid = (steps.paid..wanted).take_while(|_| self.limits.take_bytes(STEP)).count();
         if paid != 0 {
-            self.steps.fetch_add(Steps::ONE_PAID * paid as u64, SeqCst);
+            self.steps.fetch_add(RegionSteps::ONE_PAID * paid as u64, SeqCst);
             self.node.store(populate::node_of_this_thread(), Relaxed);
             populate::ask(self.populated.load(SeqCst) < steps.used);
         }
@@ -177,7 +181,7 @@ impl Region {
 
     /// Opens the next step and touches its pages before the owner may: for a kernel that cannot populate.
     /// False if none is left.
-    fn open_touched(&self, layout: &mut Layout, paid: u32) -> bool {
+    fn open_touched(&self, layout: &mut RegionMapping, paid: u32) -> bool {
         let step = self.open.load(SeqCst);
         if step >= paid || !layout.open(step) {
             return false;
@@ -199,7 +203,7 @@ impl Region {
     }
 
     /// Opens steps until `wanted` are open; false if that fails.
-    fn open_to(&self, layout: &mut Layout, wanted: u32) -> bool {
+    fn open_to(&self, layout: &mut RegionMapping, wanted: u32) -> bool {
         (self.open.load(SeqCst)..wanted).all(|step| {
             let opened = layout.open(step);
             self.open.fetch_add(opened.into(), SeqCst);
@@ -213,14 +217,15 @@ impl Region {
             // SAFETY: the whole reservation is this region's own. Its owner is done with it, and any other
             // thread that works on it holds the lock and checks first whether there is a reservation.
             unsafe { libc::munmap(start, length) };
-            self.limits.give_back_bytes(Steps::from_word(self.steps.swap(0, SeqCst)).paid as usize * STEP);
+            self.limits
+                .give_back_bytes(RegionSteps::from_word(self.steps.swap(0, SeqCst)).paid as usize * STEP);
         }
     }
 }
 
 impl Populate for Region {
     fn urgency(&self) -> Option<u32> {
-        let Steps { used, paid } = self.steps();
+        let RegionSteps { used, paid } = self.steps();
         let populated = self.populated.load(SeqCst);
         let is_open = self.open.load(SeqCst) >= paid || !self.can_populate.load(Relaxed);
         // Opening is first: it is quick, and a step that is not open certainly stops its owner.
@@ -236,7 +241,7 @@ impl Populate for Region {
         if layout.reservation.is_none() {
             return;
         }
-        let Steps { used, paid } = self.steps();
+        let RegionSteps { used, paid } = self.steps();
         let is_done = if !self.can_populate.load(Relaxed) {
             !self.open_touched(&mut layout, paid)
         } else if self.open.load(SeqCst) < paid {
@@ -263,7 +268,7 @@ impl Populate for Region {
     fn take_back(&self) -> bool {
         let mut layout = self.layout();
         loop {
-            let Steps { used, paid } = self.steps();
+            let RegionSteps { used, paid } = self.steps();
             if layout.reservation.is_none() || used == paid {
                 return false;
             }
@@ -281,8 +286,8 @@ impl Populate for Region {
             // The owner may have advanced meanwhile, even to this step; if so it finds the step as before it
             // was opened.
             let less = |word| {
-                let now = Steps::from_word(word);
-                (now.used <= last && now.paid == paid).then(|| Steps { paid: last, ..now }.word())
+                let now = RegionSteps::from_word(word);
+                (now.used <= last && now.paid == paid).then(|| RegionSteps { paid: last, ..now }.word())
             };
             if self.steps.fetch_update(SeqCst, SeqCst, less).is_ok() {
                 return true;
@@ -291,7 +296,7 @@ impl Populate for Region {
     }
 }
 
-impl Layout {
+impl RegionMapping {
     /// Returns the address at which a step begins.
     fn at(&self, step: u32) -> *mut libc::c_void {
         self.base.as_ptr().wrapping_add(step as usize * STEP).cast()

@@ -4,9 +4,9 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// Counts without loss while others add at the same time.
 #[derive(Debug)]
-pub struct Counter(AtomicU64);
+pub struct AtomicCounter(AtomicU64);
 
-impl Counter {
+impl AtomicCounter {
     /// Creates a counter of nothing.
     pub fn new() -> Self {
         Self(AtomicU64::new(0))

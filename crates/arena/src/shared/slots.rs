@@ -23,7 +23,7 @@ const REACH: usize = 512;
 
 /// A key and its value.
 #[derive(Debug)]
-struct Slot<K, V> {
+struct SharedSlot<K, V> {
     /// The key, written once by the core that took the slot, before the slot's word publishes it.
     key: UnsafeCell<K>,
     value: V,
@@ -34,7 +34,7 @@ struct Slot<K, V> {
 pub struct Slots<K, V> {
     /// A word per slot, stored separately: 16 lie in a cache line.
     words: Box<[AtomicU32]>,
-    slots: Box<[Slot<K, V>]>,
+    slots: Box<[SharedSlot<K, V>]>,
     /// Shift from a hash to its home.
     shift: u32,
 }
@@ -50,7 +50,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
         let bits = Self::bits(keys);
         Self {
             words: filled(1 << bits, || AtomicU32::new(FREE)),
-            slots: filled(1 << bits, || Slot { key: UnsafeCell::new(key), value: value() }),
+            slots: filled(1 << bits, || SharedSlot { key: UnsafeCell::new(key), value: value() }),
             shift: u64::BITS - bits,
         }
     }
@@ -61,7 +61,7 @@ impl<K: Copy + Eq, V> Slots<K, V> {
 
     /// Bytes for `keys` keys.
     pub fn bytes_for(keys: usize) -> usize {
-        (size_of::<AtomicU32>() + size_of::<Slot<K, V>>()) << Self::bits(keys)
+        (size_of::<AtomicU32>() + size_of::<SharedSlot<K, V>>()) << Self::bits(keys)
     }
 
     /// Slots in all.

@@ -1,6 +1,6 @@
 //! The outcome of a dry run.
 
-use crate::controller::{Controller, Output};
+use crate::controller::{Controller, ControllerOutput};
 use model::{DryRunNode, DryRunOutcome, EventKind, Span, Story};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ const MOST_WARNINGS: usize = 100;
 
 /// The outputs that a controller has shown.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(super) struct DryRunOutputs {
     /// The time up to which windows are played for their values alone, by their ends.
     from_ns: u64,
     /// The conditions that held at `from_ns`: query, node and key.
@@ -21,15 +21,15 @@ pub(super) struct Collected {
     outcome: DryRunOutcome,
 }
 
-impl Collected {
+impl DryRunOutputs {
     pub(super) fn new(from_ns: u64) -> Self {
         Self { from_ns, held: BTreeSet::new(), more_warnings: 0, outcome: DryRunOutcome::default() }
     }
 
-    pub(super) fn show(&mut self, output: Output) {
+    pub(super) fn show(&mut self, output: ControllerOutput) {
         let DryRunOutcome { events, fired, more_events, warnings, .. } = &mut self.outcome;
         match output {
-            Output::Event(event) if event.at_ns > self.from_ns => {
+            ControllerOutput::Event(event) if event.at_ns > self.from_ns => {
                 *fired += u64::from(event.kind == EventKind::Fired);
                 if events.len() < MOST_EVENTS {
                     events.push(*event);
@@ -37,7 +37,7 @@ impl Collected {
                     *more_events += 1;
                 }
             }
-            Output::Event(event) => {
+            ControllerOutput::Event(event) => {
                 let key = event.key.iter().map(|item| format!("{:?}", item.value)).collect();
                 let place = (event.query, event.node, key);
                 match event.kind {
@@ -46,9 +46,9 @@ impl Collected {
                     _ => {}
                 }
             }
-            Output::Warning(line) if warnings.contains(&line) => {}
-            Output::Warning(line) if warnings.len() < MOST_WARNINGS => warnings.push(line),
-            Output::Warning(_) => self.more_warnings += 1,
+            ControllerOutput::Warning(line) if warnings.contains(&line) => {}
+            ControllerOutput::Warning(line) if warnings.len() < MOST_WARNINGS => warnings.push(line),
+            ControllerOutput::Warning(_) => self.more_warnings += 1,
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! A node that is played: it enters the windows in which its store has packets, as a replay does.
 
-use super::stock::{Next, Stock};
+use super::stock::{NextWindow, Stock};
 use model::Span;
 use protocol::{FromProbe, LookBackTask, LookedBack, TaskList, ToProbe, WindowResult};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use task::query::Over;
 #[derive(Debug)]
 pub(super) struct Played {
     window_ns: u64,
-    at: At,
+    at: ReplayPosition,
     /// The time up to which the node may enter windows, by their begins.
     until_ns: u64,
     /// The tasks that the node answers: the place of a query in the stock, and the time, as of its list.
@@ -24,7 +24,7 @@ pub(super) struct Played {
 
 /// The place of the node among its windows.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum ReplayPosition {
     /// The node is before its first window, which begins then or later.
     Before(u64),
     /// The node is about to enter the window that begins then.
@@ -39,7 +39,15 @@ impl Played {
     /// A node before its first window, which begins at `start_ns` or later.
     pub(super) fn new(start_ns: u64, window_ns: u64) -> Self {
         let (tasks, look_backs, looked) = Default::default();
-        Self { window_ns, at: At::Before(start_ns), until_ns: 0, tasks, look_backs, looked, windows: 0 }
+        Self {
+            window_ns,
+            at: ReplayPosition::Before(start_ns),
+            until_ns: 0,
+            tasks,
+            look_backs,
+            looked,
+            windows: 0,
+        }
     }
 
     /// Returns the number of windows in which the node had packets.
@@ -85,27 +93,29 @@ impl Played {
     pub(super) fn go_on(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
         let mut said = self.look_back(number, stock);
         match self.at {
-            At::Before(start_ns) => said.extend(self.come(stock.next_window(number, start_ns))),
-            At::Waits(start_ns) if start_ns <= self.until_ns => self.at = At::In(start_ns),
-            At::Waits(_) | At::End => {}
-            At::In(_) => {}
+            ReplayPosition::Before(start_ns) => said.extend(self.come(stock.next_window(number, start_ns))),
+            ReplayPosition::Waits(start_ns) if start_ns <= self.until_ns => {
+                self.at = ReplayPosition::In(start_ns)
+            }
+            ReplayPosition::Waits(_) | ReplayPosition::End => {}
+            ReplayPosition::In(_) => {}
         }
-        if let At::In(start_ns) = self.at {
+        if let ReplayPosition::In(start_ns) = self.at {
             said.extend(self.close(number, start_ns, stock));
         }
         said
     }
 
     /// Returns that the node is about to enter its next window, or has ended; nothing where that is not known.
-    fn come(&mut self, next: Next) -> Option<FromProbe> {
+    fn come(&mut self, next: NextWindow) -> Option<FromProbe> {
         match next {
-            Next::Unknown => None,
-            Next::Window(at_ns) => {
-                self.at = At::Waits(at_ns);
+            NextWindow::Unknown => None,
+            NextWindow::Window(at_ns) => {
+                self.at = ReplayPosition::Waits(at_ns);
                 Some(FromProbe::Reached { at_ns })
             }
-            Next::End => {
-                self.at = At::End;
+            NextWindow::End => {
+                self.at = ReplayPosition::End;
                 Some(FromProbe::Ended { answers: Vec::new() })
             }
         }
@@ -116,9 +126,9 @@ impl Played {
         let window = Span { start_ns, end_ns: start_ns.saturating_add(self.window_ns) };
         let next = stock.next_window(number, window.end_ns);
         let limit_ns = match next {
-            Next::Unknown => return Vec::new(),
-            Next::Window(next_ns) => next_ns,
-            Next::End => stock.end_ns(),
+            NextWindow::Unknown => return Vec::new(),
+            NextWindow::Window(next_ns) => next_ns,
+            NextWindow::End => stock.end_ns(),
         };
         let is_asked =
             |time: &Option<Span>| time.is_none_or(|time| time.start_ns < limit_ns && time.end_ns > start_ns);

@@ -1,9 +1,9 @@
 //! The stock of a dry run: the answers that are known of each query that nodes are asked, up to a time, and what is to be asked next.
 
-use crate::inquiry::{History, HistoryQuery};
+use crate::inquiry::{HistoryQuery, HistoryResult};
 use model::{Answer, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use task::query::{Item, Over, Query};
+use task::query::{OutputColumn, Over, Query};
 
 /// Questions in a row that tell nothing new, each of which is about twice the time of the one before.
 const MOST_IN_VAIN: u32 = 64;
@@ -18,7 +18,7 @@ pub(super) struct Stock {
     names: Vec<String>,
     period: Span,
     window_ns: u64,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedQuery>,
     /// The places by query as JSON, and whether it is asked of windows that are over.
     places: HashMap<(String, bool), usize>,
     /// The time that is asked at once, nanoseconds.
@@ -30,23 +30,23 @@ pub(super) struct Stock {
     /// The queries and nodes that keep a node from going on.
     lacking: BTreeSet<(usize, usize)>,
     /// The questions that are being answered.
-    asked: Vec<Question>,
+    asked: Vec<ActiveQuestion>,
     remarks: BTreeMap<usize, BTreeSet<String>>,
 }
 
 /// A query that nodes are asked.
 #[derive(Debug)]
-struct Wanted {
+struct WantedQuery {
     /// The query; its windows are its own.
     query: Query,
     every_ns: u64,
     over_ns: u64,
-    known: BTreeMap<usize, Known>,
+    known: BTreeMap<usize, AnswerStock>,
 }
 
 /// The known answers of a node.
 #[derive(Debug)]
-struct Known {
+struct AnswerStock {
     /// The end up to which all windows are known.
     until_ns: u64,
     /// The end after which no window is needed so far.
@@ -67,7 +67,7 @@ struct Known {
 
 /// A question that is being answered.
 #[derive(Debug)]
-struct Question {
+struct ActiveQuestion {
     /// The name under which it is asked.
     name: String,
     place: usize,
@@ -78,7 +78,7 @@ struct Question {
 
 /// The next window in which a node has packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextWindow {
     /// The next window is not known yet.
     Unknown,
     /// The begin of the next window.
@@ -105,10 +105,10 @@ impl Stock {
             asked: Vec::new(),
             remarks: BTreeMap::new(),
         };
-        let windows = Query::new("windows", [], [Item::count("rows")]);
-        let all = || Known::new(period.start_ns, period.end_ns);
+        let windows = Query::new("windows", [], [OutputColumn::count("rows")]);
+        let all = || AnswerStock::new(period.start_ns, period.end_ns);
         let known = (0..nodes).map(|node| (node, all())).collect();
-        stock.wanted.push(Wanted { query: windows, every_ns: window_ns, over_ns: window_ns, known });
+        stock.wanted.push(WantedQuery { query: windows, every_ns: window_ns, over_ns: window_ns, known });
         stock.wanted[WINDOWS].query.over = Over::Windows { every_ns: window_ns, over_ns: window_ns };
         stock.lacking.extend((0..nodes).map(|node| (WINDOWS, node)));
         stock
@@ -140,7 +140,7 @@ impl Stock {
         let next = self.wanted.len();
         let place = *self.places.entry((text, is_look_back)).or_insert(next);
         if place == next {
-            self.wanted.push(Wanted { query, every_ns, over_ns, known: BTreeMap::new() });
+            self.wanted.push(WantedQuery { query, every_ns, over_ns, known: BTreeMap::new() });
         }
         let Span { start_ns, end_ns } = time.unwrap_or(self.period);
         let (since_ns, needed_ns) = (start_ns.max(self.period.start_ns), end_ns.min(self.period.end_ns));
@@ -149,7 +149,7 @@ impl Stock {
             if !is_gone {
                 self.lacking.insert((place, node));
             }
-            Known { is_refused: is_gone, ..Known::new(since_ns, needed_ns) }
+            AnswerStock { is_refused: is_gone, ..AnswerStock::new(since_ns, needed_ns) }
         });
         if known.until_ns >= known.needed_ns {
             // Nothing of the time between is needed.
@@ -166,22 +166,22 @@ impl Stock {
     }
 
     /// The first window with packets that begins then or later. Earlier ones are forgotten.
-    pub(super) fn next_window(&mut self, node: usize, since_ns: u64) -> Next {
-        let Some(known) = self.wanted[WINDOWS].known.get_mut(&node) else { return Next::End };
+    pub(super) fn next_window(&mut self, node: usize, since_ns: u64) -> NextWindow {
+        let Some(known) = self.wanted[WINDOWS].known.get_mut(&node) else { return NextWindow::End };
         known.forget_until(since_ns);
         match known.answers.keys().next() {
-            Some(end_ns) => Next::Window(end_ns - self.window_ns),
-            None if known.is_refused || known.until_ns >= self.period.end_ns => Next::End,
+            Some(end_ns) => NextWindow::Window(end_ns - self.window_ns),
+            None if known.is_refused || known.until_ns >= self.period.end_ns => NextWindow::End,
             None => {
                 self.lacking.insert((WINDOWS, node));
-                Next::Unknown
+                NextWindow::Unknown
             }
         }
     }
 
     /// Returns true if all windows of a query are known that end up to this time. What is not is asked next.
     pub(super) fn knows(&mut self, node: usize, place: usize, until_ns: u64) -> bool {
-        let Wanted { every_ns, known, .. } = &self.wanted[place];
+        let WantedQuery { every_ns, known, .. } = &self.wanted[place];
         let is_known = known.get(&node).is_none_or(|known| {
             let until_ns = until_ns.min(known.needed_ns);
             known.is_refused || first_end(known.until_ns, *every_ns) > until_ns
@@ -216,10 +216,10 @@ impl Stock {
     /// # Errors
     /// A line, if a query cannot be asked.
     pub(super) fn next_questions(&mut self) -> Result<Vec<HistoryQuery>, String> {
-        let mut questions: Vec<Question> = Vec::new();
+        let mut questions: Vec<ActiveQuestion> = Vec::new();
         let mut is_asked = BTreeSet::new();
         for (place, node) in std::mem::take(&mut self.lacking) {
-            let Wanted { every_ns, known, .. } = &mut self.wanted[place];
+            let WantedQuery { every_ns, known, .. } = &mut self.wanted[place];
             let Some(known) = known.get_mut(&node).filter(|known| !known.is_refused) else { continue };
             let since_ns = known.until_ns;
             let first_end_ns = first_end(since_ns, *every_ns);
@@ -233,7 +233,7 @@ impl Stock {
             known.ahead_ns = length_ns.saturating_mul(2);
             let end_ns = since_ns.saturating_add(length_ns).max(first_end_ns).min(self.period.end_ns);
             let ends = (since_ns, end_ns);
-            let is_same = |question: &&mut Question| question.place == place && question.ends == ends;
+            let is_same = |question: &&mut ActiveQuestion| question.place == place && question.ends == ends;
             match questions.iter_mut().find(is_same) {
                 Some(question) => question.nodes.push(node),
                 None => {
@@ -244,7 +244,7 @@ impl Stock {
                         number => format!("{label} #{number}"),
                     });
                     let Some(name) = names.into_iter().find(|name| !is_taken(name)) else { continue };
-                    questions.push(Question { name, place, nodes: vec![node], ends });
+                    questions.push(ActiveQuestion { name, place, nodes: vec![node], ends });
                 }
             }
         }
@@ -253,8 +253,8 @@ impl Stock {
         asked
     }
 
-    fn question(&self, question: &Question) -> Result<HistoryQuery, String> {
-        let Wanted { query, every_ns, over_ns, .. } = &self.wanted[question.place];
+    fn question(&self, question: &ActiveQuestion) -> Result<HistoryQuery, String> {
+        let WantedQuery { query, every_ns, over_ns, .. } = &self.wanted[question.place];
         let (after_ns, end_ns) = question.ends;
         let period = Span { start_ns: first_end(after_ns, *every_ns).saturating_sub(*over_ns), end_ns };
         let asked = Query { name: question.name.clone(), ..query.clone() };
@@ -263,7 +263,7 @@ impl Stock {
     }
 
     /// Takes what was answered to all that was asked.
-    pub(super) fn take(&mut self, history: History) {
+    pub(super) fn take(&mut self, history: HistoryResult) {
         let missing: HashMap<String, Option<String>> =
             history.nodes.into_iter().map(|node| (node.name, node.missing)).collect();
         let mut came: HashMap<(String, String), Vec<Answer>> = HashMap::new();
@@ -273,26 +273,26 @@ impl Stock {
         }
         let asked = std::mem::take(&mut self.asked);
         let mut is_too_much = false;
-        for Question { name, place, nodes, ends } in &asked {
+        for ActiveQuestion { name, place, nodes, ends } in &asked {
             for &node in nodes {
                 let own = &self.names[node];
                 let reason =
                     missing.get(own).cloned().unwrap_or(Some("no_answer: it was not asked".to_owned()));
                 match reason.as_deref().map(kind) {
-                    None | Some(Reason::Whole) => {
+                    None | Some(NodeReason::Whole) => {
                         let answers = came.remove(&(name.clone(), own.clone())).unwrap_or_default();
                         self.know(*place, node, *ends, answers);
                         self.remarks.entry(node).or_default().extend(reason);
                     }
                     // Behind a quiet time more was asked at once.
-                    Some(Reason::TooMuch) if ends.1 - ends.0 > self.at_once_ns => {
+                    Some(NodeReason::TooMuch) if ends.1 - ends.0 > self.at_once_ns => {
                         self.ask_less(*place, node);
                     }
-                    Some(Reason::TooMuch) if self.at_once_ns > self.window_ns => {
+                    Some(NodeReason::TooMuch) if self.at_once_ns > self.window_ns => {
                         self.ask_less(*place, node);
                         is_too_much = true;
                     }
-                    Some(Reason::TooMuch | Reason::Refused) => {
+                    Some(NodeReason::TooMuch | NodeReason::Refused) => {
                         let others = asked.iter().filter(|question| question.nodes.contains(&node)).count();
                         if others == 1 {
                             self.refuse(*place, node, reason);
@@ -300,7 +300,7 @@ impl Stock {
                             self.singly.insert(node);
                         }
                     }
-                    Some(Reason::Gone) => self.leave(node, reason),
+                    Some(NodeReason::Gone) => self.leave(node, reason),
                 }
             }
         }
@@ -313,7 +313,7 @@ impl Stock {
 
     fn know(&mut self, place: usize, node: usize, (after_ns, until_ns): (u64, u64), answers: Vec<Answer>) {
         let is_whole = self.at_once_ns >= self.period.length_ns();
-        let Wanted { query, known, every_ns, over_ns } = &mut self.wanted[place];
+        let WantedQuery { query, known, every_ns, over_ns } = &mut self.wanted[place];
         let Some(known) = known.get_mut(&node) else { return };
         known.until_ns = until_ns;
         let before_ns = known.last_ns;
@@ -374,7 +374,7 @@ impl Stock {
     }
 }
 
-impl Known {
+impl AnswerStock {
     /// Creates an entry of which nothing is known yet, and windows are needed that end in this time.
     fn new(since_ns: u64, needed_ns: u64) -> Self {
         let (ahead_ns, last_ns, in_vain, is_quiet) = Default::default();
@@ -406,7 +406,7 @@ fn first_end(after_ns: u64, every_ns: u64) -> u64 {
 
 /// The meaning of a node's reason for the next question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+enum NodeReason {
     /// The node's answers are there: what is damaged, or was not asked, is not in them.
     Whole,
     /// A shorter time may be answered.
@@ -418,15 +418,15 @@ enum Reason {
 }
 
 /// The names are those of [`protocol::HistoryAnswer::missing`].
-fn kind(reason: &str) -> Reason {
+fn kind(reason: &str) -> NodeReason {
     let is = |name: &str| reason.starts_with(name);
     if is("damaged:") || is("unasked:") {
-        Reason::Whole
+        NodeReason::Whole
     } else if is("too_large:") || is("too_late:") {
-        Reason::TooMuch
+        NodeReason::TooMuch
     } else if is("refused:") {
-        Reason::Refused
+        NodeReason::Refused
     } else {
-        Reason::Gone
+        NodeReason::Gone
     }
 }

@@ -3,8 +3,10 @@
 
 use crate::nodes;
 use crate::nodes::{Random, SECOND, START, window};
-use controller::Output;
-use model::{Account, Answer, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Status, Value};
+use controller::ControllerOutput;
+use model::{
+    Account, Answer, AnswerStatus, Column, ColumnKind, Counters, Event, EventKind, PacketCounts, Value,
+};
 use protocol::WindowResult;
 use std::collections::BTreeMap;
 
@@ -30,7 +32,7 @@ enum Second {
 }
 
 /// The value of a part: `sum(total_byte)`, `sum(total_count)` or `count(*)`.
-fn part(item: &task::query::Item, port: u64, [packets, bytes, flows]: [u64; 3]) -> Value {
+fn part(item: &task::query::OutputColumn, port: u64, [packets, bytes, flows]: [u64; 3]) -> Value {
     use task::query::{Aggregate, Expression};
     Value::Unsigned(match &item.value {
         Expression::Field(_) => port,
@@ -78,7 +80,7 @@ fn result(node: usize, at: u64, groups: &Groups, tasks: &protocol::TaskList) -> 
 }
 
 /// What a controller shows of nodes that do this, second by second.
-fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<Output> {
+fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<ControllerOutput> {
     let result = |node: usize, at: u64, tasks: &protocol::TaskList| match &nodes[node][at as usize] {
         Second::Silent => None,
         Second::Empty => Some(WindowResult { empty: Some(1), ..WindowResult::new(window(at), Vec::new()) }),
@@ -134,7 +136,7 @@ fn answers_are_those_of_a_plain_map() {
         let answers: Vec<&Answer> = shown
             .iter()
             .filter_map(|output| match output {
-                Output::Answer(answer) if answer.query == "q" => Some(&**answer),
+                ControllerOutput::Answer(answer) if answer.query == "q" => Some(&**answer),
                 _ => None,
             })
             .collect();
@@ -157,7 +159,10 @@ fn answers_are_those_of_a_plain_map() {
             assert!(found.next().is_none() && answer.node.is_none(), "{answer:?}");
             let reason = (!missing.is_empty()).then(|| format!("no answer of {}", missing.join(", ")));
             assert_eq!(answer.reason, reason);
-            assert_eq!(answer.status, if reason.is_some() { Status::Partial } else { Status::Complete });
+            assert_eq!(
+                answer.status,
+                if reason.is_some() { AnswerStatus::Partial } else { AnswerStatus::Complete }
+            );
             partial += u64::from(reason.is_some());
             assert_eq!(answer.empty.is_some(), groups.is_none());
             empty += u64::from(groups.is_none());
@@ -189,7 +194,7 @@ fn coverage_is_over_all_nodes() {
     let groups = |packets| Second::Groups([(1, [packets, 9, 1])].into_iter().collect());
     let coverage = |nodes: &[Vec<Second>]| {
         shown(SUM, nodes, &mut Random(1)).into_iter().find_map(|output| match output {
-            Output::Answer(answer) if answer.query == "q" => Some(answer.coverage),
+            ControllerOutput::Answer(answer) if answer.query == "q" => Some(answer.coverage),
             _ => None,
         })
     };
@@ -204,7 +209,7 @@ fn coverage_is_over_all_nodes() {
 fn events(nodes: &[Vec<Second>], random: &mut Random) -> Vec<Event> {
     let shown = shown(EVENTS, nodes, random).into_iter();
     let events = shown.filter_map(|output| match output {
-        Output::Event(event) => Some(*event),
+        ControllerOutput::Event(event) => Some(*event),
         _ => None,
     });
     events.collect()
@@ -261,7 +266,7 @@ fn a_started_query_across_nodes_answers_once_in_its_window() {
     let answers: Vec<_> = shown
         .iter()
         .filter_map(|output| match output {
-            Output::Answer(answer) if answer.query == "more" => {
+            ControllerOutput::Answer(answer) if answer.query == "more" => {
                 Some((answer.node.clone(), answer.window, answer.rows.clone()))
             }
             _ => None,
@@ -272,7 +277,7 @@ fn a_started_query_across_nodes_answers_once_in_its_window() {
     let sentences: Vec<&str> = shown
         .iter()
         .filter_map(|output| match output {
-            Output::Sentence(sentence) => Some(sentence.as_str()),
+            ControllerOutput::Sentence(sentence) => Some(sentence.as_str()),
             _ => None,
         })
         .collect();

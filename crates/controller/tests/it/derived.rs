@@ -3,8 +3,8 @@
 
 use crate::nodes;
 use crate::nodes::{Random, SECOND, START, window};
-use controller::Output;
-use model::{Answer, Column, ColumnKind, Rest, Status, Value};
+use controller::ControllerOutput;
+use model::{Answer, AnswerStatus, Column, ColumnKind, Rest, Value};
 use protocol::{TaskList, WindowResult};
 use std::collections::{BTreeMap, BTreeSet};
 use task::query::{Aggregate, Expression};
@@ -66,7 +66,7 @@ fn result(node: usize, at: u64, second: &Second, tasks: &TaskList) -> Option<Win
         let query = &task.query;
         let columns = query.columns.iter();
         let columns = columns.map(|item| Column::new(item.name.clone(), ColumnKind::Unsigned, ""));
-        let value = |item: &task::query::Item, (port, bytes): (u64, u64)| match &item.value {
+        let value = |item: &task::query::OutputColumn, (port, bytes): (u64, u64)| match &item.value {
             Expression::Field(_) => Value::Unsigned(port),
             Expression::Aggregate(Aggregate::Sum(_)) => Value::Unsigned(bytes),
             other => panic!("{other:?}"),
@@ -82,7 +82,7 @@ fn result(node: usize, at: u64, second: &Second, tasks: &TaskList) -> Option<Win
         let totals = sums.map(|item| (item.name.clone(), Value::Unsigned(sum))).collect();
         Answer {
             node: Some(NAMES[node].to_owned()),
-            status: if is_cut { Status::Cut } else { Status::Complete },
+            status: if is_cut { AnswerStatus::Cut } else { AnswerStatus::Complete },
             watched: is_cut.then_some(model::Span { start_ns: span.start_ns + 1, ..span }),
             rest: Rest { groups: beyond.len() as u64, is_open: false, totals },
             ..Answer::new(query.name.clone(), Some(span), columns.collect(), all.iter().map(row).collect())
@@ -107,10 +107,10 @@ fn draw(random: &mut Random, seconds: u64) -> Vec<Vec<Second>> {
 }
 
 /// The answers of a query on a node by second; of an empty one, of each of its seconds.
-fn answers(shown: &[Output], query: &str, node: Option<&str>) -> BTreeMap<u64, Answer> {
+fn answers(shown: &[ControllerOutput], query: &str, node: Option<&str>) -> BTreeMap<u64, Answer> {
     let mut found = BTreeMap::new();
     for output in shown {
-        let Output::Answer(answer) = output else { continue };
+        let ControllerOutput::Answer(answer) = output else { continue };
         if answer.query != query || answer.node.as_deref() != node {
             continue;
         }
@@ -130,7 +130,7 @@ fn rows(answer: &Answer) -> BTreeMap<u64, Vec<Value>> {
     answer.rows.iter().map(row).collect()
 }
 
-fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<Output> {
+fn shown(text: &str, nodes: &[Vec<Second>], random: &mut Random) -> Vec<ControllerOutput> {
     let result = |node: usize, at: u64, tasks: &TaskList| result(node, at, &nodes[node][at as usize], tasks);
     nodes::shown(text, &NAMES, nodes[0].len() as u64, random, &result)
 }
@@ -171,7 +171,7 @@ fn joined_answers_are_those_of_plain_maps() {
             let ports: BTreeSet<u64> = x.keys().chain(y.keys()).copied().collect();
             assert_eq!(rows(answer).into_keys().collect::<BTreeSet<_>>(), ports);
             if nodes.iter().any(|node| matches!(node[at], Second::Cut(_))) {
-                assert_eq!(answer.status, Status::Cut);
+                assert_eq!(answer.status, AnswerStatus::Cut);
                 for (port, row) in rows(answer) {
                     let both = (x.get(&port).unwrap_or(&0) + y.get(&port).unwrap_or(&0)) as f64;
                     let bounds = Value::Estimate { value: both, lower: both, upper: f64::INFINITY };
@@ -181,7 +181,7 @@ fn joined_answers_are_those_of_plain_maps() {
                 continue;
             }
             // Two nodes' counts are compared: nothing bounds what was under way between them.
-            assert_eq!((answer.status, &*answer.bounds), (Status::Complete, "none"));
+            assert_eq!((answer.status, &*answer.bounds), (AnswerStatus::Complete, "none"));
             let expected = ports.iter().map(|port| {
                 let [x, y] = [&x, &y].map(|groups| groups.get(port).copied().unwrap_or(0) as i64);
                 let ratio = if y == 0 { Value::Null } else { Value::Float(x as f64 / y as f64) };

@@ -1,7 +1,7 @@
 //! Dry runs over stores that answer in parts, refuse, or leave.
 
 use crate::nodes::{SECOND, START, queries, window};
-use controller::{Asked, DryRun, DryRunSetting, Step};
+use controller::{DryRunController, DryRunSetting, DryRunStep, HistoryRequest};
 use model::{Answer, Column, ColumnKind, DryRunOutcome, EventKind, Span, Value};
 use protocol::{HistoryAnswer, HistoryTask};
 use std::cell::Cell;
@@ -59,12 +59,12 @@ fn play(names: &[&str], answer: &dyn Fn(usize, &HistoryTask) -> HistoryAnswer) -
         period: Span { start_ns: START, end_ns: START + WINDOWS * SECOND },
         reach_ns: 0,
     };
-    let mut run = DryRun::new(standing.chain().clone(), &setting).expect("a dry run");
+    let mut run = DryRunController::new(standing.chain().clone(), &setting).expect("a dry run");
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let asked = Cell::new(0);
-    while let Step::Ask(queries) = run.go_on().expect("no failure") {
+    while let DryRunStep::Ask(queries) = run.go_on().expect("no failure") {
         assert!(!queries.is_empty());
-        let question = Asked { queries, memory_bytes: 1 << 20, time_ms: 1_000 };
+        let question = HistoryRequest { queries, memory_bytes: 1 << 20, time_ms: 1_000 };
         run.take(question.of_stores(&names, &mut |node, task| {
             asked.set(asked.get() + 1);
             answer(node, &task)

@@ -1,11 +1,13 @@
 //! Questions about history: they go to the nodes in their lists, what these answer is merged, and who is missing is named, whatever comes.
 
 use crate::nodes::{SECOND, START, queries};
-use controller::{Asked, Controller, History, HistoryQuery, NotAsked, Output, Setting};
-use model::{Answer, Column, ColumnKind, HistoryNode, Missing, MissingReason, Span, Status, Value};
+use controller::{
+    Controller, ControllerContext, ControllerOutput, HistoryQuery, HistoryRequest, HistoryResult, NotAsked,
+};
+use model::{Answer, AnswerStatus, Column, ColumnKind, HistoryNode, Missing, MissingReason, Span, Value};
 use protocol::{FromProbe, Heartbeat, HistoryAnswer, HistoryTask, ToProbe};
 use std::collections::BTreeMap;
-use task::query::{Across, Aggregate, Expression, GroupField, Item, Over, Query};
+use task::query::{Across, Aggregate, Expression, GroupField, OutputColumn, Over, Query};
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 const UNASKED: &str = "unasked";
@@ -15,12 +17,12 @@ struct Test {
     controller: Controller,
     /// What the last list of each node asks.
     asked: BTreeMap<usize, Vec<HistoryTask>>,
-    answered: Vec<History>,
+    answered: Vec<HistoryResult>,
 }
 
 impl Test {
     fn new() -> Self {
-        let setting = Setting { window_ns: SECOND, is_replay: false, key: None };
+        let setting = ControllerContext { window_ns: SECOND, is_replay: false, key: None };
         let chain = queries("q: select count(*) every 1s;", &NAMES).chain().clone();
         let controller = Controller::new(chain, setting);
         let mut test = Self { controller, asked: BTreeMap::new(), answered: Vec::new() };
@@ -36,7 +38,7 @@ impl Test {
             }
         }
         self.answered.extend(actions.show.into_iter().filter_map(|output| match output {
-            Output::History(history) => Some(*history),
+            ControllerOutput::History(history) => Some(*history),
             _ => None,
         }));
     }
@@ -58,7 +60,7 @@ impl Test {
     }
 
     fn ask(&mut self, queries: Vec<HistoryQuery>) -> Result<u64, NotAsked> {
-        let asked = Asked { queries, memory_bytes: 1 << 20, time_ms: 10_000 };
+        let asked = HistoryRequest { queries, memory_bytes: 1 << 20, time_ms: 10_000 };
         let (id, actions) = self.controller.ask_history(asked)?;
         self.carry_out(actions);
         Ok(id)
@@ -91,7 +93,8 @@ fn named(name: &str, missing: Option<&str>) -> HistoryNode {
 }
 
 fn query(name: &str, over: Over, across: Option<Across>, nodes: &[usize]) -> HistoryQuery {
-    let query = Query { over, ..Query::new(name, [GroupField::of("dst_port")], [Item::sum("total_byte")]) };
+    let query =
+        Query { over, ..Query::new(name, [GroupField::of("dst_port")], [OutputColumn::sum("total_byte")]) };
     let key = packet::KeySpec::FIVE_TUPLE.parts();
     HistoryQuery::new(query, across, None, nodes.to_vec(), &key).expect("it can be answered")
 }
@@ -133,7 +136,7 @@ fn what_all_stores_have_is_one_answer() {
     assert_eq!(test.answered[0].nodes, [named("A", None), named("B", None)]);
     let answer = test.only_answer();
     assert_eq!(numbers(&answer), [(443, 11), (80, 5), (53, 2)]);
-    assert_eq!((answer.status, answer.node, answer.watched), (Status::Complete, None, None));
+    assert_eq!((answer.status, answer.node, answer.watched), (AnswerStatus::Complete, None, None));
     assert_eq!(answer.window, Some(Span { start_ns: START + SECOND, end_ns: START + 9 * SECOND }));
     assert_eq!(answer.levels, ["1h", "1min", "rows"]);
 }
@@ -154,7 +157,7 @@ fn windows_of_all_stores_stand_in_one_row_of_time() {
     assert_eq!(rows, expected);
     let passed = history.answers[2].window.expect("a window");
     assert_eq!((passed.start_ns, passed.end_ns), (START + 2 * SECOND, START + 4 * SECOND));
-    assert!(history.answers.iter().all(|answer| answer.status == Status::Complete));
+    assert!(history.answers.iter().all(|answer| answer.status == AnswerStatus::Complete));
 }
 
 /// Windows in a row of which a node has nothing are one answer of it.
@@ -183,7 +186,7 @@ fn windows_that_a_store_lacks_are_partial_and_the_others_count() {
             (seconds, numbers(answer), answer.status, answer.missing.len(), answer.empty)
         })
         .collect();
-    use Status::{Complete, Partial};
+    use AnswerStatus::{Complete, Partial};
     let expected = [
         ([0, 2], vec![], Partial, 1, None),
         ([2, 3], vec![(80, 4), (53, 1)], Complete, 0, None),
@@ -203,8 +206,10 @@ fn windows_that_a_store_lacks_are_partial_and_the_others_count() {
 #[test]
 fn rates_across_nodes_are_over_what_each_has_watched() {
     let mut test = Test::new();
-    let rate =
-        Item::new("r", Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))));
+    let rate = OutputColumn::new(
+        "r",
+        Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))),
+    );
     let one = Query { over: Over::Run, ..Query::new("rate", [], [rate]) };
     let key = packet::KeySpec::FIVE_TUPLE.parts();
     let one = HistoryQuery::new(one, Some(Across::Sum), None, vec![0, 1], &key).expect("it can be answered");
@@ -222,7 +227,7 @@ fn rates_across_nodes_are_over_what_each_has_watched() {
     let whole = own(&test.task(1), 200);
     test.answer(1, vec![whole], None);
     let answer = test.only_answer();
-    assert_eq!((&answer.rows, answer.status), (&vec![vec![Value::Float(50.0)]], Status::Partial));
+    assert_eq!((&answer.rows, answer.status), (&vec![vec![Value::Float(50.0)]], AnswerStatus::Partial));
 }
 
 #[test]
@@ -244,12 +249,12 @@ fn who_is_missing_is_named_with_the_reason() {
     let ended = "ended: the probe has ended";
     assert_eq!(history.nodes, [named("A", None), named("B", Some(late)), named("C", Some(ended))]);
     let [all, each @ ..] = &history.answers[..] else { panic!("{history:?}") };
-    assert_eq!((numbers(all), all.status), (vec![(53, 7)], Status::Partial));
+    assert_eq!((numbers(all), all.status), (vec![(53, 7)], AnswerStatus::Partial));
     assert_eq!(all.reason.as_deref(), Some(&*format!("no answer of B ({late}), C ({ended})")));
     let of =
         |name: &str| each.iter().find(|answer| answer.node.as_deref() == Some(name)).expect("its answer");
-    assert_eq!((each.len(), of("A").status, numbers(of("A"))), (3, Status::Complete, vec![(53, 7)]));
-    assert_eq!((of("C").status, &of("C").columns), (Status::Partial, &of("A").columns));
+    assert_eq!((each.len(), of("A").status, numbers(of("A"))), (3, AnswerStatus::Complete, vec![(53, 7)]));
+    assert_eq!((of("C").status, &of("C").columns), (AnswerStatus::Partial, &of("A").columns));
     assert_eq!(of("C").reason.as_deref(), Some(&*format!("no answer: {ended}")));
     // Too late: it is asked no more.
     assert_eq!(test.unasked(1), 0);
@@ -265,7 +270,7 @@ fn who_is_missing_is_named_with_the_reason() {
     let history = test.answered.pop().expect("an answer");
     let away = "away: nothing was heard of it for 30 s";
     assert_eq!(history.nodes, [named("A", Some(ended)), named("B", Some(away)), named("C", Some(ended))]);
-    assert!(history.answers.iter().all(|answer| answer.status == Status::Partial));
+    assert!(history.answers.iter().all(|answer| answer.status == AnswerStatus::Partial));
     assert_eq!(history.answers[0].window, None);
 }
 
@@ -279,8 +284,8 @@ fn a_window_that_a_node_did_not_reach_says_so() {
     test.answer(1, vec![window(0, &[(53, 9)])], Some("too_late: 5 rows were read\n"));
     let history = test.answered.pop().expect("an answer");
     let [first, second] = &history.answers[..] else { panic!("{history:?}") };
-    assert_eq!((numbers(first), first.status), (vec![(53, 9)], Status::Complete));
-    assert_eq!((numbers(second), second.status), (vec![(53, 2)], Status::Partial));
+    assert_eq!((numbers(first), first.status), (vec![(53, 9)], AnswerStatus::Complete));
+    assert_eq!((numbers(second), second.status), (vec![(53, 2)], AnswerStatus::Partial));
     let reason = second.reason.as_deref().expect("a reason");
     assert_eq!(reason, "no answer of B (too_late: 5 rows were read\u{fffd})");
 }
@@ -331,7 +336,7 @@ fn what_was_not_asked_is_not_taken() {
     let large = said(&test.task(0), "all", Some([0, 9]), &vec![(53, 7); most as usize / 16]);
     test.answer(0, vec![large], None);
     let answer = test.only_answer();
-    assert_eq!((numbers(&answer), answer.status), (vec![], Status::Partial));
+    assert_eq!((numbers(&answer), answer.status), (vec![], AnswerStatus::Partial));
     assert!(answer.reason.expect("a reason").contains("A (too_large: "));
 
     // Windows of other lengths, and a row without its values.

@@ -1,7 +1,7 @@
 //! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
 use crate::nodes::{SECOND, START, queries, result};
-use controller::{Controller, InstalledText, Output, Setting};
+use controller::{Controller, ControllerContext, ControllerOutput, InstalledText};
 use model::view::Spool;
 use model::{EventKind, Span};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
@@ -16,13 +16,13 @@ type Listed<'a> = (&'a str, Option<u64>);
 /// A controller, and what it showed and sent.
 struct Test {
     controller: Controller,
-    shown: Vec<Output>,
+    shown: Vec<ControllerOutput>,
     sent: Vec<(usize, ToProbe)>,
 }
 
 impl Test {
     fn new(text: &str) -> Self {
-        let setting = Setting { window_ns: SECOND, is_replay: false, key: None };
+        let setting = ControllerContext { window_ns: SECOND, is_replay: false, key: None };
         let controller = Controller::new(queries(text, &NODES).chain().clone(), setting);
         Self { controller, shown: Vec::new(), sent: Vec::new() }
     }
@@ -47,7 +47,9 @@ impl Test {
 
     fn events(&self) -> Vec<(EventKind, &str, u64)> {
         let events = self.shown.iter().filter_map(|output| match output {
-            Output::Event(event) => Some((event.kind, event.query.as_str(), (event.at_ns - START) / SECOND)),
+            ControllerOutput::Event(event) => {
+                Some((event.kind, event.query.as_str(), (event.at_ns - START) / SECOND))
+            }
             _ => None,
         });
         events.collect()
@@ -60,7 +62,7 @@ impl Test {
 
     fn warnings(&self) -> Vec<&str> {
         let warnings = self.shown.iter().filter_map(|output| match output {
-            Output::Warning(line) => Some(line.as_str()),
+            ControllerOutput::Warning(line) => Some(line.as_str()),
             _ => None,
         });
         warnings.collect()
@@ -128,7 +130,7 @@ fn a_silent_node_is_not_awaited_and_its_windows_are_missing() {
     let late: Vec<_> = test.events().split_off(before);
     let missed = (EventKind::Missed, "b", 9);
     assert_eq!(late, [(EventKind::Fired, "b", 6), missed, missed, (EventKind::NoData, "b", 9)]);
-    let is_late = |output: &Output| matches!(output, Output::Event(event) if event.late);
+    let is_late = |output: &ControllerOutput| matches!(output, ControllerOutput::Event(event) if event.late);
     assert_eq!(test.shown.iter().filter(|output| is_late(output)).count(), 4);
     // The same window again changes nothing.
     test.window(1, 5, &[("a", 9)]);
@@ -136,7 +138,9 @@ fn a_silent_node_is_not_awaited_and_its_windows_are_missing() {
     let late = test
         .shown
         .iter()
-        .filter(|output| matches!(output, Output::Answer(answer) if answer.late && answer.query == "a"))
+        .filter(
+            |output| matches!(output, ControllerOutput::Answer(answer) if answer.late && answer.query == "a"),
+        )
         .count();
     assert_eq!(late, 1);
     assert_eq!(test.controller.health().map(|health| health.windows.late).collect::<Vec<_>>(), [0, 2]);
@@ -157,8 +161,10 @@ fn a_backlog_is_taken_in_order_before_anything_is_missing() {
         }
     }
     assert!(test.warnings().is_empty() && sent.is_empty(), "{:?}", test.warnings());
-    let answers =
-        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "a"));
+    let answers = test
+        .shown
+        .iter()
+        .filter(|output| matches!(output, ControllerOutput::Answer(answer) if answer.query == "a"));
     assert_eq!(answers.count(), 30);
 }
 
@@ -213,7 +219,7 @@ fn windows_of_another_length_or_of_the_future_are_not_taken() {
     test.take(0, FromProbe::Reached { at_ns: 7 });
     test.window(0, 0, &[("a", 1)]);
     test.window(1, 0, &[]);
-    assert_eq!(test.shown.iter().filter(|output| matches!(output, Output::Answer(_))).count(), 3);
+    assert_eq!(test.shown.iter().filter(|output| matches!(output, ControllerOutput::Answer(_))).count(), 3);
 }
 
 #[test]
@@ -264,7 +270,7 @@ fn what_was_saved_goes_on_and_the_gap_is_unknown() {
     again.controller.restore(
         serde_json::from_str(&saved).expect("a state"),
         [],
-        events::Stories::restore(stories),
+        events::StoryLog::restore(stories),
     );
     // Half a minute without a controller: its windows are missing, which neither fires nor resolves anything.
     again.tick(33);
@@ -358,8 +364,10 @@ fn a_probe_whose_windows_are_not_taken_is_not_awaited() {
         test.take(1, FromProbe::Window(Box::new(WindowResult::new(window, Vec::new()))));
         test.take(1, FromProbe::Heartbeat(Box::default()));
     }
-    let answers =
-        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "a"));
+    let answers = test
+        .shown
+        .iter()
+        .filter(|output| matches!(output, ControllerOutput::Answer(answer) if answer.query == "a"));
     assert!(answers.count() > 20);
     assert_eq!(test.warnings().len(), 1, "{:?}", test.warnings());
 }
@@ -377,11 +385,11 @@ fn what_is_not_settled_is_there_after_a_restart() {
         test.controller.unsettled().map(|(node, result)| (node.to_owned(), result.clone())).collect();
     assert_eq!(results.len(), 3);
     let mut again = Test::new(CHAIN);
-    again.controller.restore(test.controller.save(), results, events::Stories::default());
+    again.controller.restore(test.controller.save(), results, events::StoryLog::default());
     again.tick(3);
     (0..3).for_each(|at| again.window(1, at, &[]));
     let counts = again.shown.iter().filter_map(|output| match output {
-        Output::Answer(answer) if answer.query == "a" => Some(answer.rows[0][0].clone()),
+        ControllerOutput::Answer(answer) if answer.query == "a" => Some(answer.rows[0][0].clone()),
         _ => None,
     });
     assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 3].map(model::Value::Unsigned));
@@ -452,7 +460,9 @@ fn answers_are_of_their_sender_and_of_what_was_asked() {
         .shown
         .iter()
         .filter_map(|output| match output {
-            Output::Answer(answer) => Some((answer.query.as_str(), answer.node.as_deref().unwrap_or("none"))),
+            ControllerOutput::Answer(answer) => {
+                Some((answer.query.as_str(), answer.node.as_deref().unwrap_or("none")))
+            }
             _ => None,
         })
         .collect();
@@ -540,8 +550,10 @@ fn a_node_is_asked_for_the_window_that_fired() {
     test.take(1, FromProbe::LookedBack(Box::new(looked(asked[0].0))));
     assert_eq!(test.events(), [(EventKind::Fired, "b", 3), (EventKind::Fired, "c", 3)]);
     assert_eq!(test.look_backs(1), []);
-    let shown =
-        test.shown.iter().filter(|output| matches!(output, Output::Answer(answer) if answer.query == "b"));
+    let shown = test
+        .shown
+        .iter()
+        .filter(|output| matches!(output, ControllerOutput::Answer(answer) if answer.query == "b"));
     assert_eq!(shown.count(), 1);
 }
 
@@ -613,10 +625,10 @@ fn captures_are_asked_for_once_and_told_in_the_story() {
     };
     // Of a node that was not asked, nothing is taken.
     test.take(0, FromProbe::Captured(Box::new(captured.clone())));
-    assert!(!test.shown.iter().any(|output| matches!(output, Output::Captured(_))));
+    assert!(!test.shown.iter().any(|output| matches!(output, ControllerOutput::Captured(_))));
     test.take(1, FromProbe::Captured(Box::new(captured.clone())));
     test.take(1, FromProbe::Captured(Box::new(captured)));
-    assert_eq!(test.shown.iter().filter(|output| matches!(output, Output::Captured(_))).count(), 1);
+    assert_eq!(test.shown.iter().filter(|output| matches!(output, ControllerOutput::Captured(_))).count(), 1);
     let story = test.controller.stories().next().expect("a story");
     assert!(story.text.contains("b captured 10 packets on B: x.pcapng."), "{}", story.text);
     test.tick(2);
@@ -671,7 +683,7 @@ fn a_late_window_changes_the_answers_across_nodes_of_each_window_that_contains_i
     let newest = |test: &Test, query: &str| {
         let mut newest = std::collections::BTreeMap::new();
         for output in &test.shown {
-            let Output::Answer(answer) = output else { continue };
+            let ControllerOutput::Answer(answer) = output else { continue };
             if answer.query == query {
                 let end = (answer.window.expect("a window").end_ns - START) / SECOND;
                 let known = newest.entry(end).or_insert((0, model::Value::Null, None));
@@ -733,15 +745,15 @@ fn windows_that_never_came_are_a_named_gap() {
     lost(&mut test, 10, 2);
     let health = test.controller.health().nth(1).expect("a node");
     let second = |ns: u64| (ns - START) / SECOND;
-    let gap = |gap: &controller::Gap| {
+    let gap = |gap: &controller::HealthGap| {
         (second(gap.window.start_ns), second(gap.window.end_ns), gap.reason.to_string())
     };
     let gaps: Vec<_> = health.lacks.gaps.iter().map(gap).collect();
     assert_eq!(gaps, [(3, 6, "not_sent".to_owned()), (7, 9, "spool_full".to_owned())]);
     assert_eq!(health.windows.lost, 2);
     let missing = |reason: &str| health.lacks.missing.get(reason).copied().unwrap_or_default();
-    assert_eq!(missing("not_sent"), controller::Missing { windows: 3, ns: 3 * SECOND });
-    assert_eq!(missing("spool_full"), controller::Missing { windows: 2, ns: 2 * SECOND });
+    assert_eq!(missing("not_sent"), controller::MissingTally { windows: 3, ns: 3 * SECOND });
+    assert_eq!(missing("spool_full"), controller::MissingTally { windows: 2, ns: 2 * SECOND });
     // Of eleven seconds, windows of six came.
     assert_eq!(health.watched(), Some(6.0 / 11.0));
 }
@@ -781,14 +793,14 @@ fn an_answer_across_nodes_has_the_gaps_of_a_node_and_no_other_time() {
     test.tick(12);
     let second = |ns: u64| (ns - START) / SECOND;
     let missing = |query: &str, end: u64| -> Vec<(u64, u64, &str)> {
-        let of_window = |output: &&Output| {
-            matches!(output, Output::Answer(answer)
+        let of_window = |output: &&ControllerOutput| {
+            matches!(output, ControllerOutput::Answer(answer)
             if answer.query == query && answer.window.is_some_and(|window| second(window.end_ns) == end))
         };
-        let Some(Output::Answer(answer)) = test.shown.iter().find(of_window) else {
+        let Some(ControllerOutput::Answer(answer)) = test.shown.iter().find(of_window) else {
             panic!("{query} at {end}: {:?}", test.shown)
         };
-        assert_eq!(answer.status, model::Status::Partial, "{query} at {end}");
+        assert_eq!(answer.status, model::AnswerStatus::Partial, "{query} at {end}");
         assert_eq!(answer.reason.as_deref(), Some("no answer of B"), "{query} at {end}");
         let span = |of: &model::Missing| (second(of.span.start_ns), second(of.span.end_ns), of.reason.name());
         answer.missing.iter().map(span).collect()
@@ -821,7 +833,7 @@ fn what_is_missing_outlasts_the_controller() {
         .collect();
 
     let mut next = Test::new(CHAIN);
-    next.controller.restore(serde_json::from_str(&saved).expect("its own"), [], events::Stories::default());
+    next.controller.restore(serde_json::from_str(&saved).expect("its own"), [], events::StoryLog::default());
     let lacks = lacks.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).expect("its own")));
     next.controller.restore_lacks(lacks);
     next.tick(10);
@@ -835,7 +847,7 @@ fn what_is_missing_outlasts_the_controller() {
         .map(|gap| (second(gap.window.start_ns), second(gap.window.end_ns)))
         .collect();
     assert_eq!(gaps, [(2, 5), (6, 9)]);
-    let missing = controller::Missing { windows: 6, ns: 6 * SECOND };
+    let missing = controller::MissingTally { windows: 6, ns: 6 * SECOND };
     assert_eq!(
         health.lacks.missing.iter().map(|(name, of)| (&**name, *of)).collect::<Vec<_>>(),
         [("not_sent", missing)]
@@ -856,7 +868,7 @@ fn a_node_that_was_taken_out_and_put_back_is_counted_from_then_on() {
     // The controllers without it have saved a state that does not know it.
     let saved = Test::new(CHAIN).controller.save();
     let mut next = Test::new(CHAIN);
-    next.controller.restore(saved, [], events::Stories::default());
+    next.controller.restore(saved, [], events::StoryLog::default());
     next.controller.restore_lacks(lacks);
     let of_b =
         |test: &Test| test.controller.lacks().nth(1).map(|(_, lacks, version)| (lacks.clone(), version));
@@ -905,7 +917,9 @@ fn a_capture_of_which_nothing_is_heard_is_told() {
         .shown
         .iter()
         .filter_map(|output| match output {
-            Output::Captured(captured) => Some((captured.0.as_str(), captured.1.refused.as_deref())),
+            ControllerOutput::Captured(captured) => {
+                Some((captured.0.as_str(), captured.1.refused.as_deref()))
+            }
             _ => None,
         })
         .collect();

@@ -1,7 +1,7 @@
 //! What a controller shows depends on what nodes answer, never on the order in which their messages arrive.
 
-use controller::{Controller, Output, Setting};
-use equery::{Chain, ChainSite, Options, Source, check};
+use controller::{Controller, ControllerContext, ControllerOutput};
+use equery::{Chain, ChainSite, CheckOptions, SourceText, check};
 use model::{Answer, Column, ColumnKind, Span, Value};
 use packet::KeySpec;
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
@@ -117,19 +117,20 @@ impl Node {
 }
 
 /// Everything that is shown, where the nodes and their messages take turns as `random` says.
-fn shown(text: &str, counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<Output> {
+fn shown(text: &str, counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> Vec<ControllerOutput> {
     let names = ["A".to_owned(), "B".to_owned()];
-    let options = Options { known_nodes: Some(names.to_vec()), ..Options::default() };
-    let checked = check(&Source { name: "chain", text }, &options);
+    let options = CheckOptions { known_nodes: Some(names.to_vec()), ..CheckOptions::default() };
+    let checked = check(&SourceText { name: "chain", text }, &options);
     assert!(!checked.has_errors(), "{:?}", checked.diagnostics);
     let site = ChainSite {
         nodes: &names,
         key: &KeySpec::FIVE_TUPLE.parts(),
         window_ns: SECOND,
-        settings: events::Settings::default(),
+        settings: events::EventSettings::default(),
     };
     let chain = Chain::new(&checked.queries, &site).expect("a chain");
-    let mut controller = Controller::new(chain, Setting { window_ns: SECOND, is_replay: true, key: None });
+    let mut controller =
+        Controller::new(chain, ControllerContext { window_ns: SECOND, is_replay: true, key: None });
     let mut nodes = counts.each_ref().map(Node::new);
     let mut shown = Vec::new();
     let begin = controller.begin();
@@ -177,10 +178,10 @@ fn the_order_of_messages_changes_nothing() {
         }
         for output in &first {
             match output {
-                Output::Event(event) if event.kind == model::EventKind::Fired => fired += 1,
-                Output::Event(event) if event.kind == model::EventKind::Missed => missed += 1,
-                Output::Answer(answer) if answer.empty.is_some() => empty += 1,
-                Output::Warning(line) => panic!("{line}"),
+                ControllerOutput::Event(event) if event.kind == model::EventKind::Fired => fired += 1,
+                ControllerOutput::Event(event) if event.kind == model::EventKind::Missed => missed += 1,
+                ControllerOutput::Answer(answer) if answer.empty.is_some() => empty += 1,
+                ControllerOutput::Warning(line) => panic!("{line}"),
                 _ => {}
             }
         }
@@ -198,13 +199,13 @@ fn what_fires_is_answered_in_its_window() {
         let shown = shown(CHAIN, &counts, &mut random);
         let answered = |query: &str, node: &str, window: Span| {
             shown.iter().any(|output| {
-                matches!(output, Output::Answer(answer) if answer.query == query
+                matches!(output, ControllerOutput::Answer(answer) if answer.query == query
                     && answer.node.as_deref().unwrap_or(node) == node && answer.window == Some(window))
             })
         };
         let mut last_b = 0;
         for output in &shown {
-            let Output::Event(event) = output else { continue };
+            let ControllerOutput::Event(event) = output else { continue };
             if event.kind != model::EventKind::Fired || event.query != "b" {
                 continue;
             }
@@ -232,7 +233,9 @@ fn a_long_time_without_packets_takes_no_longer() {
         let events: Vec<_> = shown
             .iter()
             .filter_map(|output| match output {
-                Output::Event(event) => Some((event.query.clone(), event.kind, event.at_ns / SECOND)),
+                ControllerOutput::Event(event) => {
+                    Some((event.query.clone(), event.kind, event.at_ns / SECOND))
+                }
                 _ => None,
             })
             .collect();
@@ -284,7 +287,7 @@ fn answers_across_nodes_are_one_for_each_window() {
         }
         let mut until_s = counts.iter().filter_map(|counts| counts.keys().next()).min().copied().unwrap_or(0);
         for output in &first {
-            let Output::Answer(answer) = output else { continue };
+            let ControllerOutput::Answer(answer) = output else { continue };
             let window = answer.window.expect("a window");
             assert!(answer.node.is_none() || answer.query == "last", "{answer:?}");
             started += u64::from(answer.query == "more");

@@ -17,17 +17,17 @@ const YEARS_OF_AUTHORITY: i64 = 10;
 const YEARS: i64 = 2;
 
 /// A certificate and its key, in PEM.
-pub(super) struct Made {
+pub(super) struct IssuedCertificate {
     pub(super) certificate: String,
     pub(super) key: String,
 }
 
 /// A new authority.
-pub(super) fn authority() -> Result<Made, String> {
+pub(super) fn authority() -> Result<IssuedCertificate, String> {
     let key = KeyPair::generate().map_err(told)?;
     let params = params_of_authority()?;
     let certificate = params.self_signed(&key).map_err(told)?;
-    Ok(Made { certificate: certificate.pem(), key: key.serialize_pem() })
+    Ok(IssuedCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
 }
 
 fn params_of_authority() -> Result<CertificateParams, String> {
@@ -72,16 +72,21 @@ impl Authority {
     }
 
     /// A certificate of a server, which these names reach.
-    pub(super) fn server(&self, name: &str, hosts: &[String]) -> Result<Made, String> {
+    pub(super) fn server(&self, name: &str, hosts: &[String]) -> Result<IssuedCertificate, String> {
         self.sign(name, hosts, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
     /// A certificate of who connects.
-    pub(super) fn client(&self, name: &str) -> Result<Made, String> {
+    pub(super) fn client(&self, name: &str) -> Result<IssuedCertificate, String> {
         self.sign(name, &[], ExtendedKeyUsagePurpose::ClientAuth)
     }
 
-    fn sign(&self, name: &str, hosts: &[String], usage: ExtendedKeyUsagePurpose) -> Result<Made, String> {
+    fn sign(
+        &self,
+        name: &str,
+        hosts: &[String],
+        usage: ExtendedKeyUsagePurpose,
+    ) -> Result<IssuedCertificate, String> {
         let mut params = params(name, hosts, YEARS)?;
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -89,7 +94,7 @@ impl Authority {
         params.is_ca = IsCa::ExplicitNoCa;
         let key = KeyPair::generate().map_err(told)?;
         let certificate = params.signed_by(&key, &self.0).map_err(told)?;
-        Ok(Made { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(IssuedCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 }
 

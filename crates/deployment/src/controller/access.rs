@@ -5,7 +5,7 @@ use runtime::exit::Failure;
 use web::{Certificate, Tokens};
 
 /// Reads what they need. Beyond loopback both TLS and tokens must be there.
-pub(super) fn of(options: &PageOptions) -> Result<web::Settings, Failure> {
+pub(super) fn of(options: &PageOptions) -> Result<web::ServerSettings, Failure> {
     let PageOptions { listen, tokens, web_certificate: chain, web_key: key, web_names } = options;
     if !listen.ip().is_loopback() {
         let keys = [("tokens", tokens), ("web-certificate", chain), ("web-key", key)];
@@ -31,5 +31,10 @@ pub(super) fn of(options: &PageOptions) -> Result<web::Settings, Failure> {
         .as_deref()
         .map(|path| Tokens::open(path).map_err(|error| Failure::usage(format!("'tokens': {error}"))));
     let tokens = tokens.transpose()?;
-    Ok(web::Settings { names: web_names.clone(), certificate, tokens, ..web::Settings::new(*listen) })
+    Ok(web::ServerSettings {
+        names: web_names.clone(),
+        certificate,
+        tokens,
+        ..web::ServerSettings::new(*listen)
+    })
 }

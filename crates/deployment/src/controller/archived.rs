@@ -11,14 +11,14 @@ pub(super) struct ArchivedStates {
     /// The names under which earlier windows that queries read are stored.
     past: BTreeSet<String>,
     /// The number of times that each node's lacks had changed when they were stored.
-    lacks: lacks::Stored,
+    lacks: lacks::StoredChanges,
 }
 
 impl ArchivedStates {
     /// Returns the states that the archive has when a controller starts.
     pub(super) fn at_start(unsettled: Vec<(String, String)>, past: Vec<(String, String)>) -> Self {
         let names = |states: Vec<(String, String)>| states.into_iter().map(|(name, _)| name).collect();
-        Self { unsettled: names(unsettled), past: names(past), lacks: lacks::Stored::default() }
+        Self { unsettled: names(unsettled), past: names(past), lacks: lacks::StoredChanges::default() }
     }
 
     /// Returns the states that the archive has once all of a controller are stored.

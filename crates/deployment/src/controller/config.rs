@@ -2,9 +2,9 @@
 
 use super::access;
 use crate::options::{ArchiveOptions, ControllerSettings, JudgementOptions};
-use archive::Keep;
-use controller::Site;
-use protocol::amqp::Broker;
+use archive::ArchiveRetention;
+use controller::CheckContext;
+use protocol::amqp::BrokerAddress;
 use runtime::broker;
 use runtime::exit::Failure;
 use runtime::spec::{AlertOptions, ClusterOptions};
@@ -16,24 +16,24 @@ use std::time::Duration;
 const LONGEST_NAME: usize = 128;
 
 /// The settings of a controller.
-pub(super) struct Config {
-    pub(super) broker: Broker,
+pub(super) struct ControllerConfig {
+    pub(super) broker: BrokerAddress,
     /// The file of the archive.
     pub(super) state: PathBuf,
-    pub(super) keep: Keep,
+    pub(super) keep: ArchiveRetention,
     /// True if the controller waits for its turn where another one has the archive open.
     pub(super) is_standby: bool,
     pub(super) nodes: Vec<String>,
     /// Files of queries.
     pub(super) queries: Vec<String>,
-    pub(super) site: Site,
+    pub(super) site: CheckContext,
     pub(super) kafka: ClusterOptions,
     pub(super) alerts: AlertOptions,
 }
 
-impl Config {
+impl ControllerConfig {
     /// Checks the settings: those of the controller, and those of the page and the API.
-    pub(super) fn of(settings: &ControllerSettings) -> Result<(Self, web::Settings), Failure> {
+    pub(super) fn of(settings: &ControllerSettings) -> Result<(Self, web::ServerSettings), Failure> {
         let broker = broker::of(&settings.broker)?;
         let web = access::of(&settings.page)?;
         let keep = keep(&settings.archive);
@@ -59,16 +59,16 @@ impl Config {
 }
 
 /// Returns why Kafka does not go with what the archive keeps.
-fn without_archive(options: &ClusterOptions, keep: &Keep) -> Option<String> {
+fn without_archive(options: &ClusterOptions, keep: &ArchiveRetention) -> Option<String> {
     let of = [("keep-answers", keep.answers), ("keep-events", keep.events)];
     let nothing = of.into_iter().find(|(_, number)| options.kafka.is_some() && *number == 0);
     nothing.map(|(key, _)| format!("'{key}': what Kafka is to have waits in the archive: keep some"))
 }
 
 /// Returns the limits of the archive.
-fn keep(options: &ArchiveOptions) -> Keep {
-    let usual = Keep::default();
-    Keep {
+fn keep(options: &ArchiveOptions) -> ArchiveRetention {
+    let usual = ArchiveRetention::default();
+    ArchiveRetention {
         answers: options.keep_answers.unwrap_or(usual.answers),
         events: options.keep_events.unwrap_or(usual.events),
         captures: options.keep_captures.unwrap_or(usual.captures),
@@ -77,11 +77,11 @@ fn keep(options: &ArchiveOptions) -> Keep {
 }
 
 /// Returns what nodes are asked, and how their answers are judged.
-fn site(options: &JudgementOptions, nodes: &[String]) -> Result<Site, Failure> {
+fn site(options: &JudgementOptions, nodes: &[String]) -> Result<CheckContext, Failure> {
     let nanoseconds = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
     let window_ns = nanoseconds(options.every);
-    let usual = events::Settings::default();
-    let settings = events::Settings {
+    let usual = events::EventSettings::default();
+    let settings = events::EventSettings {
         grace_ns: options.grace.map_or(usual.grace_ns, nanoseconds),
         lateness_ns: options.lateness.map_or(usual.lateness_ns, nanoseconds),
         expire_windows: options.expire.unwrap_or(usual.expire_windows),
@@ -99,7 +99,7 @@ fn site(options: &JudgementOptions, nodes: &[String]) -> Result<Site, Failure> {
     if window_ns < MOST_SHORT_NS {
         return Err(Failure::usage("'every': windows of a deployment are 100 ms long at least"));
     }
-    Ok(Site {
+    Ok(CheckContext {
         nodes: nodes.to_vec(),
         key: options.key.parts(),
         base_ns: window_ns,

@@ -1,6 +1,6 @@
 //! Dry runs over what the probes of a deployment remember, each on a thread of its own: the controller goes on meanwhile.
 
-use controller::{Asked, History, NotAsked, StandingQueries};
+use controller::{HistoryRequest, HistoryResult, NotAsked, StandingQueries};
 use model::DryRunOutcome;
 use runtime::questions::rehearsing::Rehearsed;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use web::{DryRunAsked, Refusal, Reply};
+use web::{DryRunAsked, Reply, RequestRefusal};
 
 /// Dry runs at once: nodes measure meanwhile.
 const MOST: usize = 2;
@@ -16,19 +16,19 @@ const MOST: usize = 2;
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// The question that a dry run asks the nodes.
-pub(super) struct Question {
-    pub(super) asked: Asked,
+pub(super) struct DryRunRequest {
+    pub(super) asked: HistoryRequest,
     /// True once nobody waits for the answer any more.
     pub(super) is_over: Arc<AtomicBool>,
     /// The channel for what the nodes answer.
-    pub(super) answer: Sender<Result<History, NotAsked>>,
+    pub(super) answer: Sender<Result<HistoryResult, NotAsked>>,
 }
 
 /// The dry runs that are going on.
 pub(super) struct DryRuns {
     threads: Vec<JoinHandle<()>>,
-    ask: Sender<Question>,
-    questions: Receiver<Question>,
+    ask: Sender<DryRunRequest>,
+    questions: Receiver<DryRunRequest>,
 }
 
 impl Default for DryRuns {
@@ -40,7 +40,7 @@ impl Default for DryRuns {
 
 impl DryRuns {
     /// Takes the questions that the dry runs ask the nodes now.
-    pub(super) fn questions(&self) -> Vec<Question> {
+    pub(super) fn questions(&self) -> Vec<DryRunRequest> {
         self.questions.try_iter().collect()
     }
 
@@ -53,7 +53,8 @@ impl DryRuns {
     ) {
         self.threads.retain(|thread| !thread.is_finished());
         if self.threads.len() >= MOST {
-            return reply.send(Err(Refusal::Busy(format!("{MOST} dry runs are going on: ask again later"))));
+            return reply
+                .send(Err(RequestRefusal::Busy(format!("{MOST} dry runs are going on: ask again later"))));
         }
         let (standing, questions) = (standing.clone(), self.ask.clone());
         // A text may be large: it is checked there too.
@@ -72,18 +73,18 @@ impl DryRuns {
 
 /// Asks the nodes, as long as the client waits.
 fn ask(
-    questions: &Sender<Question>,
-    asked: &Asked,
+    questions: &Sender<DryRunRequest>,
+    asked: &HistoryRequest,
     reply: &Reply<DryRunOutcome>,
-) -> Result<History, Refusal> {
-    let ends = || Refusal::Failed("the controller ends".to_owned());
+) -> Result<HistoryResult, RequestRefusal> {
+    let ends = || RequestRefusal::Failed("the controller ends".to_owned());
     loop {
         if reply.has_left() {
-            return Err(Refusal::Failed("the client has left".to_owned()));
+            return Err(RequestRefusal::Failed("the client has left".to_owned()));
         }
         let (answer, answered) = channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let question = Question { asked: asked.clone(), is_over: Arc::clone(&is_over), answer };
+        let question = DryRunRequest { asked: asked.clone(), is_over: Arc::clone(&is_over), answer };
         questions.send(question).map_err(|_| ends())?;
         // The controller answers, if only that the time is over.
         let answered = loop {
@@ -96,7 +97,7 @@ fn ask(
         match answered {
             Ok(history) => return Ok(history),
             Err(NotAsked::Busy(_)) => std::thread::sleep(AGAIN),
-            Err(NotAsked::NoNode(line)) => return Err(Refusal::Conflict(line)),
+            Err(NotAsked::NoNode(line)) => return Err(RequestRefusal::Conflict(line)),
         }
     }
 }

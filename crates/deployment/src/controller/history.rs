@@ -1,42 +1,42 @@
 //! The clients and dry runs that wait for what nodes remember.
 
-use controller::{History, NotAsked};
+use controller::{HistoryResult, NotAsked};
 use model::HistoryAnswers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
-use web::{Refusal, Reply};
+use web::{Reply, RequestRefusal};
 
 /// The time that answers may take for their way, beside the time that nodes have.
 const WAY: Duration = Duration::from_secs(5);
 
 /// The clients and dry runs that wait.
 #[derive(Default)]
-pub(super) struct Waiting(Vec<Waits>);
+pub(super) struct PendingQuestions(Vec<PendingQuestion>);
 
 /// A client, or a dry run, that waits.
 pub(super) enum Waiter {
     /// A client, and what it should think about.
     Client(Reply<HistoryAnswers>, Vec<String>),
     /// A dry run, and whether it has ended.
-    DryRun(Sender<Result<History, NotAsked>>, Arc<AtomicBool>),
+    DryRun(Sender<Result<HistoryResult, NotAsked>>, Arc<AtomicBool>),
 }
 
-struct Waits {
+struct PendingQuestion {
     /// The number of the question.
     id: u64,
     until: Instant,
     waiter: Waiter,
 }
 
-impl Waiting {
+impl PendingQuestions {
     /// Notes that somebody waits for an answer.
     pub(super) fn add(&mut self, id: u64, time: Duration, waiter: Waiter) {
         let now = Instant::now();
         // The API bounds the time.
         let until = now.checked_add(time.saturating_add(WAY)).unwrap_or(now);
-        self.0.push(Waits { id, until, waiter });
+        self.0.push(PendingQuestion { id, until, waiter });
     }
 
     /// Questions whose time is over, or whose client has left.
@@ -51,11 +51,11 @@ impl Waiting {
     }
 
     /// Gives an answer to who waits for it.
-    pub(super) fn answer(&mut self, history: History) {
+    pub(super) fn answer(&mut self, history: HistoryResult) {
         let Some(at) = self.0.iter().position(|waits| waits.id == history.id) else { return };
         match self.0.swap_remove(at).waiter {
             Waiter::Client(reply, warnings) => {
-                let History { answers, nodes, .. } = history;
+                let HistoryResult { answers, nodes, .. } = history;
                 reply.send(Ok(HistoryAnswers { answers, nodes, warnings }));
             }
             // One that has ended does not mind.
@@ -65,9 +65,9 @@ impl Waiting {
 }
 
 /// Returns the refusal of a question that is not asked, in the words of the API.
-pub(super) fn refusal(refused: NotAsked) -> Refusal {
+pub(super) fn refusal(refused: NotAsked) -> RequestRefusal {
     match refused {
-        NotAsked::Busy(line) => Refusal::Busy(line),
-        NotAsked::NoNode(line) => Refusal::Conflict(line),
+        NotAsked::Busy(line) => RequestRefusal::Busy(line),
+        NotAsked::NoNode(line) => RequestRefusal::Conflict(line),
     }
 }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 pub(super) const PREFIX: &str = "lacks/";
 
 /// The number of times that each node's lacks had changed when they were stored, by node.
-pub(super) type Stored = BTreeMap<String, u64>;
+pub(super) type StoredChanges = BTreeMap<String, u64>;
 
 /// Those that are not stored yet: names and texts.
 pub(super) fn new(
     controller: &Controller,
-    stored: &Stored,
+    stored: &StoredChanges,
 ) -> Result<Vec<(String, String)>, serde_json::Error> {
     let is_new =
         |(name, _, version): &(&str, &Lacks, u64)| stored.get(*name).map_or(0, |stored| *stored) != *version;
@@ -23,7 +23,7 @@ pub(super) fn new(
 }
 
 /// Returns the numbers that hold once the states of [`new`] are stored.
-pub(super) fn stored(controller: &Controller) -> Stored {
+pub(super) fn stored(controller: &Controller) -> StoredChanges {
     controller.lacks().map(|(name, _, version)| (name.to_owned(), version)).collect()
 }
 

@@ -8,13 +8,13 @@ mod script;
 use crate::file_name;
 use crate::options::{ControllerSettings, ProvisionOptions};
 use management::Management;
-use plan::{Login, Plan};
+use plan::{Login, ProvisionPlan};
 use runtime::exit::{self, Failure};
 use std::process::ExitCode;
 
 /// Sets the broker up as the settings of a controller say, or prints how.
 pub(crate) fn run(options: &ProvisionOptions, settings: ControllerSettings) -> Result<ExitCode, Failure> {
-    let plan = Plan::of(settings)?;
+    let plan = ProvisionPlan::of(settings)?;
     let login = match &options.passwords {
         Some(folder) => Login::Passwords(folder),
         None => Login::Certificates,

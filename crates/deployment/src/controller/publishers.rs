@@ -4,20 +4,20 @@
 mod alerts;
 mod kafka;
 
-use super::config::Config;
-use events::State;
+use super::config::ControllerConfig;
+use events::MachineState;
 use model::Event;
 use runtime::exit::Failure;
 use web::Hub;
 use web::view::Status;
 
 /// Takes what a controller stores to others.
-pub(super) trait Publisher {
+pub(super) trait ControllerPublisher {
     /// Takes an event, which is not stored yet.
     fn event(&self, _: &Event) {}
 
     /// Looks at what conditions hold.
-    fn settle(&mut self, _: &State) {}
+    fn settle(&mut self, _: &MachineState) {}
 
     /// Returns the name of its state in the archive and the state, if that has changed since it was stored.
     fn save(&self) -> Option<(String, String)> {
@@ -33,17 +33,20 @@ pub(super) trait Publisher {
     /// Adds what became of what it took.
     fn add_to(&self, status: &mut Status);
 
-    /// Ends, and says what others were not told. Returns the state from which the next start continues, as [`Publisher::save`] does.
+    /// Ends, and says what others were not told. Returns the state from which the next start continues, as [`ControllerPublisher::save`] does.
     fn end(self: Box<Self>) -> Option<(String, String)>;
 }
 
-type Start = fn(&Config, &Hub) -> Result<Option<Box<dyn Publisher>>, Failure>;
+type PublisherStart = fn(&ControllerConfig, &Hub) -> Result<Option<Box<dyn ControllerPublisher>>, Failure>;
 
 /// The starts of all publishers.
-const PUBLISHERS: [Start; 2] = [kafka::start, alerts::start];
+const PUBLISHERS: [PublisherStart; 2] = [kafka::start, alerts::start];
 
 /// Starts those that the settings ask for.
-pub(super) fn start(config: &Config, hub: &Hub) -> Result<Vec<Box<dyn Publisher>>, Failure> {
+pub(super) fn start(
+    config: &ControllerConfig,
+    hub: &Hub,
+) -> Result<Vec<Box<dyn ControllerPublisher>>, Failure> {
     let mut publishers = Vec::new();
     for start in PUBLISHERS {
         publishers.extend(start(config, hub)?);

@@ -1,18 +1,18 @@
 //! The queries of a controller: those of its settings, and those that clients installed, which outlive it.
 
-use super::Config;
-use controller::{InstalledText, NotInstalled, NotRemoved, StandingQueries};
+use super::ControllerConfig;
+use controller::{InstalledText, NotRemoved, QueryInstallError, StandingQueries};
 use runtime::exit::{Failure, say};
 use runtime::questions::query_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use web::{Checking, Hub, Installed, Refusal, Removed};
+use web::{Checking, Hub, Installed, Removed, RequestRefusal};
 
 /// The name of what is kept, in the archive.
 const STATE: &str = "queries";
 
 /// The queries.
-pub(super) struct Queries {
+pub(super) struct ControllerQueries {
     standing: StandingQueries,
     /// Queries of the settings that clients removed.
     cancelled: BTreeSet<String>,
@@ -20,19 +20,19 @@ pub(super) struct Queries {
 
 /// The state of queries that outlives the controller.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct PersistedQueries {
     /// Texts that clients installed.
     texts: Vec<InstalledText>,
     cancelled: BTreeSet<String>,
 }
 
-impl Queries {
+impl ControllerQueries {
     /// The queries of the settings, and those that were installed before. What is installed no more, because the settings have changed, is
     /// said.
-    pub(super) fn restore(config: &Config, hub: &Hub) -> Result<Self, Failure> {
+    pub(super) fn restore(config: &ControllerConfig, hub: &Hub) -> Result<Self, Failure> {
         let kept = hub.archive().state(STATE).map_err(Failure::fault)?;
-        let Kept { texts, cancelled } = match kept {
-            None => Kept::default(),
+        let PersistedQueries { texts, cancelled } = match kept {
+            None => PersistedQueries::default(),
             Some(text) => serde_json::from_str(&text).map_err(|error| {
                 Failure::fault(format!("{}: its queries are damaged: {error}", config.state.display()))
             })?,
@@ -82,7 +82,7 @@ impl Queries {
     /// Returns the state that outlives the controller: name and text of a state of the archive.
     pub(super) fn state(&self) -> Result<(String, String), serde_json::Error> {
         let texts = self.standing.texts().filter(|text| !text.is_configured).cloned().collect();
-        let kept = Kept { texts, cancelled: self.cancelled.clone() };
+        let kept = PersistedQueries { texts, cancelled: self.cancelled.clone() };
         Ok((STATE.to_owned(), serde_json::to_string(&kept)?))
     }
 
@@ -92,7 +92,7 @@ impl Queries {
         file: String,
         text: String,
         replaces: bool,
-    ) -> Result<Installed, Refusal> {
+    ) -> Result<Installed, RequestRefusal> {
         let text = InstalledText { file, text, ..InstalledText::default() };
         let configured = self.standing.queries().iter().filter(|known| known.is_configured);
         let configured: Vec<String> = configured.map(|known| known.query.label.clone()).collect();
@@ -104,14 +104,17 @@ impl Queries {
                 self.cancelled.extend(taken.cloned());
                 Ok(Installed { queries: installed.queries, warnings: installed.warnings })
             }
-            Err(NotInstalled { reason, diagnostics, .. }) => {
+            Err(QueryInstallError { reason, diagnostics, .. }) => {
                 let json = |found| serde_json::to_value(found).unwrap_or_default();
-                Err(Refusal::Invalid { error: reason, diagnostics: diagnostics.iter().map(json).collect() })
+                Err(RequestRefusal::Invalid {
+                    error: reason,
+                    diagnostics: diagnostics.iter().map(json).collect(),
+                })
             }
         }
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> Result<Removed, Refusal> {
+    pub(super) fn remove(&mut self, name: &str) -> Result<Removed, RequestRefusal> {
         match self.standing.remove(name) {
             Ok(removed) => {
                 if removed.is_configured {
@@ -121,11 +124,11 @@ impl Queries {
             }
             Err(NotRemoved::Unknown(nearest)) => {
                 let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
-                Err(Refusal::Unknown(format!("there is no query {name}{hint}")))
+                Err(RequestRefusal::Unknown(format!("there is no query {name}{hint}")))
             }
             Err(NotRemoved::Starts(others)) => {
                 let others = others.join(", ");
-                Err(Refusal::Conflict(format!("{name} starts {others}: remove that first")))
+                Err(RequestRefusal::Conflict(format!("{name} starts {others}: remove that first")))
             }
         }
     }

@@ -8,10 +8,10 @@ const QUIET_NS: u64 = 600_000_000_000;
 
 /// The starts that send, by node.
 #[derive(Debug, Default)]
-pub(super) struct Senders(BTreeMap<String, Sender>);
+pub(super) struct Senders(BTreeMap<String, SenderBoots>);
 
 #[derive(Debug)]
-struct Sender {
+struct SenderBoots {
     last: Boot,
     /// The one before: once another has sent, a start sends no more.
     before: Option<Boot>,
@@ -23,7 +23,7 @@ impl Senders {
     /// that is started again never does.
     pub(super) fn take(&mut self, id: &MessageId, now_ns: u64) -> Option<String> {
         let Some(sender) = self.0.get_mut(&id.node) else {
-            self.0.insert(id.node.clone(), Sender { last: id.boot, before: None, said_ns: None });
+            self.0.insert(id.node.clone(), SenderBoots { last: id.boot, before: None, said_ns: None });
             return None;
         };
         if sender.last == id.boot {

@@ -1,20 +1,20 @@
 //! The controller at work: messages, time and requests in; tasks, answers and events out.
 
-use super::Config;
+use super::ControllerConfig;
 use super::archived::ArchivedStates;
-use super::dry_runs::{DryRuns, Question};
+use super::dry_runs::{DryRunRequest, DryRuns};
 use super::faults::Faults;
-use super::history::{Waiter, Waiting, refusal};
-use super::publishers::{self, Publisher};
-use super::queries::Queries;
+use super::history::{PendingQuestions, Waiter, refusal};
+use super::publishers::{self, ControllerPublisher};
+use super::queries::ControllerQueries;
 use super::senders::Senders;
 use super::{lacks, past, unsettled};
-use archive::{ArchiveError, Changes, Mark};
+use archive::{ArchiveChanges, ArchiveError, ProbeOffset};
 use controller::views::{self, Deaf};
-use controller::{Actions, Controller, Health, NotAsked, Output, Setting};
-use events::Stories;
+use controller::{Actions, Controller, ControllerContext, ControllerOutput, Health, NotAsked};
+use events::StoryLog;
 use model::{Counters, HistoryAnswers};
-use protocol::{Boot, ControllerLink, FromProbe, LinkWatch, Received, ToProbe};
+use protocol::{Boot, ControllerLink, FromProbe, LinkStateReporter, ReceivedMessage, ToProbe};
 use runtime::exit::{Failure, say, say_error};
 use runtime::machine::now_ns;
 use runtime::questions::history_asked;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use web::view::{Broker, BrokerState, Mode, Note, Status, WindowTotals};
-use web::{HistoryAsked, Hub, Refusal, Reply, Request};
+use web::{HistoryAsked, Hub, Reply, Request, RequestRefusal};
 
 /// The time for which messages are awaited before time and requests are looked at.
 const WAIT: Duration = Duration::from_millis(50);
@@ -43,20 +43,20 @@ const STORIES: u64 = 1_000;
 const STATE: &str = "controller";
 
 /// The controller at work.
-pub(super) struct Service<'a> {
-    config: &'a Config,
-    queries: Queries,
+pub(super) struct ControllerService<'a> {
+    config: &'a ControllerConfig,
+    queries: ControllerQueries,
     controller: Controller,
     link: Box<dyn ControllerLink>,
-    watch: LinkWatch,
+    watch: LinkStateReporter,
     hung_up: HungUp,
     hub: Hub,
     /// The publishers, which tell others what is stored.
-    publishers: Vec<Box<dyn Publisher>>,
+    publishers: Vec<Box<dyn ControllerPublisher>>,
     /// The starts of probes that send.
     senders: Senders,
     /// The changes that are to be stored.
-    changes: Changes,
+    changes: ArchiveChanges,
     /// The last message of each start of a node of which that is a part.
     marks: BTreeMap<(String, Boot), u64>,
     /// The states that the archive has.
@@ -75,7 +75,7 @@ pub(super) struct Service<'a> {
     stores_since_ns: u64,
     notes: VecDeque<Note>,
     /// The clients and dry runs that wait for what nodes remember.
-    waiting: Waiting,
+    waiting: PendingQuestions,
     dry_runs: DryRuns,
     /// The messages that are said once, however long their cause lasts.
     said: BTreeSet<String>,
@@ -83,17 +83,18 @@ pub(super) struct Service<'a> {
     shown: Option<Instant>,
 }
 
-impl<'a> Service<'a> {
+impl<'a> ControllerService<'a> {
     /// Continues what the archive has of a controller before.
     pub(super) fn new(
-        config: &'a Config,
-        queries: Queries,
+        config: &'a ControllerConfig,
+        queries: ControllerQueries,
         hub: Hub,
         link: Box<dyn ControllerLink>,
         hung_up: HungUp,
     ) -> Result<Self, Failure> {
         let site = &config.site;
-        let setting = Setting { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
+        let setting =
+            ControllerContext { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
         let mut controller = Controller::new(queries.standing().chain().clone(), setting);
         let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
         let kept = hub.archive().states(unsettled::PREFIX).map_err(Failure::fault)?;
@@ -107,7 +108,7 @@ impl<'a> Service<'a> {
             for line in unsettled::not_continued(kept.len() - results.len(), &results, &config.nodes) {
                 say(&line);
             }
-            controller.restore(saved, results, Stories::restore(stories));
+            controller.restore(saved, results, StoryLog::restore(stories));
             controller.restore_past(past::read(&earlier));
         }
         let lacked = hub.archive().states(lacks::PREFIX).map_err(Failure::fault)?;
@@ -122,11 +123,11 @@ impl<'a> Service<'a> {
             queries,
             controller,
             link,
-            watch: LinkWatch::default(),
+            watch: LinkStateReporter::default(),
             hung_up,
             hub,
             senders: Senders::default(),
-            changes: Changes::default(),
+            changes: ArchiveChanges::default(),
             marks: BTreeMap::new(),
             archived: ArchivedStates::at_start(kept, earlier),
             send: Vec::new(),
@@ -136,7 +137,7 @@ impl<'a> Service<'a> {
             deaf: None,
             stores_since_ns: 0,
             notes: VecDeque::new(),
-            waiting: Waiting::default(),
+            waiting: PendingQuestions::default(),
             dry_runs: DryRuns::default(),
             said: BTreeSet::new(),
             started_ns: now_ns(),
@@ -178,7 +179,7 @@ impl<'a> Service<'a> {
             std::mem::take(&mut self.publishers).into_iter().filter_map(|own| own.end()).collect();
         if !states.is_empty() {
             // Without them, what was told already is told again after the next start.
-            let _ = self.hub.publish(&Changes { states, ..Changes::default() });
+            let _ = self.hub.publish(&ArchiveChanges { states, ..ArchiveChanges::default() });
         }
         say("ended; a controller that is started again continues");
         Ok(ExitCode::SUCCESS)
@@ -210,7 +211,7 @@ impl<'a> Service<'a> {
         for _ in 0..MOST_GROUPED {
             let received = self.link.receive(wait);
             let received = received.map_err(|_| Failure::fault("the connection to the broker has failed"))?;
-            let Some(Received { node, id, message }) = received else { break };
+            let Some(ReceivedMessage { node, id, message }) = received else { break };
             wait = Duration::ZERO;
             if let Some(id) = id.filter(|id| id.sequence != 0) {
                 if let Some(line) = self.senders.take(&id, now_ns()) {
@@ -234,15 +235,17 @@ impl<'a> Service<'a> {
         self.send.extend(actions.send);
         for output in actions.show {
             match output {
-                Output::Answer(answer) => self.changes.answers.push(*answer),
-                Output::Event(event) => {
+                ControllerOutput::Answer(answer) => self.changes.answers.push(*answer),
+                ControllerOutput::Event(event) => {
                     self.publishers.iter().for_each(|own| own.event(&event));
                     self.changes.events.push(*event);
                 }
-                Output::Sentence(sentence) => say(&sentence),
-                Output::Warning(line) => self.note(line),
-                Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
-                Output::History(history) => self.waiting.answer(*history),
+                ControllerOutput::Sentence(sentence) => say(&sentence),
+                ControllerOutput::Warning(line) => self.note(line),
+                ControllerOutput::Captured(captured) => {
+                    self.changes.captures.push(captured::ended(*captured))
+                }
+                ControllerOutput::History(history) => self.waiting.answer(*history),
             }
         }
     }
@@ -269,7 +272,7 @@ impl<'a> Service<'a> {
             self.changes.states.push((STATE.to_owned(), state));
             self.changes.states.extend(self.publishers.iter().filter_map(|own| own.save()));
             self.changes.dropped_states = self.archived.dropped(&archived);
-            let mark = |((node, boot), sequence): (&(String, Boot), &u64)| Mark {
+            let mark = |((node, boot), sequence): (&(String, Boot), &u64)| ProbeOffset {
                 node: node.clone(),
                 boot: boot.to_string(),
                 sequence: *sequence,
@@ -300,7 +303,7 @@ impl<'a> Service<'a> {
                 self.note(format!("what happens is stored again, after {lasted}"));
             }
             self.publishers.iter().for_each(|own| own.stored());
-            self.changes = Changes::default();
+            self.changes = ArchiveChanges::default();
             self.marks.clear();
             self.archived = archived;
             self.has_changed = false;
@@ -335,7 +338,7 @@ impl<'a> Service<'a> {
     /// Asks the stores of nodes.
     fn ask(&mut self, asked: &HistoryAsked, reply: Reply<HistoryAnswers>) {
         if let Some(fault) = &self.fault {
-            return reply.send(Err(Refusal::Failed(format!(
+            return reply.send(Err(RequestRefusal::Failed(format!(
                 "nodes are not asked while nothing can be stored: {fault}"
             ))));
         }
@@ -355,8 +358,8 @@ impl<'a> Service<'a> {
     }
 
     /// Asks them for a dry run.
-    fn ask_for_dry_run(&mut self, question: Question) {
-        let Question { asked, is_over, answer } = question;
+    fn ask_for_dry_run(&mut self, question: DryRunRequest) {
+        let DryRunRequest { asked, is_over, answer } = question;
         let time = Duration::from_millis(asked.time_ms);
         // One that has ended does not mind.
         let refuse = |refused| drop(answer.send(Err(refused)));
@@ -375,17 +378,17 @@ impl<'a> Service<'a> {
     }
 
     /// The queries have changed.
-    fn replace(&mut self) -> Result<(), web::Refusal> {
+    fn replace(&mut self) -> Result<(), web::RequestRefusal> {
         let actions = self.controller.replace(self.queries.standing().chain().clone());
         self.hub.set_checking(self.queries.checking(self.config.site.settings.grace_ns));
         self.has_changed = true;
         self.take(actions);
-        let failed = |error: &dyn std::fmt::Display| web::Refusal::Failed(error.to_string());
+        let failed = |error: &dyn std::fmt::Display| web::RequestRefusal::Failed(error.to_string());
         let state = self.queries.state().map_err(|error| failed(&error))?;
         self.hub
-            .publish(&Changes { states: vec![state], ..Changes::default() })
+            .publish(&ArchiveChanges { states: vec![state], ..ArchiveChanges::default() })
             .map_err(|error| failed(&error))?;
-        self.store().map_err(|_| web::Refusal::Failed("the change is not stored".to_owned()))?;
+        self.store().map_err(|_| web::RequestRefusal::Failed("the change is not stored".to_owned()))?;
         self.shown = None;
         self.show();
         Ok(())
@@ -439,7 +442,7 @@ impl<'a> Service<'a> {
 
     fn status(&self) -> Status {
         let now = now_ns();
-        let moment = views::Moment {
+        let moment = views::HealthCriteria {
             now_ns: now,
             window_ns: self.config.site.window_ns,
             grace_ns: self.config.site.settings.grace_ns,

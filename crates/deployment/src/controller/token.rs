@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
-use web::{Role, Token, TokenFile};
+use web::{AccessToken, Role, TokenFile};
 
 /// Does what the options ask for.
 pub(crate) fn run(options: &TokenOptions) -> Result<ExitCode, Failure> {
@@ -40,7 +40,7 @@ fn make(options: &TokenOptions, name: &str, role: Role) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(options: &TokenOptions, name: &str, token: &Token) -> Result<ExitCode, Failure> {
+fn print(options: &TokenOptions, name: &str, token: &AccessToken) -> Result<ExitCode, Failure> {
     let ended = exit::print(&format!("{}\n", token.text()))?;
     say(&format!(
         "{name} is in {}, which has its hash: this is the only time it is told",

@@ -10,7 +10,7 @@ pub(super) const TAG: [u8; 2] = [0x81, 0x00];
 
 /// The metadata of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FrameMetadata {
     pub(super) order: u64,
     pub(super) time_ns: u64,
     pub(super) wire_len: u32,
@@ -19,7 +19,7 @@ pub(super) struct Head {
     pub(super) stripped_vlan: Option<u16>,
 }
 
-impl Head {
+impl FrameMetadata {
     /// The metadata of a frame; `captured` is the number of its bytes that are kept.
     pub(super) fn new(order: u64, frame: &Frame<'_>, captured: usize) -> Self {
         let Frame { wire_len, time_ns, link, stripped_vlan, .. } = *frame;
@@ -75,8 +75,8 @@ mod tests {
             (LinkType::Ppp, Some(7)),
         ] {
             let frame = Frame { data: &[], wire_len: u32::MAX, time_ns: u64::MAX - 1, link, stripped_vlan };
-            let head = Head::new(u64::MAX, &frame, 77);
-            assert_eq!(Head::read(&head.bytes()), head);
+            let head = FrameMetadata::new(u64::MAX, &frame, 77);
+            assert_eq!(FrameMetadata::read(&head.bytes()), head);
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
     fn a_tag_is_put_back() {
         let data: Vec<u8> = (0..20).collect();
         let head = |link, stripped_vlan| {
-            Head::new(1, &Frame { data: &data, wire_len: 20, time_ns: 0, link, stripped_vlan }, 20)
+            FrameMetadata::new(1, &Frame { data: &data, wire_len: 20, time_ns: 0, link, stripped_vlan }, 20)
         };
         let tagged = head(LinkType::Ethernet, Some(0x2064)).with_tag(&data).expect("a tag");
         assert_eq!(tagged, [&data[..12], &[0x81, 0, 0x20, 0x64], &data[12..]].concat());

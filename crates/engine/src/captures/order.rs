@@ -69,7 +69,7 @@ impl EndedBy {
 
 /// An open order. All receivers count in it.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct OpenCapture {
     pub(super) order: CaptureOrder,
     /// The number by which entries of rings name the order.
     pub(super) number: u64,
@@ -93,7 +93,7 @@ pub(super) struct Order {
 /// Numbers of orders.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-impl Order {
+impl OpenCapture {
     pub(super) fn new(order: CaptureOrder, snap: Snap, rate: u32, bytes: u64) -> Self {
         Self {
             order,
@@ -155,7 +155,7 @@ impl Order {
         self.no_room.fetch_add(1, Relaxed);
     }
 
-    /// Takes one more packet on, if the order still does; once that is handed over, [`Order::settle`] must be called.
+    /// Takes one more packet on, if the order still does; once that is handed over, [`OpenCapture::settle`] must be called.
     pub(super) fn grant(&self, captured: usize) -> bool {
         let ticket = self.granted.fetch_add(1, SeqCst);
         if ticket >= self.order.packets {

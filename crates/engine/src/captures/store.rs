@@ -1,10 +1,10 @@
 //! The thread that writes files.
 
-use super::entry::Head;
+use super::entry::FrameMetadata;
 use super::finished::FinishedCapture;
-use super::order::{EndedBy, Order};
+use super::order::{EndedBy, OpenCapture};
 use super::tap_end::TapEnd;
-use super::{CaptureSettings, Shared, naming};
+use super::{CaptureSettings, SharedCaptures, naming};
 use port::PcapngWriter;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,8 +17,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The file of an order.
-struct OpenFile {
-    order: Arc<Order>,
+struct CaptureFile {
+    order: Arc<OpenCapture>,
     writer: io::Result<PcapngWriter<File>>,
     part: PathBuf,
     path: PathBuf,
@@ -26,17 +26,17 @@ struct OpenFile {
     is_cut: bool,
 }
 
-pub(super) struct Store {
-    shared: Arc<Shared>,
+pub(super) struct CaptureFileWriter {
+    shared: Arc<SharedCaptures>,
     folder: PathBuf,
     node: String,
     taps: Vec<TapEnd>,
-    files: Vec<OpenFile>,
+    files: Vec<CaptureFile>,
     frame: Vec<u8>,
 }
 
-impl Store {
-    pub(super) fn new(shared: Arc<Shared>, settings: &CaptureSettings) -> Self {
+impl CaptureFileWriter {
+    pub(super) fn new(shared: Arc<SharedCaptures>, settings: &CaptureSettings) -> Self {
         let CaptureSettings { folder, node, .. } = settings.clone();
         let folder = folder.unwrap_or_default();
         let (taps, files, frame) = Default::default();
@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// Writes until the sender of orders is dropped.
-    pub(super) fn run(&mut self, orders: &Receiver<Arc<Order>>) {
+    pub(super) fn run(&mut self, orders: &Receiver<Arc<OpenCapture>>) {
         loop {
             let order = match self.files.is_empty() {
                 true => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -68,16 +68,16 @@ impl Store {
         }
     }
 
-    fn open(&mut self, order: Arc<Order>) {
+    fn open(&mut self, order: Arc<OpenCapture>) {
         let path = self.folder.join(naming::file(&order.order.id, &self.node));
         let part = self.folder.join(format!("{}.part", naming::file(&order.order.id, &self.node)));
         let (comment, node) = (short(&order.order.comment), short(&self.node));
         let writer = create(&path, &part).and_then(|file| PcapngWriter::new(file, "edison", &comment, &node));
-        self.files.push(OpenFile { order, writer, part, path, packets: 0, is_cut: false });
+        self.files.push(CaptureFile { order, writer, part, path, packets: 0, is_cut: false });
     }
 
     /// Writes what is there, and closes the files of orders that have ended.
-    fn look(&mut self, orders: &Receiver<Arc<Order>>) {
+    fn look(&mut self, orders: &Receiver<Arc<OpenCapture>>) {
         let mut state = self.shared.state();
         self.taps.append(&mut state.taps);
         let have_begun = state.awaited == 0;
@@ -87,7 +87,7 @@ impl Store {
             self.files.iter().for_each(|file| file.end_at(now, is_over));
         }
         // In this order: what orders that have ended took on is there, and what is there is of orders that have come.
-        let ended: Vec<Option<EndedBy>> = self.files.iter().map(OpenFile::ended).collect();
+        let ended: Vec<Option<EndedBy>> = self.files.iter().map(CaptureFile::ended).collect();
         let there: Vec<usize> = self.taps.iter().map(TapEnd::bytes).collect();
         orders.try_iter().for_each(|order| self.open(order));
         let Self { taps, files, frame, .. } = self;
@@ -106,7 +106,7 @@ impl Store {
         }
     }
 
-    fn close(&mut self, file: OpenFile, by: EndedBy) {
+    fn close(&mut self, file: CaptureFile, by: EndedBy) {
         let order = Arc::clone(&file.order);
         let finished = file.close(by);
         let mut state = self.shared.state();
@@ -119,7 +119,7 @@ impl Store {
     }
 }
 
-impl OpenFile {
+impl CaptureFile {
     /// Ends the order where its time is over, or the run. `now`: the time of the last receiver.
     fn end_at(&self, now: u64, is_over: bool) {
         if self.order.order.time.is_some_and(|time| time.end_ns <= now) {
@@ -139,7 +139,7 @@ impl OpenFile {
         }
     }
 
-    fn write(&mut self, head: Head, data: &[u8]) {
+    fn write(&mut self, head: FrameMetadata, data: &[u8]) {
         let Ok(writer) = &mut self.writer else { return };
         let tagged = head.with_tag(data);
         let (data, wire_len) = match &tagged {
@@ -200,7 +200,7 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CaptureOrder, Captures, Snap};
+    use super::super::{CaptureOrder, FlowCaptures, Snap};
     use super::*;
     use arena::Limits;
     use model::Span;
@@ -217,9 +217,9 @@ mod tests {
             node: "Node1".to_owned(),
             ..CaptureSettings::none()
         };
-        let captures = Captures::default();
+        let captures = FlowCaptures::default();
         let (sender, orders) = channel();
-        let mut store = Store::new(Arc::clone(&captures.shared), &settings);
+        let mut store = CaptureFileWriter::new(Arc::clone(&captures.shared), &settings);
         *captures.writer() = super::super::Writer { orders: Some(sender.clone()), thread: None };
         let order = |id: &str, time| CaptureOrder {
             id: id.to_owned(),
@@ -230,7 +230,7 @@ mod tests {
         };
         for (id, time) in [("all", None), ("some", Some(Span { start_ns: 5, end_ns: 10 }))] {
             sender
-                .send(Arc::new(Order::new(order(id, time), Snap::Headers, 1, 1 << 20)))
+                .send(Arc::new(OpenCapture::new(order(id, time), Snap::Headers, 1, 1 << 20)))
                 .expect("it listens");
         }
         captures.begin(2);

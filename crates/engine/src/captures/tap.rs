@@ -1,9 +1,9 @@
 //! The receiver's side.
 
-use super::entry::{HEAD, Head, TAG};
-use super::order::Order;
+use super::entry::{FrameMetadata, HEAD, TAG};
+use super::order::OpenCapture;
 use super::tap_end::{TapEnd, TapState};
-use super::{MOST_OPEN, Shared};
+use super::{MOST_OPEN, SharedCaptures};
 use arena::Limits;
 use packet::{Frame, Packets, Tunnel};
 use rtrb::{Producer, RingBuffer};
@@ -24,10 +24,10 @@ pub(crate) struct Tap {
 
 #[derive(Debug)]
 struct OpenTap {
-    shared: Arc<Shared>,
+    shared: Arc<SharedCaptures>,
     /// The version of the orders.
     seen: u64,
-    orders: Vec<Arc<Order>>,
+    orders: Vec<Arc<OpenCapture>>,
     ring: Producer<u8>,
     state: Arc<TapState>,
     tunnel: Tunnel,
@@ -38,7 +38,7 @@ struct OpenTap {
 impl Tap {
     /// A tap and the other end of its ring; `None` without memory.
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedCaptures>,
         limits: &Limits,
         tunnel: Tunnel,
         waits: bool,
@@ -107,7 +107,7 @@ impl Drop for OpenTap {
 }
 
 /// Hands a frame over, as far as the order allows.
-fn take(order: &Order, frame: &Frame<'_>, tunnel: Tunnel, waits: bool, ring: &mut Producer<u8>) {
+fn take(order: &OpenCapture, frame: &Frame<'_>, tunnel: Tunnel, waits: bool, ring: &mut Producer<u8>) {
     let captured = order.captured(frame, tunnel);
     if !order.is_within_rate(frame.time_ns) {
         return;
@@ -121,7 +121,7 @@ fn take(order: &Order, frame: &Frame<'_>, tunnel: Tunnel, waits: bool, ring: &mu
     if !order.grant(captured + frame.stripped_vlan.map_or(0, |_| TAG.len() + 2)) {
         return;
     }
-    let head = Head::new(order.number, frame, captured).bytes();
+    let head = FrameMetadata::new(order.number, frame, captured).bytes();
     let (first, second) = room.as_mut_slices();
     let bytes = head.iter().chain(&frame.data[..captured]);
     first.iter_mut().chain(second).zip(bytes).for_each(|(place, byte)| *place = *byte);
@@ -145,8 +145,8 @@ mod tests {
             packets: u64::MAX,
             time: None,
         };
-        let order = Arc::new(Order::new(order, Snap::Bytes(5_000), u32::MAX, u64::MAX));
-        let shared: Arc<Shared> = Arc::default();
+        let order = Arc::new(OpenCapture::new(order, Snap::Bytes(5_000), u32::MAX, u64::MAX));
+        let shared: Arc<SharedCaptures> = Arc::default();
         shared.state().open.push(Arc::clone(&order));
         shared.changed();
         let limits = Limits::new(RING_BYTES, 1);

@@ -1,6 +1,6 @@
 //! The end of a receiver's ring at which the thread that writes reads what the receiver hands over.
 
-use super::entry::{HEAD, Head};
+use super::entry::{FrameMetadata, HEAD};
 use arena::Lease;
 use rtrb::Consumer;
 use std::sync::Arc;
@@ -44,11 +44,16 @@ impl TapEnd {
     }
 
     /// Passes on the frames in the next `left` bytes.
-    pub(super) fn each(&mut self, mut left: usize, frame: &mut Vec<u8>, mut take: impl FnMut(Head, &[u8])) {
+    pub(super) fn each(
+        &mut self,
+        mut left: usize,
+        frame: &mut Vec<u8>,
+        mut take: impl FnMut(FrameMetadata, &[u8]),
+    ) {
         while left >= HEAD {
             let mut head = [0; HEAD];
             self.read(&mut head);
-            let head = Head::read(&head);
+            let head = FrameMetadata::read(&head);
             frame.clear();
             frame.resize(head.captured as usize, 0);
             // A frame is committed as a whole.

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::Every;
 use crate::receiver::Receiver;
 use arena::Limits;
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use packet::{KeySpec, KeyV4, KeyV6, KeyedPacket, PacketFields, ParserConfig, Seed, Tunnel};
 use port::{PacketSource, Poll, SyntheticSource};
 use std::sync::atomic::Ordering;
@@ -14,14 +14,14 @@ const BURST: usize = 16;
 const HAND_OVER: HandOver =
     HandOver { parcels: 2, in_lock_step: false, waits: true, gives_up_after: None, split: Split::Hash };
 
-fn config() -> Config {
-    Config {
+fn config() -> MeasurementConfig {
+    MeasurementConfig {
         every: Every::Packets(u64::MAX),
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(1 << 30, usize::MAX),
         tunnel: Tunnel::Outer,
         key: KeySpec::FIVE_TUPLE,
-        parts: Parts::default(),
+        parts: MeasuredParts::default(),
         seed: Seed::new(3),
         control: None,
         sampling: None,
@@ -68,7 +68,7 @@ fn push(parser: &mut BurstParser, number: u64) {
 struct Seen {
     v4: Vec<(KeyV4, u64)>,
     v6: Vec<(KeyV6, u64)>,
-    orders: Vec<(Order, u64)>,
+    orders: Vec<(WorkerCommand, u64)>,
 }
 
 impl Seen {
@@ -81,7 +81,7 @@ impl Seen {
         }
         self.v4.extend(numbered(&parcel.bursts.v4));
         self.v6.extend(numbered(&parcel.bursts.v6));
-        if parcel.order != Order::GoOn {
+        if parcel.order != WorkerCommand::GoOn {
             self.orders.push((parcel.order, (self.v4.len() + self.v6.len()) as u64));
         }
     }
@@ -100,7 +100,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
         let (mut fan, inboxes) = Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Packets);
         let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
         let seen: Vec<Seen> = thread::scope(|scope| {
-            let serve = |mut inbox: Inbox| {
+            let serve = |mut inbox: WorkerRings| {
                 scope.spawn(move || {
                     let mut seen = Seen::default();
                     assert!(inbox.serve(|parcel| seen.add(parcel)), "there was no end");
@@ -128,9 +128,9 @@ fn nothing_is_lost_doubled_or_out_of_order() {
             assert!(is_ascending(&lane.v4) && is_ascending(&lane.v6));
             let packets = (lane.v4.len() + lane.v6.len()) as u64;
             assert_eq!(packets, lane_handed_over);
-            let turn = |window| Order::Turn(WindowId::new(window));
+            let turn = |window| WorkerCommand::Turn(WindowId::new(window));
             let orders: Vec<_> = lane.orders.iter().map(|(order, _)| *order).collect();
-            assert_eq!(orders, [turn(0), turn(1), turn(2), Order::End]);
+            assert_eq!(orders, [turn(0), turn(1), turn(2), WorkerCommand::End]);
             assert_eq!(lane.orders[3].1, packets);
             all.extend(
                 lane.v4.iter().map(|(_, number)| number).chain(lane.v6.iter().map(|(_, number)| number)),
@@ -145,7 +145,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
         assert!(all.into_iter().eq(0..sent), "{workers} workers");
         let has_share = |lane: &Seen| !lane.v4.is_empty() && !lane.v6.is_empty();
         assert!(seen.iter().all(has_share), "a lane gets nothing of 100 flows");
-        assert_eq!(fan.refused(), Refused::default());
+        assert_eq!(fan.refused(), UncountedPackets::default());
     }
 }
 
@@ -188,7 +188,7 @@ fn portions_of_a_burst_go_round() {
 }
 
 /// What a worker got: the numbers of each parcel's frames, the time that it carried, and the order.
-fn received(inbox: &mut Inbox) -> Vec<(Vec<u32>, u64, Order)> {
+fn received(inbox: &mut WorkerRings) -> Vec<(Vec<u32>, u64, WorkerCommand)> {
     let mut all = Vec::new();
     inbox.serve(|parcel| {
         let v4 = parcel.bursts.v4.packets().iter().map(|packet| packet.fields.number);
@@ -210,8 +210,8 @@ struct Live {
 const NOW: u64 = 1 << 62;
 
 impl Live {
-    fn new(hand_over: HandOver, burst: usize) -> (Self, Inbox) {
-        let config = Config { burst, ..config() };
+    fn new(hand_over: HandOver, burst: usize) -> (Self, WorkerRings) {
+        let config = MeasurementConfig { burst, ..config() };
         let (mut fan, mut inboxes) = Fan::new(1, hand_over, unheard(), &config, TimeBase::Clock);
         fan.told = NOW;
         let source = SyntheticSource::open("packets=100k,flows=50,ipv6=40%", burst).expect("it is right");
@@ -261,7 +261,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
         assert_eq!(handed_over_before_end + at_end, all);
         let got = received(&mut inbox);
         let (orders, packets): (Vec<_>, Vec<_>) =
-            got.into_iter().partition(|(_, _, order)| *order != Order::GoOn);
+            got.into_iter().partition(|(_, _, order)| *order != WorkerCommand::GoOn);
         assert_eq!(packets.iter().map(|(packets, ..)| packets.len() as u64).collect::<Vec<_>>(), parcels);
         assert!(packets.iter().flat_map(|(packets, ..)| packets).copied().eq(1..number));
         for (packets, now, _) in &packets {
@@ -271,7 +271,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
         assert!(orders.iter().all(|(packets, ..)| packets.is_empty()));
         assert_eq!(
             orders.iter().map(|order| order.2).collect::<Vec<_>>(),
-            [Order::Turn(WindowId::default()), Order::End]
+            [WorkerCommand::Turn(WindowId::default()), WorkerCommand::End]
         );
         // Held for too long, the last ones are gone before anything is ordered.
         let is_late = bursts.iter().all(|(_, now)| last >= now + HELD_NS);
@@ -302,10 +302,13 @@ fn what_is_held_when_the_window_turns_waits_for_room_as_the_order_does() {
         live.fan.end(NOW + 20);
         serving.join().expect("no panic")
     });
-    assert_eq!(live.fan.refused(), Refused::default());
+    assert_eq!(live.fan.refused(), UncountedPackets::default());
     let got: Vec<_> = got.iter().map(|(packets, _, order)| (packets.len(), *order)).collect();
-    let packets = [70, 70, 60].map(|packets| (packets, Order::GoOn));
-    assert_eq!(got, [&packets[..], &[(0, Order::Turn(WindowId::default())), (0, Order::End)]].concat());
+    let packets = [70, 70, 60].map(|packets| (packets, WorkerCommand::GoOn));
+    assert_eq!(
+        got,
+        [&packets[..], &[(0, WorkerCommand::Turn(WindowId::default())), (0, WorkerCommand::End)]].concat()
+    );
 }
 
 #[test]
@@ -320,7 +323,7 @@ fn what_finds_no_room_is_refused() {
         }
         let handed_over: u64 = fan.take_handed_over().iter().sum();
         assert!((1..=32 * workers as u64).contains(&handed_over));
-        assert_eq!(fan.refused(), Refused { ring_full: 160 - handed_over, worker_failed: 0 });
+        assert_eq!(fan.refused(), UncountedPackets { ring_full: 160 - handed_over, worker_failed: 0 });
         assert!(fan.take_failed().is_empty());
         // The receiver goes without a word of an end: what is in the rings still comes.
         drop(fan);
@@ -354,7 +357,7 @@ fn a_worker_that_is_gone_is_told_of_once() {
             assert!(fan.take_failed().is_empty());
             fan.end(0);
         });
-        let Refused { ring_full, worker_failed } = fan.refused();
+        let UncountedPackets { ring_full, worker_failed } = fan.refused();
         assert_eq!(handed_over + ring_full + worker_failed, 320);
         assert!(worker_failed > 0 && (ring_full == 0 || !waits));
     }
@@ -385,7 +388,7 @@ fn a_worker_that_leaves_its_ring_as_it_is_counts_as_failed() {
             fan.end(0);
         });
         let handed_over = fan.take_handed_over();
-        let Refused { ring_full, worker_failed } = fan.refused();
+        let UncountedPackets { ring_full, worker_failed } = fan.refused();
         assert_eq!(handed_over.iter().sum::<u64>() + ring_full + worker_failed, 320);
         // The other one continues: nothing of its share is missing where rings are waited for.
         assert!(handed_over[1] > 0 && (ring_full == 0 || !waits));
@@ -431,7 +434,7 @@ fn a_worker_that_waits_for_one_that_hangs_is_not_given_up() {
         });
         assert_eq!(fan.take_failed(), [1]);
         assert_eq!((seen.v4.len() + seen.v6.len()) as u64, handed_over[0]);
-        let Refused { ring_full, worker_failed } = fan.refused();
+        let UncountedPackets { ring_full, worker_failed } = fan.refused();
         assert_eq!((handed_over.iter().sum::<u64>() + worker_failed, ring_full), (320, 0));
         assert!(worker_failed > 0);
         drop(hung);

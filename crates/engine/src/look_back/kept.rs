@@ -14,9 +14,9 @@ use task::rows::{LongWindows, RowQueries, RowScratch};
 
 /// Bytes of the rows that are there.
 #[derive(Debug, Default)]
-pub(super) struct Used(AtomicUsize);
+pub(super) struct RetainedBytes(AtomicUsize);
 
-impl Used {
+impl RetainedBytes {
     pub(super) fn bytes(&self) -> usize {
         self.0.load(Relaxed)
     }
@@ -27,11 +27,11 @@ impl Used {
 pub(super) struct KeptRows {
     blocks: Vec<(Rows<KeyV4>, Rows<KeyV6>)>,
     bytes: usize,
-    used: Arc<Used>,
+    used: Arc<RetainedBytes>,
 }
 
 impl KeptRows {
-    pub(super) fn new(used: &Arc<Used>) -> Self {
+    pub(super) fn new(used: &Arc<RetainedBytes>) -> Self {
         Self { blocks: Vec::new(), bytes: 0, used: Arc::clone(used) }
     }
 
@@ -60,14 +60,14 @@ impl Drop for KeptRows {
 
 /// A closed window with its rows.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RetainedWindow {
     pub(super) closed: ClosedWindow,
     /// The set that answered the window.
     set: Arc<TaskSet>,
     pub(super) rows: KeptRows,
 }
 
-impl Kept {
+impl RetainedWindow {
     pub(super) fn new(closed: &ClosedWindow, set: &Arc<TaskSet>, rows: KeptRows) -> Self {
         let mut closed = closed.clone();
         closed.answers = Vec::new();
@@ -104,15 +104,15 @@ impl Kept {
 
 /// A part of the time that is looked back at.
 #[derive(Debug)]
-pub(super) enum Piece {
-    Window(Arc<Kept>),
+pub(super) enum RetainedSpan {
+    Window(Arc<RetainedWindow>),
     /// Windows without a packet that precede or follow a kept one.
-    Empty(Arc<Kept>, Span, u64),
+    Empty(Arc<RetainedWindow>, Span, u64),
 }
 
-impl Piece {
+impl RetainedSpan {
     /// The windows of this time, which had no packet, immediately before a kept one or after it.
-    pub(super) fn empty(kept: &Arc<Kept>, span: Span) -> Result<Self, NotKept> {
+    pub(super) fn empty(kept: &Arc<RetainedWindow>, span: Span) -> Result<Self, NotKept> {
         let length = kept.length().max(1);
         let own = kept.closed.span;
         let is_multiple = |of: u64| of.is_multiple_of(length);
@@ -126,20 +126,20 @@ impl Piece {
 
 /// All that is needed to answer queries over a time.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct RetrospectiveInput {
+    pub(super) pieces: Vec<RetainedSpan>,
     pub(super) node: String,
     pub(super) anonymizer: Option<Anonymizer>,
 }
 
-impl Found {
+impl RetrospectiveInput {
     pub(super) fn answers(self, span: Span, queries: &RowQueries) -> Vec<Answer> {
         let Self { pieces, node, mut anonymizer } = self;
         let mut answers = Vec::new();
         for piece in &pieces {
             match piece {
-                Piece::Window(kept) => answers.extend(kept.answers(queries, &node)),
-                Piece::Empty(kept, span, windows) => answers.extend(
+                RetainedSpan::Window(kept) => answers.extend(kept.answers(queries, &node)),
+                RetainedSpan::Empty(kept, span, windows) => answers.extend(
                     queries
                         .empty_answers()
                         .map(|answer| window_answers::empty(answer, *span, *windows, &kept.closed, &node)),
@@ -156,7 +156,7 @@ impl Found {
 }
 
 /// The answers of windows of other lengths that lie in the time.
-fn long(pieces: &[Piece], span: Span, queries: &RowQueries, node: &str) -> Vec<Answer> {
+fn long(pieces: &[RetainedSpan], span: Span, queries: &RowQueries, node: &str) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut long: Vec<LongWindows> = Vec::new();
     queries.begin_long_windows(&mut long);
@@ -164,13 +164,13 @@ fn long(pieces: &[Piece], span: Span, queries: &RowQueries, node: &str) -> Vec<A
         windows.answer_from(span.start_ns);
         for piece in pieces {
             match piece {
-                Piece::Window(kept) => {
+                RetainedSpan::Window(kept) => {
                     for (v4, v6) in &kept.rows.blocks {
                         windows.add(kept.closed.span.start_ns, v4, v6);
                     }
                     answers.extend(windows.close(&window_answers::account(&kept.closed)));
                 }
-                Piece::Empty(_, empty, _) => {
+                RetainedSpan::Empty(_, empty, _) => {
                     windows.begin(empty.start_ns);
                     answers.extend(windows.pass(empty.end_ns));
                 }

@@ -1,6 +1,6 @@
 //! The ring of the windows that are kept.
 
-use super::kept::{Found, Kept, KeptRows, Piece, Used};
+use super::kept::{KeptRows, RetainedBytes, RetainedSpan, RetainedWindow, RetrospectiveInput};
 use super::{LookBackCounts, NoRoom, NotKept};
 use crate::closed::ClosedWindow;
 use crate::ids::WindowId;
@@ -15,7 +15,7 @@ use task::TaskSet;
 
 /// The last windows, with those whose rows are coming among them.
 #[derive(Debug, Default)]
-pub(super) struct Ring {
+pub(super) struct WindowRing {
     windows: usize,
     bytes: usize,
     /// The memory that the ring may take; `None` while it is off.
@@ -24,16 +24,16 @@ pub(super) struct Ring {
     anonymizer: Option<Anonymizer>,
     /// Windows some rows of which have come; `None` where these are too many.
     filling: BTreeMap<WindowId, Option<KeptRows>>,
-    kept: VecDeque<Arc<Kept>>,
+    kept: VecDeque<Arc<RetainedWindow>>,
     /// Bytes of all rows, including rows that left the ring while a query still reads them.
-    used: Arc<Used>,
+    used: Arc<RetainedBytes>,
     /// A replay is about to enter the second of these windows, after the first: between them there is no packet.
     reached: Option<(WindowId, WindowId)>,
     dropped_early: u64,
     too_large: u64,
 }
 
-impl Ring {
+impl WindowRing {
     pub(super) fn is_on(&self) -> bool {
         self.lease.is_some()
     }
@@ -129,7 +129,7 @@ impl Ring {
         let own = std::mem::replace(&mut self.filling, later).remove(&closed.window);
         match own.unwrap_or_else(|| Some(KeptRows::new(&self.used))) {
             Some(rows) => {
-                self.kept.push_back(Arc::new(Kept::new(closed, set, rows)));
+                self.kept.push_back(Arc::new(RetainedWindow::new(closed, set, rows)));
                 self.limit(self.windows);
             }
             None => self.too_large += 1,
@@ -137,7 +137,7 @@ impl Ring {
     }
 
     /// The windows of a time.
-    pub(super) fn find(&self, span: Span) -> Result<Found, NotKept> {
+    pub(super) fn find(&self, span: Span) -> Result<RetrospectiveInput, NotKept> {
         if !self.is_on() {
             return Err(NotKept::Off);
         }
@@ -155,7 +155,7 @@ impl Ring {
             if at < until {
                 // Before the run nothing was watched.
                 if !kept.is_first() {
-                    pieces.push(Piece::empty(kept, Span { start_ns: at, end_ns: until })?);
+                    pieces.push(RetainedSpan::empty(kept, Span { start_ns: at, end_ns: until })?);
                 }
                 at = until;
             }
@@ -165,25 +165,29 @@ impl Ring {
             if own.start_ns < span.start_ns || own.end_ns > span.end_ns {
                 return Err(NotKept::OtherWindows);
             }
-            pieces.push(Piece::Window(Arc::clone(kept)));
+            pieces.push(RetainedSpan::Window(Arc::clone(kept)));
             at = own.end_ns;
         }
         if let Some((last, until_ns)) = self.known_empty().filter(|(_, until_ns)| *until_ns >= span.end_ns)
             && (last.closed.span.end_ns..until_ns).contains(&at)
             && at < span.end_ns
         {
-            pieces.push(Piece::empty(last, Span { start_ns: at, end_ns: span.end_ns })?);
+            pieces.push(RetainedSpan::empty(last, Span { start_ns: at, end_ns: span.end_ns })?);
             at = span.end_ns;
         }
         match at < span.end_ns {
             true => Err(NotKept::NotYet),
             false if pieces.is_empty() => Err(NotKept::Gone),
-            false => Ok(Found { pieces, node: self.node.clone(), anonymizer: self.anonymizer.clone() }),
+            false => Ok(RetrospectiveInput {
+                pieces,
+                node: self.node.clone(),
+                anonymizer: self.anonymizer.clone(),
+            }),
         }
     }
 
     /// Returns the time up to which there was no packet after the last window, where a replay waits, with that window.
-    fn known_empty(&self) -> Option<(&Arc<Kept>, u64)> {
+    fn known_empty(&self) -> Option<(&Arc<RetainedWindow>, u64)> {
         let (last, (before, window)) = (self.kept.back()?, self.reached?);
         let Span { start_ns, end_ns } = last.closed.span;
         let windows = window.number().checked_sub(before.number())?;
@@ -203,7 +207,7 @@ mod tests {
     use flow::WindowRow;
     use packet::{KeySpec, Seed};
     use task::Generation;
-    use task::rows::Site;
+    use task::rows::PlanContext;
 
     fn closed(number: u64) -> ClosedWindow {
         let span = Span { start_ns: number * 10, end_ns: number * 10 + 10 };
@@ -213,13 +217,13 @@ mod tests {
     #[test]
     fn what_somebody_reads_takes_its_room_until_it_is_read() {
         let limits = Limits::new(1 << 20, 1);
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone());
         let set = Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no query"));
         let rows = |rows: usize| Rows { rows: vec![WindowRow::<KeyV4>::default(); rows], ..Rows::default() };
         let row = size_of::<WindowRow<KeyV4>>();
-        let mut ring = Ring::default();
+        let mut ring = WindowRing::default();
         ring.resize(5, 100 * row, &limits).expect("memory");
-        let window = |ring: &mut Ring, number, count| {
+        let window = |ring: &mut WindowRing, number, count| {
             ring.rows(WindowId::new(number), &rows(count), &Rows::default());
             ring.close(&closed(number), &set);
         };

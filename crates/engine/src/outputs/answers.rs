@@ -1,14 +1,14 @@
 //! Answers of queries over rows: of each window when it is closed, and of the run at its end.
 
-use super::by_packets::ByPackets;
+use super::by_packets::PacketQueryState;
 use super::long_windows;
-use super::{Lacking, RunRows, WindowOutlet};
-use crate::closed::{ClosedWindow, Totals};
+use super::{RunRows, RunShortfall, WindowOutlet};
+use crate::closed::{ClosedWindow, PacketTotals};
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_answers::{self, missing};
 use flow::{Estimate, Field, NULL, Rows, Sampled, Untold};
-use model::{Account, Answer, Class, Column, ColumnKind, Span, Status, Value, Window};
+use model::{Account, Answer, AnswerStatus, Class, Column, ColumnKind, Span, Value, Window};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use task::rows::{
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// The answers of queries over rows: of each window, and of the run.
-pub(super) struct Answers {
+pub(super) struct RowAnswerer {
     control: Control,
     anonymizer: Option<Anonymizer>,
     node: String,
     outlet: WindowOutlet,
     /// The windows some rows of which have come.
-    open: BTreeMap<WindowId, OpenWindow>,
+    open: BTreeMap<WindowId, AnswerWindow>,
     scratch: RowScratch,
     /// The desk that answers the tasks that rows tell.
     desk: RowDesk,
@@ -33,7 +33,7 @@ pub(super) struct Answers {
     first: Arc<TaskSet>,
     run: Option<RunPartials>,
     run_rows: RunRows,
-    run_lacking: Lacking,
+    run_lacking: RunShortfall,
     /// Packets of all windows that are in no row.
     without_place: Unplaced,
     run_overflow: Option<Overflow>,
@@ -43,11 +43,11 @@ pub(super) struct Answers {
     /// Windows of other lengths, from set to set as long as these have their queries.
     long: Vec<LongWindows>,
     /// The queries that are answered by packets.
-    by_packets: ByPackets,
+    by_packets: PacketQueryState,
 }
 
 /// The state of a window some rows of which have come.
-struct OpenWindow {
+struct AnswerWindow {
     set: Arc<TaskSet>,
     partials: RowPartials,
     /// The states of the tasks that rows answer, where there are any and some rows have come.
@@ -56,7 +56,7 @@ struct OpenWindow {
     fault: Option<String>,
 }
 
-impl OpenWindow {
+impl AnswerWindow {
     fn new(set: Arc<TaskSet>) -> Self {
         Self { partials: set.rows().window(), set, tasks: None, fault: None }
     }
@@ -76,7 +76,7 @@ impl OpenWindow {
     }
 }
 
-impl Answers {
+impl RowAnswerer {
     pub(super) fn new(
         control: Control,
         run_rows: RunRows,
@@ -87,7 +87,7 @@ impl Answers {
         let first = control.set(WindowId::default());
         Self {
             run: first.rows().run(),
-            by_packets: ByPackets::new(&first),
+            by_packets: PacketQueryState::new(&first),
             run_rows,
             first,
             control,
@@ -97,7 +97,7 @@ impl Answers {
             open: BTreeMap::new(),
             scratch: RowScratch::default(),
             desk: RowDesk::default(),
-            run_lacking: Lacking::default(),
+            run_lacking: RunShortfall::default(),
             without_place: Unplaced::default(),
             run_overflow: None,
             run_sampled: None,
@@ -110,7 +110,7 @@ impl Answers {
     pub(super) fn rows(&mut self, window: WindowId, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { control, open, scratch, desk, run, run_rows, long, .. } = self;
         control.look_back().rows(window, v4, v6);
-        let open = open.entry(window).or_insert_with(|| OpenWindow::new(control.set(window)));
+        let open = open.entry(window).or_insert_with(|| AnswerWindow::new(control.set(window)));
         open.partials.add_v4(open.set.rows(), v4, scratch);
         open.partials.add_v6(open.set.rows(), v6, scratch);
         open.count(desk, v4, v6);
@@ -148,7 +148,7 @@ impl Answers {
         let later = self.open.split_off(&window.next());
         let own = std::mem::replace(&mut self.open, later).remove(&window);
         self.control.forget_before(window);
-        let open = own.unwrap_or_else(|| OpenWindow::new(self.control.set(window)));
+        let open = own.unwrap_or_else(|| AnswerWindow::new(self.control.set(window)));
         self.run_lacking.add(&self.run_rows.lacking(&closed));
         self.without_place.add(&closed.unplaced);
         Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
@@ -158,7 +158,7 @@ impl Answers {
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
-        let OpenWindow { set, partials, tasks, fault } = open;
+        let AnswerWindow { set, partials, tasks, fault } = open;
         self.control.look_back().close(&closed, &set);
         answers.extend(window_answers::of_rows(partials, set.rows(), set.rows(), &closed));
         answers.extend(self.by_packets.window(&set, &closed));
@@ -173,9 +173,9 @@ impl Answers {
         window_answers::sign(&mut answers, &closed, &self.node);
         let lacks = closed.refused_rows != 0 || closed.lacks.is_some();
         let status = match (lacks, is_cut) {
-            (true, _) => Status::Partial,
-            (false, true) => Status::Cut,
-            (false, false) => Status::Complete,
+            (true, _) => AnswerStatus::Partial,
+            (false, true) => AnswerStatus::Cut,
+            (false, false) => AnswerStatus::Complete,
         };
         let mut window = Window {
             index: closed.index,
@@ -251,7 +251,7 @@ impl Answers {
     }
 
     /// Takes what the run's answers lack in addition to what windows report.
-    pub(super) fn lack(&mut self, lacking: &Lacking) {
+    pub(super) fn lack(&mut self, lacking: &RunShortfall) {
         self.run_lacking.add(lacking);
     }
 
@@ -263,14 +263,14 @@ impl Answers {
         let length = closed.empty_before.saturating_mul(end_ns - start_ns);
         let span = Span { start_ns: start_ns.saturating_sub(length), end_ns: start_ns };
         let set = self.control.set(closed.window);
-        let mut totals = totals(Some(span), &Totals::default(), 0, None);
+        let mut totals = totals(Some(span), &PacketTotals::default(), 0, None);
         totals.rows.clear();
         let empty = |answer| window_answers::empty(answer, span, closed.empty_before, closed, &self.node);
         let answers = [totals].into_iter().chain(set.empty_answers()).map(empty).collect();
         Window {
             index: closed.index,
             span,
-            status: Status::Complete,
+            status: AnswerStatus::Complete,
             watched: None,
             empty: Some(closed.empty_before),
             packets: model::PacketCounts::default(),
@@ -289,12 +289,12 @@ impl Answers {
     /// The answers over the whole run.
     pub(super) fn of_run(&mut self) -> Vec<Answer> {
         let overflow = self.run_overflow.as_ref();
-        let Lacking { unplaced, untold, .. } = &self.run_lacking;
+        let RunShortfall { unplaced, untold, .. } = &self.run_lacking;
         let outside = Outside { totals: unplaced, overflow, sampled: self.run_sampled, untold: *untold };
         let run = self.run.take();
         let mut answers =
             run.map_or_else(Vec::new, |run| self.first.rows().run_answers(run, self.watched, outside));
-        let Lacking { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
+        let RunShortfall { refused_rows, unfollowed, failed_workers, .. } = self.run_lacking;
         let records_missing = (failed_workers != 0).then(|| {
             format!("{failed_workers} workers failed: flows that had not ended on them are missing")
         });
@@ -318,7 +318,7 @@ impl Answers {
 }
 
 /// Receivers stop waiting for answers, however the thread of these ends.
-impl Drop for Answers {
+impl Drop for RowAnswerer {
     fn drop(&mut self) {
         self.control.answered(WindowId::MAX);
     }
@@ -354,8 +354,13 @@ fn task_answers(
 
 /// The answer of the query `totals`. `unplaced`: packets among them that had no place in the table, each of which may be one more flow.
 /// `sampled`: how they were sampled, if they were.
-pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Option<&Sampled>) -> Answer {
-    let Totals { packets, bytes, wire_bytes, flows, .. } = *totals;
+pub fn totals(
+    window: Option<Span>,
+    totals: &PacketTotals,
+    unplaced: u64,
+    sampled: Option<&Sampled>,
+) -> Answer {
+    let PacketTotals { packets, bytes, wire_bytes, flows, .. } = *totals;
     let sum = |name| {
         let unit = Field::named(name).map_or("", |field| field.unit);
         Column::new(name, ColumnKind::Unsigned, unit)
@@ -386,12 +391,12 @@ pub fn totals(window: Option<Span>, totals: &Totals, unplaced: u64, sampled: Opt
 }
 
 /// The times of the first and the last packet.
-fn times(totals: &Totals) -> [Value; 2] {
+fn times(totals: &PacketTotals) -> [Value; 2] {
     totals.times.map_or([Value::Null, Value::Null], |times| times.map(Value::Time))
 }
 
 /// Totals of all packets, of which these were sampled.
-fn of_sample(mut answer: Answer, totals: &Totals, unplaced: u64, sampled: &Sampled) -> Answer {
+fn of_sample(mut answer: Answer, totals: &PacketTotals, unplaced: u64, sampled: &Sampled) -> Answer {
     let [packets, bytes, wire_bytes] =
         [totals.packets, totals.bytes, totals.wire_bytes].map(|sum| sum as f64);
     let flows = (totals.flows + unplaced) as f64;

@@ -15,7 +15,7 @@ use task::{SplitQuery, SplitRows, SplitWindow, TaskSet};
 
 /// The state of all queries by packets.
 #[derive(Debug)]
-pub(super) struct ByPackets {
+pub(super) struct PacketQueryState {
     /// The queries over the run. They are of the task set that the run began with.
     run: Vec<OfRun>,
     /// Windows of other lengths than the run's, from set to set as long as these have the query.
@@ -27,7 +27,7 @@ pub(super) struct ByPackets {
 
 /// Windows that were refused between two that were closed.
 #[derive(Clone, Copy, Debug)]
-struct Refused {
+struct RefusedWindows {
     /// The time in which they lie, possibly together with windows without a packet.
     span: Span,
     windows: u64,
@@ -35,7 +35,7 @@ struct Refused {
 
 /// Windows whose rows are incomplete.
 #[derive(Clone, Debug)]
-struct Fault {
+struct IncompleteWindow {
     span: Span,
     reason: String,
 }
@@ -48,9 +48,9 @@ struct OfLong {
     /// Packets of the window that is closed which are in no row.
     outside: Unplaced,
     /// The reasons why windows that an answer to come covers are incomplete.
-    faults: Vec<Fault>,
+    faults: Vec<IncompleteWindow>,
     /// The windows that were refused and that an answer to come covers.
-    refused: Vec<Refused>,
+    refused: Vec<RefusedWindows>,
 }
 
 /// A query over the run.
@@ -65,7 +65,7 @@ struct OfRun {
     lacks: Option<String>,
 }
 
-impl ByPackets {
+impl PacketQueryState {
     /// A run begins with this set.
     pub(super) fn new(first: &TaskSet) -> Self {
         let of_run = |query: &SplitQuery| {
@@ -109,11 +109,11 @@ impl ByPackets {
     }
 
     /// The windows that were refused since the last one that was closed: of those that were closed none is missing in the numbers.
-    fn refused_before(&mut self, closed: &ClosedWindow) -> Option<Refused> {
+    fn refused_before(&mut self, closed: &ClosedWindow) -> Option<RefusedWindows> {
         let (number, last) = self.last.replace((closed.index, closed.span))?;
         let windows = closed.index.saturating_sub(number + 1);
         let span = Span { start_ns: last.end_ns, end_ns: before_empty(closed) };
-        (windows != 0).then_some(Refused { span, windows })
+        (windows != 0).then_some(RefusedWindows { span, windows })
     }
 
     fn of_window(
@@ -164,10 +164,11 @@ impl ByPackets {
         *outside = unplaced(rows);
         if let Some(reason) = fault {
             let before = before_empty(closed);
-            let continues = |last: &&mut Fault| last.span.end_ns == before && last.reason == reason;
+            let continues =
+                |last: &&mut IncompleteWindow| last.span.end_ns == before && last.reason == reason;
             match faults.last_mut().filter(continues) {
                 Some(last) => last.span.end_ns = closed.span.end_ns,
-                None => faults.push(Fault { span: closed.span, reason: reason.to_owned() }),
+                None => faults.push(IncompleteWindow { span: closed.span, reason: reason.to_owned() }),
             }
         }
         for (pass, rows) in rows.iter().enumerate() {
@@ -273,10 +274,11 @@ fn before_empty(closed: &ClosedWindow) -> u64 {
 }
 
 /// Says in answers of windows of other lengths why those of the run that they cover are incomplete.
-fn lack_faulty(answers: &mut [Answer], faults: &[Fault]) {
+fn lack_faulty(answers: &mut [Answer], faults: &[IncompleteWindow]) {
     for answer in answers.iter_mut().filter(|answer| answer.empty.is_none()) {
         let Some(Span { start_ns, end_ns }) = answer.window else { continue };
-        let is_covered = |fault: &&Fault| fault.span.start_ns < end_ns && start_ns < fault.span.end_ns;
+        let is_covered =
+            |fault: &&IncompleteWindow| fault.span.start_ns < end_ns && start_ns < fault.span.end_ns;
         let reasons: BTreeSet<&str> = faults.iter().filter(is_covered).map(|fault| &*fault.reason).collect();
         reasons.into_iter().for_each(|reason| answer.lacks(reason));
     }
@@ -284,10 +286,10 @@ fn lack_faulty(answers: &mut [Answer], faults: &[Fault]) {
 
 /// Says in answers of windows of other lengths how many windows of the run, which have this length, are missing in each. Where windows
 /// without a packet lie among them it is how many may be, since those do not tell which of them these are.
-fn lack_refused(answers: &mut [Answer], refused: &[Refused], length: u64) {
+fn lack_refused(answers: &mut [Answer], refused: &[RefusedWindows], length: u64) {
     for answer in answers {
         let Some(Span { start_ns, end_ns }) = answer.window else { continue };
-        let of_answer = |Refused { span, windows }: &Refused| {
+        let of_answer = |RefusedWindows { span, windows }: &RefusedWindows| {
             let common = span.end_ns.min(end_ns).saturating_sub(span.start_ns.max(start_ns));
             (*windows).min(common / length.max(1))
         };

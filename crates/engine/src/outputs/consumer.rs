@@ -1,8 +1,8 @@
 //! The outputs' thread.
 
-use super::answers::Answers;
-use super::{Destinations, Message, OutputsResult, RowBlock, RowOutput, RunRows};
-use crate::config::{Config, Every};
+use super::answers::RowAnswerer;
+use super::{Destinations, FamilyRowBlock, OutputMessage, OutputsResult, RowOutput, RunRows};
+use crate::config::{Every, MeasurementConfig};
 use crate::control::Control;
 use crate::ids::WindowId;
 use flow::FlowRecord;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
 /// An output that takes records.
-struct Output {
+struct RecordOutput {
     /// The writer; `None` once it has failed.
     writer: Option<Box<dyn RecordWriter>>,
     name: String,
@@ -25,7 +25,7 @@ struct Output {
     exported: u64,
 }
 
-impl Output {
+impl RecordOutput {
     /// Gives the writer up.
     fn fail(&mut self, error: &std::io::Error) -> String {
         self.writer = None;
@@ -35,13 +35,13 @@ impl Output {
 }
 
 pub(super) struct Consumer {
-    outputs: Vec<Output>,
+    outputs: Vec<RecordOutput>,
     /// The outputs that take rows, without those that have failed.
     rows: Vec<Box<dyn RowOutput>>,
     /// Length of windows by time, nanoseconds.
     window_ns: u64,
     anonymizer: Option<Anonymizer>,
-    answers: Answers,
+    answers: RowAnswerer,
     warn: Sender<String>,
     rotation: Arc<AtomicBool>,
     result: OutputsResult,
@@ -50,7 +50,7 @@ pub(super) struct Consumer {
 impl Consumer {
     pub(super) fn new(
         destinations: Destinations,
-        config: &Config,
+        config: &MeasurementConfig,
         control: Control,
         run: RunRows,
         warn: Sender<String>,
@@ -61,14 +61,14 @@ impl Consumer {
         Self {
             outputs: writers
                 .into_iter()
-                .map(|writer| Output { name: writer.name(), writer: Some(writer), exported: 0 })
+                .map(|writer| RecordOutput { name: writer.name(), writer: Some(writer), exported: 0 })
                 .collect(),
             rows,
             window_ns: match config.every {
                 Every::Time(length) => length,
                 Every::Packets(_) => 0,
             },
-            answers: Answers::new(control, run, anonymizer.clone(), node, windows),
+            answers: RowAnswerer::new(control, run, anonymizer.clone(), node, windows),
             anonymizer,
             warn,
             rotation,
@@ -76,31 +76,31 @@ impl Consumer {
         }
     }
 
-    pub(super) fn run(&mut self, filled: &Receiver<Message>) {
+    pub(super) fn run(&mut self, filled: &Receiver<OutputMessage>) {
         // The time since which a writer has buffered records.
         let mut held: Option<Instant> = None;
         loop {
             match filled.recv_timeout(FLUSH_AFTER) {
-                Ok(Message::Records(mut block, used)) => {
+                Ok(OutputMessage::Records(mut block, used)) => {
                     self.take(&mut block);
                     held.get_or_insert_with(Instant::now);
                     block.clear();
                     // The receiving side may have ended already.
                     let _ = used.send(block);
                 }
-                Ok(Message::Rows(window, mut block, used)) => {
+                Ok(OutputMessage::Rows(window, mut block, used)) => {
                     let start_ns = window.number().saturating_mul(self.window_ns);
                     self.answers.rows(window, start_ns, &block.v4, &block.v6);
                     self.write_rows(window, &block);
                     block.clear();
                     let _ = used.send(block);
                 }
-                Ok(Message::RecordRows(mut block, are_last, used)) => {
+                Ok(OutputMessage::RecordRows(mut block, are_last, used)) => {
                     self.answers.record_rows(&block.v4, &block.v6, are_last);
                     block.clear();
                     let _ = used.send(block);
                 }
-                Ok(Message::Window(window)) => {
+                Ok(OutputMessage::Window(window)) => {
                     let lost = window.loss.as_ref().map_or(0, Counters::total);
                     // Records tell by themselves what they leave open.
                     let untold = window.untold_of_packets();
@@ -113,8 +113,8 @@ impl Consumer {
                     }
                     self.result.unreported += u64::from(!self.answers.window(*window))
                 }
-                Ok(Message::Lacking(lacking)) => self.answers.lack(&lacking),
-                Ok(Message::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
+                Ok(OutputMessage::Lacking(lacking)) => self.answers.lack(&lacking),
+                Ok(OutputMessage::Account(account)) => self.each_writer(0, |writer| writer.account(&account)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -141,7 +141,7 @@ impl Consumer {
         self.each_writer(block.len() as u64, |writer| writer.write(block));
     }
 
-    fn write_rows(&mut self, window: WindowId, block: &RowBlock) {
+    fn write_rows(&mut self, window: WindowId, block: &FamilyRowBlock) {
         let start_ns = window.number().saturating_mul(self.window_ns);
         let faults = &mut self.result.faults;
         self.rows.retain_mut(|rows| {
@@ -180,7 +180,7 @@ impl Consumer {
                 Some(Err(error)) => self.result.faults.push(output.fail(&error)),
                 None => {}
             }
-            let Output { name, exported, .. } = output;
+            let RecordOutput { name, exported, .. } = output;
             self.result.outputs.push(OutputCounts { output: name, exported, dropped: 0 });
         }
         let without_place = self.answers.without_place();

@@ -1,6 +1,6 @@
 //! Stream time of a receiver: it follows the times of a replay's frames, or the clock of a live source.
 
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use model::{Span, WindowEnd};
 use packet::Frame;
 use port::TimeBase;
@@ -11,7 +11,7 @@ const AHEAD_NS: u64 = 3_600_000_000_000;
 
 /// The decision on a frame whose time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alert {
+pub(super) enum FrameTiming {
     /// The frame moves stream time.
     InOrder,
     /// The frame has no time.
@@ -47,7 +47,7 @@ pub(super) struct StreamClock {
 
 impl StreamClock {
     /// The clock before the first frame.
-    pub(super) fn new(config: &Config, time_base: TimeBase) -> Self {
+    pub(super) fn new(config: &MeasurementConfig, time_base: TimeBase) -> Self {
         let (turn_at, alert_at) = match time_base {
             TimeBase::Packets => (0, 0),
             TimeBase::Clock => (u64::MAX, Frame::LATEST_NS + 1),
@@ -115,11 +115,11 @@ impl StreamClock {
 
     /// Returns the decision on a frame that does not move stream time: it has no time, or is far ahead; `None` for any other.
     #[inline(always)]
-    pub(super) fn unordered(&self, time_ns: u64) -> Option<Alert> {
+    pub(super) fn unordered(&self, time_ns: u64) -> Option<FrameTiming> {
         if time_ns > Frame::LATEST_NS {
-            return Some(Alert::BadTime);
+            return Some(FrameTiming::BadTime);
         }
-        (self.first_ns.is_some() && !self.follows && self.is_ahead(time_ns)).then_some(Alert::Ahead)
+        (self.first_ns.is_some() && !self.follows && self.is_ahead(time_ns)).then_some(FrameTiming::Ahead)
     }
 
     /// Returns true if a frame of this time turns the window or ends the run.

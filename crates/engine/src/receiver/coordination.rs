@@ -1,6 +1,6 @@
 //! The decisions that all receivers of a run share, by the number of a window: its tasks, its workers, and when it may be entered.
 
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::control::Control;
 use crate::ids::WindowId;
 use crate::window_barrier::Seat;
@@ -22,7 +22,7 @@ pub(super) struct Coordination<'a> {
 
 impl<'a> Coordination<'a> {
     /// The part of a receiver that is in no window.
-    pub(super) fn new(config: &Config, seat: Option<Seat<'a>>) -> Self {
+    pub(super) fn new(config: &MeasurementConfig, seat: Option<Seat<'a>>) -> Self {
         let (control, worker_use) = (config.control.clone(), config.worker_use.clone());
         Self { control, counting: None, worker_use, seat }
     }

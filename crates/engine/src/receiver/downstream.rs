@@ -1,8 +1,8 @@
 //! The side of a receiver to which it passes parsed packets and the turns of windows on.
 
 use crate::ids::WindowId;
-use crate::keeping::Sealed;
-use crate::refused::Refused;
+use crate::keeping::SealedWindow;
+use crate::refused::UncountedPackets;
 use packet::{BurstParser, Packets};
 
 /// The destination of parsed packets: tables on the same core, or the rings to other cores.
@@ -41,7 +41,7 @@ pub(crate) trait Downstream {
     /// Waits until all that was passed on is counted, and reported for the windows turned away from.
     fn settle(&mut self) {}
     /// The oldest window whose flows are all sealed here and that was not taken yet.
-    fn take_sealed(&mut self) -> Option<Sealed> {
+    fn take_sealed(&mut self) -> Option<SealedWindow> {
         None
     }
     /// Workers that were found to have failed since the last call, by lane.
@@ -53,8 +53,8 @@ pub(crate) trait Downstream {
         Vec::new()
     }
     /// Parsed packets that could not be passed on so far, by cause.
-    fn refused(&self) -> Refused {
-        Refused::default()
+    fn refused(&self) -> UncountedPackets {
+        UncountedPackets::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The account of a receiver's frames: each is measured, not measured for a reason, or lost.
 
-use crate::refused::{NOT_SAMPLED, RING_FULL, Refused, WORKER_FAILED};
+use crate::refused::{NOT_SAMPLED, RING_FULL, UncountedPackets, WORKER_FAILED};
 use model::{Counters, PacketCounts};
 use packet::{BurstParser, NotMeasured, Remark};
 
@@ -14,7 +14,7 @@ pub(super) struct FrameAccount {
     /// Frames so far ahead that stream time did not follow.
     pub(super) ahead: u64,
     /// Parsed packets that could not be passed on.
-    pub(super) refused: Refused,
+    pub(super) refused: UncountedPackets,
     /// The counts when the open window began.
     before: PacketCounts,
     /// The last known losses of the source before the open window began.

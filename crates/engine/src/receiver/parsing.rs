@@ -1,6 +1,6 @@
 //! Parsing the frames of a window, each in the cheapest way that measures what is asked for.
 
-use super::clock::Alert;
+use super::clock::FrameTiming;
 use super::{Downstream, EXPECTED, Receiver};
 use packet::{Frame, NotMeasured};
 use port::{Burst, Filter};
@@ -91,17 +91,17 @@ impl Receiver<'_> {
                     self.clock.latest_ns = latest;
                     match self.alert(frame.time_ns, down) {
                         // What is ordered at a gate is captured from the first frame of the window on.
-                        Alert::InOrder if !IS_TAPPED && self.tap.is_active() => {
+                        FrameTiming::InOrder if !IS_TAPPED && self.tap.is_active() => {
                             self.tap_begins = true;
                             break 'parsing;
                         }
                         // With pins, the way that looks for them is another only in what it costs.
-                        Alert::InOrder if !IS_TAPPED && (WAY == PLAIN) != self.parser.is_plain() => {
+                        FrameTiming::InOrder if !IS_TAPPED && (WAY == PLAIN) != self.parser.is_plain() => {
                             break 'parsing;
                         }
-                        Alert::InOrder if WAY == PINNING && !self.parser.is_pinning() => break 'parsing,
-                        Alert::InOrder => {}
-                        Alert::BadTime => {
+                        FrameTiming::InOrder if WAY == PINNING && !self.parser.is_pinning() => break 'parsing,
+                        FrameTiming::InOrder => {}
+                        FrameTiming::BadTime => {
                             pending += 1;
                             self.parser.skip(NotMeasured::BadTime);
                             // It is in the window that stream time is in, once there is one.
@@ -110,8 +110,8 @@ impl Receiver<'_> {
                             }
                             continue;
                         }
-                        Alert::Over => break 'parsing,
-                        Alert::Ahead => {
+                        FrameTiming::Over => break 'parsing,
+                        FrameTiming::Ahead => {
                             is_ahead = true;
                             break 'parsing;
                         }
@@ -148,14 +148,14 @@ impl Receiver<'_> {
 
     /// Looks at a frame's time: whether it turns the window, is ahead of stream time, or is none.
     #[cold]
-    pub(super) fn alert(&mut self, time_ns: u64, down: &mut impl Downstream) -> Alert {
+    pub(super) fn alert(&mut self, time_ns: u64, down: &mut impl Downstream) -> FrameTiming {
         if let Some(alert) = self.clock.unordered(time_ns) {
             return alert;
         }
         if self.clock.turns_at(time_ns) && !self.turn_by_frame(time_ns, down) {
-            return Alert::Over;
+            return FrameTiming::Over;
         }
         self.clock.look_again_after(time_ns);
-        Alert::InOrder
+        FrameTiming::InOrder
     }
 }

@@ -1,10 +1,10 @@
 //! Receiving a sample: the frames that it does not hold are counted, and not looked at. Of a replay's, the times turn windows.
 
-use super::clock::Alert;
+use super::clock::FrameTiming;
 use super::{Downstream, EXPECTED, Receiver};
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::ids::{ReceiverId, WindowId};
-use crate::sampling::Sampling;
+use crate::sampling::SamplingControl;
 use crate::skips::Skips;
 use flow::Share;
 use packet::{Frame, NotMeasured};
@@ -13,7 +13,7 @@ use port::{Burst, Filter, TimeBase};
 /// Chooses the frames of one receiver, each with the same probability and independently of all others.
 #[derive(Debug)]
 pub(super) struct Sampler {
-    sampling: Sampling,
+    sampling: SamplingControl,
     skips: Skips,
     /// The share of the open window.
     share: Share,
@@ -79,7 +79,7 @@ impl Sampler {
 }
 
 /// Sampled frames that are parsed together.
-struct Taken {
+struct SampledFrames {
     /// The place of each in the burst, and stream time before it.
     frames: [(usize, u64); EXPECTED],
     len: usize,
@@ -87,7 +87,7 @@ struct Taken {
 
 /// The reason why a walk ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
+enum WalkEnd {
     /// The walk has taken as many frames as are parsed together.
     Full,
     /// No frame is left.
@@ -98,7 +98,7 @@ enum Stop {
 
 impl Receiver<'_> {
     /// Measures a sample of the packets, if the configuration says so. `number`: the receiver's.
-    pub(crate) fn sample(&mut self, config: &Config, number: ReceiverId) {
+    pub(crate) fn sample(&mut self, config: &MeasurementConfig, number: ReceiverId) {
         self.sampler = config.sampling.clone().map(|sampling| {
             let share = sampling.share(WindowId::default());
             let mut skips = Skips::new(&config.seed, number.index(), share);
@@ -135,7 +135,7 @@ impl Receiver<'_> {
         let first = self.frames.received;
         self.parser.number_near(first);
         self.sampler.iter_mut().for_each(|sampler| sampler.measure(part));
-        let mut taken = Taken { frames: [(0, 0); EXPECTED], len: 0 };
+        let mut taken = SampledFrames { frames: [(0, 0); EXPECTED], len: 0 };
         loop {
             if self.parsed() == self.room {
                 self.clock.reach_latest();
@@ -167,21 +167,23 @@ impl Receiver<'_> {
             }
             down.prefetch_index(self.parser.bursts.packets_since(parsed));
             match stop {
-                Stop::Full => {}
-                Stop::Empty => return false,
-                Stop::Alert => {
+                WalkEnd::Full => {}
+                WalkEnd::Empty => return false,
+                WalkEnd::Alert => {
                     let at = (self.frames.received - first) as usize;
                     let Some(frame) = part.frame(at) else { return false };
                     match self.alert(frame.time_ns, down) {
-                        Alert::InOrder if !IS_TAPPED && self.tap.is_active() => {
+                        FrameTiming::InOrder if !IS_TAPPED && self.tap.is_active() => {
                             self.tap_begins = true;
                             return false;
                         }
-                        Alert::InOrder if !IS_TAPPED && IS_PLAIN && !self.parser.is_plain() => return false,
-                        Alert::InOrder => {}
-                        Alert::BadTime => self.count_without_time(down),
-                        Alert::Over => return false,
-                        Alert::Ahead => return true,
+                        FrameTiming::InOrder if !IS_TAPPED && IS_PLAIN && !self.parser.is_plain() => {
+                            return false;
+                        }
+                        FrameTiming::InOrder => {}
+                        FrameTiming::BadTime => self.count_without_time(down),
+                        FrameTiming::Over => return false,
+                        FrameTiming::Ahead => return true,
                     }
                 }
             }
@@ -190,9 +192,9 @@ impl Receiver<'_> {
 
     /// Walks on from the frame that is received next, and takes up to `most` frames. `first`: frames received before `part`.
     #[inline(always)]
-    fn take(&mut self, part: Burst<'_>, first: u64, most: usize, taken: &mut Taken) -> Stop {
+    fn take(&mut self, part: Burst<'_>, first: u64, most: usize, taken: &mut SampledFrames) -> WalkEnd {
         taken.len = 0;
-        let Some(sampler) = &mut self.sampler else { return Stop::Empty };
+        let Some(sampler) = &mut self.sampler else { return WalkEnd::Empty };
         let mut at = self.frames.received - first;
         let stop = loop {
             let left = sampler.left.min(part.len() as u64 - at);
@@ -208,18 +210,18 @@ impl Receiver<'_> {
                 sampler.skip(passed);
                 at += passed;
                 if passed < left {
-                    break Stop::Alert;
+                    break WalkEnd::Alert;
                 }
             } else {
                 sampler.skip(left);
                 at += left;
             }
-            let Some(time_ns) = part.time(at as usize) else { break Stop::Empty };
+            let Some(time_ns) = part.time(at as usize) else { break WalkEnd::Empty };
             if time_ns >= self.clock.alert_at {
-                break Stop::Alert;
+                break WalkEnd::Alert;
             }
             if taken.len == most {
-                break Stop::Full;
+                break WalkEnd::Full;
             }
             part.prefetch(at as usize);
             taken.frames[taken.len] = (at as usize, self.clock.latest_ns);

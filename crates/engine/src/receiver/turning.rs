@@ -3,7 +3,7 @@
 use super::sampled::Sampler;
 use super::{Downstream, Receiver};
 use crate::window::WindowHeader;
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use model::WindowEnd;
 use port::TimeBase;
 
@@ -79,7 +79,7 @@ impl Receiver<'_> {
             watched: self.clock.watched(span, ended_by),
             ended_by,
             next_ns,
-            work: Work { workers_busy: down.take_busy(), ..std::mem::take(&mut self.windows.work) },
+            work: ThreadLoad { workers_busy: down.take_busy(), ..std::mem::take(&mut self.windows.work) },
             share: self.sampler.as_ref().map(Sampler::share),
             longest_byte: self.sampler.as_ref().map_or(0, Sampler::longest_byte),
             packets,

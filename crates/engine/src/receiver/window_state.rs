@@ -1,9 +1,9 @@
 //! The state of a receiver between its windows: the open one, and the reports on those that are over.
 
-use crate::config::{Config, Every};
+use crate::config::{Every, MeasurementConfig};
 use crate::control::Control;
 use crate::window::{OpenWindow, WindowHeader};
-use crate::work::Work;
+use crate::work::ThreadLoad;
 use port::TimeBase;
 
 /// The open window of one receiver, and those that it has turned away from.
@@ -20,12 +20,12 @@ pub(super) struct WindowState {
     /// The reports on windows that wait to be taken.
     headers: Vec<WindowHeader>,
     /// The load in the open window, as far as the caller has told it.
-    pub(super) work: Work,
+    pub(super) work: ThreadLoad,
 }
 
 impl WindowState {
     /// The state before the first window.
-    pub(super) fn new(config: &Config, time_base: TimeBase) -> Self {
+    pub(super) fn new(config: &MeasurementConfig, time_base: TimeBase) -> Self {
         Self {
             open: None,
             stops: time_base == TimeBase::Packets && config.control.as_ref().is_some_and(Control::stops),
@@ -33,7 +33,7 @@ impl WindowState {
             every: config.every,
             turned: 0,
             headers: Vec::new(),
-            work: Work::default(),
+            work: ThreadLoad::default(),
         }
     }
 

@@ -1,21 +1,21 @@
 //! Events that the threads of a run report to the calling thread.
 
 use crate::ids::{ReceiverId, WindowId, WorkerId};
-use crate::keeping::Sealed;
-use crate::poller::{Events, PollerEnd, Progress};
-use crate::steps::Steps;
+use crate::keeping::SealedWindow;
+use crate::poller::{PollProgress, PollerEnd, ReceiverEvents};
+use crate::steps::StepTimes;
 use crate::window::WindowHeader;
 use crate::worker::WorkerEnd;
-use crate::worker_tasks::Outlet;
+use crate::worker_tasks::TaskOutlet;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use task::TaskStates;
 
 /// An event that a thread reports to the calling thread.
-pub(super) enum Event<R> {
+pub(super) enum ThreadEvent<R> {
     /// A window that a receiver has turned away from, with the receiver's first worker.
     Header(ReceiverId, WorkerId, Box<WindowHeader>),
-    Part(WorkerId, Box<Sealed>),
+    Part(WorkerId, Box<SealedWindow>),
     /// The counts of a worker's tasks in a window.
     Tasks(WorkerId, WindowId, Box<TaskStates>),
     /// A receiver waits to enter a window, and its workers have reported all earlier ones.
@@ -24,9 +24,9 @@ pub(super) enum Event<R> {
     Drained(ReceiverId),
     /// A window whose flows are merged gets nothing more.
     Over(WindowId),
-    Progress(ReceiverId, Progress),
+    Progress(ReceiverId, PollProgress),
     Warning(String),
-    Steps(Steps),
+    Steps(StepTimes),
     /// A receiver or worker has ended, after this much processor time of its thread.
     ThreadEnded(Duration),
     WorkerEnded(WorkerId, Box<WorkerEnd<R>>),
@@ -36,37 +36,37 @@ pub(super) enum Event<R> {
 }
 
 /// The receiver is gone only if the calling thread is: then the event is useless.
-pub(super) fn send<R>(events: &Sender<Event<R>>, event: Event<R>) {
+pub(super) fn send<R>(events: &Sender<ThreadEvent<R>>, event: ThreadEvent<R>) {
     let _ = events.send(event);
 }
 
 /// Events of a receiver on its own thread.
-pub(super) struct Remote<R> {
-    pub(super) events: Sender<Event<R>>,
+pub(super) struct EventForwarder<R> {
+    pub(super) events: Sender<ThreadEvent<R>>,
     pub(super) receiver: ReceiverId,
     pub(super) first_worker: WorkerId,
 }
 
-impl<R> Events for Remote<R> {
+impl<R> ReceiverEvents for EventForwarder<R> {
     fn header(&mut self, header: WindowHeader) {
-        send(&self.events, Event::Header(self.receiver, self.first_worker, Box::new(header)));
+        send(&self.events, ThreadEvent::Header(self.receiver, self.first_worker, Box::new(header)));
     }
-    fn part(&mut self, sealed: Sealed) {
-        send(&self.events, Event::Part(self.first_worker, Box::new(sealed)));
+    fn part(&mut self, sealed: SealedWindow) {
+        send(&self.events, ThreadEvent::Part(self.first_worker, Box::new(sealed)));
     }
     fn worker_failed(&mut self, lane: usize) {
-        send(&self.events, Event::WorkerFailed(self.first_worker.plus(lane)));
+        send(&self.events, ThreadEvent::WorkerFailed(self.first_worker.plus(lane)));
     }
-    fn progress(&mut self, progress: Progress) {
-        send(&self.events, Event::Progress(self.receiver, progress));
+    fn progress(&mut self, progress: PollProgress) {
+        send(&self.events, ThreadEvent::Progress(self.receiver, progress));
     }
     fn warning(&mut self, line: String) {
-        send(&self.events, Event::Warning(line));
+        send(&self.events, ThreadEvent::Warning(line));
     }
 }
 
 /// The destination of what a worker's tasks counted.
-pub(super) fn outlet<R: Send + 'static>(worker: WorkerId, events: &Sender<Event<R>>) -> Outlet {
+pub(super) fn outlet<R: Send + 'static>(worker: WorkerId, events: &Sender<ThreadEvent<R>>) -> TaskOutlet {
     let events = events.clone();
-    Box::new(move |window, states| send(&events, Event::Tasks(worker, window, states)))
+    Box::new(move |window, states| send(&events, ThreadEvent::Tasks(worker, window, states)))
 }

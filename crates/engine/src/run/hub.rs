@@ -1,54 +1,54 @@
 //! The calling thread's side of a run: the windows, tasks and ends of all threads, merged.
 
-use super::events::Event;
-use super::outcome::{Observer, Outcome, Snapshot};
+use super::events::ThreadEvent;
+use super::outcome::{Observer, RunOutcome, Snapshot};
 use crate::collector::RecordSink;
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::control::Control;
 use crate::ids::{ReceiverId, WindowId, WorkerId};
-use crate::keeping::Sealed;
+use crate::keeping::SealedWindow;
 use crate::merger::{Merger, RunEnd};
-use crate::plan::Plan;
-use crate::poller::{PollerEnd, Progress};
+use crate::plan::ResolvedDesign;
+use crate::poller::{PollProgress, PollerEnd};
 use crate::receiver::ReceiverEnd;
-use crate::shared::Shared;
-use crate::steps::Steps;
-use crate::tables::Tables;
+use crate::shared::SharedTableSets;
+use crate::steps::StepTimes;
+use crate::tables::FlowTables;
 use crate::worker::{Worker, WorkerEnd};
 use port::SourceError;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
-use task::{Desk, EmptiedStates, Generation, TaskStates, Tasks};
+use task::{EmptiedStates, Generation, TaskRunner, TaskStates, Tasks};
 
 /// The worker and the channels by which shares of flows are merged.
-pub(super) struct Merging<R> {
+pub(super) struct MergeWorker<R> {
     pub(super) worker: Worker<R>,
     /// Channels that return emptied tables, by worker.
-    pub(super) spares: Vec<Sender<Box<Tables>>>,
-    pub(super) shared: Option<Arc<Shared>>,
+    pub(super) spares: Vec<Sender<Box<FlowTables>>>,
+    pub(super) shared: Option<Arc<SharedTableSets>>,
 }
 
 /// The hub: it merges the reports of all threads.
-pub(super) struct Hub<'a, R> {
+pub(super) struct MergeHub<'a, R> {
     merger: Merger,
     /// Determines by which tasks windows are answered.
     control: Option<Control>,
     /// The desk that answers tasks.
-    desk: Desk,
+    desk: TaskRunner,
     /// Workers of each receiver; a receiver without workers counts as one.
     workers_each: usize,
     /// Channels that return emptied states of tasks, by set and worker.
     spares: Vec<(Generation, Vec<Sender<Box<TaskStates>>>)>,
     /// Workers that count tasks.
     counting: usize,
-    merging: Option<Merging<R>>,
+    merging: Option<MergeWorker<R>>,
     end: RunEnd,
     observer: &'a mut dyn Observer,
     records: R,
-    config: &'a Config,
+    config: &'a MeasurementConfig,
     /// The progress of each receiver.
-    progress: Vec<Progress>,
+    progress: Vec<PollProgress>,
     /// The sum of the windows of each receiver that still runs: all that is left of it if it fails.
     so_far: Vec<Option<ReceiverEnd>>,
     total_bytes: Option<u64>,
@@ -57,15 +57,15 @@ pub(super) struct Hub<'a, R> {
     errors: Vec<SourceError>,
     faults: Vec<String>,
     stopped: bool,
-    steps: Vec<Steps>,
+    steps: Vec<StepTimes>,
     processor_time: Duration,
 }
 
-impl<'a, R: RecordSink> Hub<'a, R> {
+impl<'a, R: RecordSink> MergeHub<'a, R> {
     /// Returns a hub to which nothing has been reported yet. Windows and the main stream of records go to `observer` and `records`.
     pub(super) fn new(
-        config: &'a Config,
-        plan: &Plan,
+        config: &'a MeasurementConfig,
+        plan: &ResolvedDesign,
         total_bytes: Option<u64>,
         records: R,
         observer: &'a mut dyn Observer,
@@ -73,7 +73,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         Self {
             merger: Merger::new(plan.receivers, plan.counting(), config.every, config.parts.loss),
             control: config.control.clone(),
-            desk: Desk::new(Tasks::none(Generation::default()), plan.counting()),
+            desk: TaskRunner::new(Tasks::none(Generation::default()), plan.counting()),
             counting: plan.counting(),
             workers_each: plan.workers.max(1),
             spares: Vec::new(),
@@ -82,7 +82,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
             observer,
             records,
             config,
-            progress: vec![Progress::default(); plan.receivers],
+            progress: vec![PollProgress::default(); plan.receivers],
             so_far: (0..plan.receivers).map(|_| None).collect(),
             total_bytes,
             unreported: 0,
@@ -96,7 +96,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     }
 
     /// Flows are shares, which are merged here when a window closes.
-    pub(super) fn merging(mut self, merging: Merging<R>) -> Self {
+    pub(super) fn merging(mut self, merging: MergeWorker<R>) -> Self {
         self.merger = self.merger.merging(merging.shared.is_some());
         self.merging = Some(merging);
         self
@@ -111,42 +111,42 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     pub(super) fn give_up(&mut self) {
         self.spares.clear();
         self.control.iter().for_each(Control::detach);
-        if let Some(Merging { shared: Some(shared), .. }) = self.merging.take() {
+        if let Some(MergeWorker { shared: Some(shared), .. }) = self.merging.take() {
             shared.give_up();
         }
     }
 
     /// Receives the threads' events until all have ended.
-    pub(super) fn listen(&mut self, events: &Receiver<Event<R>>) {
+    pub(super) fn listen(&mut self, events: &Receiver<ThreadEvent<R>>) {
         for event in events {
             match event {
-                Event::Header(receiver, first_worker, header) => {
+                ThreadEvent::Header(receiver, first_worker, header) => {
                     self.so_far[receiver.index()] = Some(match self.so_far[receiver.index()].take() {
                         None => ReceiverEnd::of(&header),
                         Some(sum) => sum.plus(ReceiverEnd::of(&header)),
                     });
                     self.merger.header(receiver, first_worker, *header);
                 }
-                Event::Part(worker, sealed) => self.sealed(worker, *sealed),
-                Event::Tasks(worker, window, states) => {
+                ThreadEvent::Part(worker, sealed) => self.sealed(worker, *sealed),
+                ThreadEvent::Tasks(worker, window, states) => {
                     self.install_up_to(window);
                     let emptied = self.desk.part(worker, window, states);
                     self.give_back(emptied);
                 }
-                Event::Comes(receiver, window) => {
+                ThreadEvent::Comes(receiver, window) => {
                     for worker in self.workers_of(receiver) {
                         let emptied = self.desk.comes(worker, window);
                         self.give_back(emptied);
                     }
                 }
-                Event::Drained(receiver) => self.drained(receiver),
-                Event::Over(window) => self.over(window),
-                Event::Progress(receiver, progress) => self.progress(receiver, progress),
-                Event::Warning(line) => self.observer.warning(line),
-                Event::Steps(steps) => self.steps.push(steps),
-                Event::ThreadEnded(time) => self.processor_time += time,
-                Event::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
-                Event::WorkerFailed(worker) => {
+                ThreadEvent::Drained(receiver) => self.drained(receiver),
+                ThreadEvent::Over(window) => self.over(window),
+                ThreadEvent::Progress(receiver, progress) => self.progress(receiver, progress),
+                ThreadEvent::Warning(line) => self.observer.warning(line),
+                ThreadEvent::Steps(steps) => self.steps.push(steps),
+                ThreadEvent::ThreadEnded(time) => self.processor_time += time,
+                ThreadEvent::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
+                ThreadEvent::WorkerFailed(worker) => {
                     let emptied = self.desk.failed(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
@@ -160,8 +160,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
                         ));
                     }
                 }
-                Event::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
-                Event::ReceiverFailed(receiver) => {
+                ThreadEvent::ReceiverEnded(receiver, end) => self.receiver_ended(receiver, *end),
+                ThreadEvent::ReceiverFailed(receiver) => {
                     self.merger.receiver_failed(receiver);
                     if let Some(counted) = self.so_far[receiver.index()].take() {
                         self.end.receiver(counted);
@@ -216,8 +216,8 @@ impl<'a, R: RecordSink> Hub<'a, R> {
     }
 
     /// A worker has sealed its flows of a window.
-    fn sealed(&mut self, worker: WorkerId, sealed: Sealed) {
-        let Sealed { window, sums, overflow, shares } = sealed;
+    fn sealed(&mut self, worker: WorkerId, sealed: SealedWindow) {
+        let SealedWindow { window, sums, overflow, shares } = sealed;
         self.enter_merging(window);
         if let (Some(mut shares), Some(merging)) = (shares, &mut self.merging) {
             match self.merger.is_heard(worker) {
@@ -245,7 +245,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         if let Some(shared) = &merging.shared {
             merging.worker.merge_shared(shared);
         }
-        if let Some(Sealed { sums, overflow, .. }) = merging.worker.close(window) {
+        if let Some(SealedWindow { sums, overflow, .. }) = merging.worker.close(window) {
             self.merger.overflow(self.merger.merged(), window, overflow);
             self.merger.part(self.merger.merged(), window, &sums);
         }
@@ -276,9 +276,9 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         self.merger.receiver_ended(receiver);
     }
 
-    fn progress(&mut self, receiver: ReceiverId, progress: Progress) {
+    fn progress(&mut self, receiver: ReceiverId, progress: PollProgress) {
         self.progress[receiver.index()] = progress;
-        let sum = |of: fn(&Progress) -> u64| self.progress.iter().map(of).sum();
+        let sum = |of: fn(&PollProgress) -> u64| self.progress.iter().map(of).sum();
         self.observer.progress(Snapshot {
             received: sum(|progress| progress.received),
             flows: self.config.limits.flows_used() as u64,
@@ -311,7 +311,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         }
     }
 
-    pub(super) fn finish(mut self, began: Instant) -> Outcome<R> {
+    pub(super) fn finish(mut self, began: Instant) -> RunOutcome<R> {
         self.control.iter().for_each(Control::detach);
         if let Some(merging) = self.merging.take() {
             self.worker_ended(self.merger.merged(), merging.worker.end(0));
@@ -323,7 +323,7 @@ impl<'a, R: RecordSink> Hub<'a, R> {
         let loss = self.end.loss.take().flatten();
         // They arrived in the order in which threads ended.
         self.steps.sort_by_key(|steps| steps.role);
-        Outcome {
+        RunOutcome {
             ended: self.merger.end(self.end),
             loss,
             link_downs: self.link_downs,

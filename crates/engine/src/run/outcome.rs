@@ -2,7 +2,7 @@
 
 use crate::closed::{STOPPED, unread};
 use crate::merger::RunTotals;
-use crate::steps::Steps;
+use crate::steps::StepTimes;
 use crate::tuning::Tuned;
 use arena::OutOfMemory;
 use model::Counters;
@@ -66,7 +66,7 @@ impl From<OutOfMemory> for StartError {
 
 /// The outcome of a run.
 #[derive(Debug)]
-pub struct Outcome<R> {
+pub struct RunOutcome<R> {
     /// The totals of what was measured.
     pub ended: RunTotals,
     /// The losses of the sources and rings; `None` if a source cannot know.
@@ -84,14 +84,14 @@ pub struct Outcome<R> {
     /// The time that the run took.
     pub elapsed: Duration,
     /// The time of each thread by step, receivers first, if [`crate::Config::timed`] is set.
-    pub steps: Vec<Steps>,
+    pub steps: Vec<StepTimes>,
     /// Processor time of all receivers and workers.
     pub processor_time: Duration,
     /// The record sink, to be finished.
     pub records: R,
 }
 
-impl<R> Outcome<R> {
+impl<R> RunOutcome<R> {
     /// Returns the remark that all answers of the run get; `None` if the sources were read to their ends. `have_ends`: the sources are captures,
     /// of which a run that is stopped leaves a part unread.
     pub fn unread(&self, have_ends: bool) -> Option<String> {

@@ -1,28 +1,28 @@
 //! The threads of a run: a single one for everything, or receivers and workers, each on its core.
 
-use super::events::{Event, Remote, outlet, send};
-use super::hub::{Hub, Merging};
-use super::outcome::{Observer, Outcome, StartError};
+use super::events::{EventForwarder, ThreadEvent, outlet, send};
+use super::hub::{MergeHub, MergeWorker};
+use super::outcome::{Observer, RunOutcome, StartError};
 use crate::collector::RecordSink;
-use crate::config::Config;
+use crate::config::MeasurementConfig;
 use crate::cooperative::Cooperative;
 use crate::cores;
 use crate::design::Design;
 use crate::end_barrier::{EndBarrier, Receiving};
 use crate::hand_over::{Fan, HandOver};
-use crate::hardware::Counting;
+use crate::hardware::PerfCounters;
 use crate::idle_vote::IdleVote;
 use crate::ids::{ReceiverId, WorkerId};
 use crate::keeping::{Keeping, Keepings};
-use crate::lane::{Inbox, Order, Parcel};
+use crate::lane::{Parcel, WorkerCommand, WorkerRings};
 use crate::memory::ring_bytes;
-use crate::plan::Plan;
-use crate::poller::{Ends, Events, Poller, PollerEnd};
+use crate::plan::ResolvedDesign;
+use crate::poller::{Ends, Poller, PollerEnd, ReceiverEvents};
 use crate::receiver::Downstream;
-use crate::shared::Shared;
+use crate::shared::SharedTableSets;
 use crate::start_barrier::StartBarrier;
-use crate::steps::{Role, Steps, Stopwatch};
-use crate::tables::Tables;
+use crate::steps::{StepTimes, Stopwatch, ThreadRole};
+use crate::tables::FlowTables;
 use crate::window_barrier::{Seat, WindowBarrier};
 use crate::worker::{Worker, WorkerEnd};
 use crate::worker_tasks::WorkerTasks;
@@ -41,10 +41,10 @@ const STALLED: Duration = Duration::from_secs(10);
 
 /// The data that every thread of a run is given.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct ThreadContext<'a> {
     pub(super) filter: Option<&'a Filter>,
-    pub(super) config: &'a Config,
-    pub(super) plan: &'a Plan,
+    pub(super) config: &'a MeasurementConfig,
+    pub(super) plan: &'a ResolvedDesign,
     pub(super) stop: &'a AtomicBool,
     pub(super) quiet: &'a IdleVote,
     /// Flows are merged when a window closes.
@@ -53,12 +53,12 @@ pub(super) struct Run<'a> {
 }
 
 /// The places that a receiving thread releases when it ends or fails: others wait for both.
-type Places<'a> = (Receiving<'a>, Option<Seat<'a>>);
+type ReceiverGuards<'a> = (Receiving<'a>, Option<Seat<'a>>);
 
 /// The work of one thread.
-type Work<'a> = Box<dyn FnOnce() + Send + 'a>;
+type ThreadBody<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-impl<'a> Run<'a> {
+impl<'a> ThreadContext<'a> {
     /// Measures `sources` until they end or the run does.
     pub(super) fn measure<R: RecordSink + Send + 'static>(
         self,
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         keepings: Keepings,
         records: R,
         observer: &mut dyn Observer,
-    ) -> Result<Outcome<R>, StartError> {
+    ) -> Result<RunOutcome<R>, StartError> {
         let Self { config, plan, time_base, .. } = self;
         let began = Instant::now();
         let total_bytes = sources.iter().map(|source| source.progress()?.total).sum();
@@ -78,13 +78,13 @@ impl<'a> Run<'a> {
             workers = workers.into_iter().map(Worker::only).collect();
         }
         let merging = if self.merges {
-            let keeping = Keeping::Own(Box::new(Tables::new(config, &config.limits)?));
+            let keeping = Keeping::Own(Box::new(FlowTables::new(config, &config.limits)?));
             let shared = shared.clone();
-            Some(Merging { worker: worker(keeping, records.sibling()).only(), spares, shared })
+            Some(MergeWorker { worker: worker(keeping, records.sibling()).only(), spares, shared })
         } else {
             None
         };
-        let mut hub = Hub::new(config, plan, total_bytes, records, observer);
+        let mut hub = MergeHub::new(config, plan, total_bytes, records, observer);
         if let Some(merging) = merging {
             hub = hub.merging(merging);
         }
@@ -103,8 +103,8 @@ impl<'a> Run<'a> {
         self,
         sources: &mut [Box<dyn PacketSource>],
         workers: Vec<Worker<R>>,
-        shared: Option<Arc<Shared>>,
-        hub: &mut Hub<'_, R>,
+        shared: Option<Arc<SharedTableSets>>,
+        hub: &mut MergeHub<'_, R>,
     ) {
         let (events, received) = channel();
         let mut workers = workers.into_iter();
@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
                     window_barrier.as_ref().map(|barrier| seat(barrier, receiver, &events, shared.clone()));
                 let places = (finish.receiving(), seat);
                 let sender = events.clone();
-                let events = Remote {
+                let events = EventForwarder {
                     events: events.clone(),
                     receiver,
                     first_worker: receiver.first_worker(self.plan.workers.max(1)),
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
                     0 => {
                         let worker = workers.next();
                         let work = move || self.receiver_thread(queues, worker, places, events);
-                        vec![Box::new(work) as Work<'_>]
+                        vec![Box::new(work) as ThreadBody<'_>]
                     }
                     _ => self.cluster(queues, &mut workers, places, events),
                 };
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
                     let begin = move || {
                         if barrier.pass() {
                             thread();
-                            send(&sender, Event::ThreadEnded(cores::thread_time()));
+                            send(&sender, ThreadEvent::ThreadEnded(cores::thread_time()));
                         }
                     };
                     if let Err(error) = thread::Builder::new().spawn_scoped(scope, begin) {
@@ -166,17 +166,17 @@ impl<'a> Run<'a> {
         self,
         queues: &'t mut [Box<dyn PacketSource>],
         workers: &mut impl Iterator<Item = Worker<R>>,
-        places: Places<'t>,
-        events: Remote<R>,
-    ) -> Vec<Work<'t>>
+        places: ReceiverGuards<'t>,
+        events: EventForwarder<R>,
+    ) -> Vec<ThreadBody<'t>>
     where
         'a: 't,
     {
         let (sender, first) = (events.events.clone(), events.first_worker);
-        let gave_up = Box::new(move |at| send(&sender, Event::WorkerFailed(first.plus(at))));
+        let gave_up = Box::new(move |at| send(&sender, ThreadEvent::WorkerFailed(first.plus(at))));
         let (fan, inboxes) =
             Fan::new(self.plan.workers, self.hand_over(), gave_up, self.config, self.time_base);
-        let mut threads: Vec<Work<'t>> = Vec::new();
+        let mut threads: Vec<ThreadBody<'t>> = Vec::new();
         for (at, (inbox, worker)) in inboxes.into_iter().zip(workers).enumerate() {
             let number = first.plus(at);
             let sender = events.events.clone();
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
         self,
         sources: &mut [Box<dyn PacketSource>],
         worker: Worker<R>,
-        events: impl Events,
+        events: impl ReceiverEvents,
         (receiver, seat): (ReceiverId, Option<Seat<'_>>),
     ) -> (PollerEnd, Worker<R>) {
         let Self { filter, config, time_base, .. } = self;
@@ -236,8 +236,8 @@ impl<'a> Run<'a> {
         self,
         queues: &mut [Box<dyn PacketSource>],
         worker: Option<Worker<R>>,
-        (receiving, seat): Places<'_>,
-        mut events: Remote<R>,
+        (receiving, seat): ReceiverGuards<'_>,
+        mut events: EventForwarder<R>,
     ) {
         let Some(mut worker) = worker else { return };
         let (receiver, counting) = (events.receiver, events.first_worker);
@@ -251,21 +251,21 @@ impl<'a> Run<'a> {
                 // one.
                 worker.idle();
                 while let Some(sealed) = worker.take_sealed() {
-                    send(&sender, Event::Part(counting, Box::new(sealed)));
+                    send(&sender, ThreadEvent::Part(counting, Box::new(sealed)));
                 }
-                send(&sender, Event::Drained(receiver));
+                send(&sender, ThreadEvent::Drained(receiver));
             }
             let worker = worker.end(receiving.end(end.counted.now));
             (worker, end)
         });
         let last = match catch_unwind(work) {
             Ok((worker, end)) => {
-                send(&sender, Event::WorkerEnded(counting, Box::new(worker)));
-                Event::ReceiverEnded(receiver, Box::new(end))
+                send(&sender, ThreadEvent::WorkerEnded(counting, Box::new(worker)));
+                ThreadEvent::ReceiverEnded(receiver, Box::new(end))
             }
             Err(_) => {
-                send(&sender, Event::WorkerFailed(counting));
-                Event::ReceiverFailed(receiver)
+                send(&sender, ThreadEvent::WorkerFailed(counting));
+                ThreadEvent::ReceiverFailed(receiver)
             }
         };
         send(&sender, last);
@@ -276,8 +276,8 @@ impl<'a> Run<'a> {
         self,
         queues: &mut [Box<dyn PacketSource>],
         fan: Fan,
-        (receiving, seat): Places<'_>,
-        mut events: Remote<R>,
+        (receiving, seat): ReceiverGuards<'_>,
+        mut events: EventForwarder<R>,
     ) {
         let Self { filter, config, time_base, .. } = self;
         let (ends, receiver) = (self.ends(), events.receiver);
@@ -291,15 +291,15 @@ impl<'a> Run<'a> {
                 fan.idle();
                 fan.settle();
                 fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
-                send(&sender, Event::Drained(receiver));
+                send(&sender, ThreadEvent::Drained(receiver));
             }
             fan.end(receiving.end(end.counted.now));
             fan.take_failed().into_iter().for_each(|worker| events.worker_failed(worker));
             end
         });
         let last = match catch_unwind(work) {
-            Ok(end) => Event::ReceiverEnded(receiver, Box::new(end)),
-            Err(_) => Event::ReceiverFailed(receiver),
+            Ok(end) => ThreadEvent::ReceiverEnded(receiver, Box::new(end)),
+            Err(_) => ThreadEvent::ReceiverFailed(receiver),
         };
         send(&sender, last);
     }
@@ -308,17 +308,17 @@ impl<'a> Run<'a> {
     fn worker_thread<R: RecordSink + Send + 'static>(
         self,
         number: WorkerId,
-        inbox: Inbox,
+        inbox: WorkerRings,
         worker: Worker<R>,
-        events: &Sender<Event<R>>,
+        events: &Sender<ThreadEvent<R>>,
     ) {
         if let Some(line) = self.pin(self.plan.receivers + number.index()) {
-            send(events, Event::Warning(line));
+            send(events, ThreadEvent::Warning(line));
         }
         let work = AssertUnwindSafe(|| self.work(number, inbox, worker, events));
         let last = match catch_unwind(work).ok().flatten() {
-            Some(end) => Event::WorkerEnded(number, Box::new(end)),
-            None => Event::WorkerFailed(number),
+            Some(end) => ThreadEvent::WorkerEnded(number, Box::new(end)),
+            None => ThreadEvent::WorkerFailed(number),
         };
         send(events, last);
     }
@@ -327,28 +327,28 @@ impl<'a> Run<'a> {
     fn work<R: RecordSink + Send + 'static>(
         self,
         number: WorkerId,
-        mut inbox: Inbox,
+        mut inbox: WorkerRings,
         mut worker: Worker<R>,
-        events: &Sender<Event<R>>,
+        events: &Sender<ThreadEvent<R>>,
     ) -> Option<WorkerEnd<R>> {
         worker.set_outlet(outlet(number, events), inbox.awaits_others());
         let mut last = 0;
         let mut stopwatch = Stopwatch::new(self.config.timed);
-        let mut steps = Steps { role: Role::Worker, ..Steps::default() };
+        let mut steps = StepTimes { role: ThreadRole::Worker, ..StepTimes::default() };
         let began = Instant::now();
-        let counting = stopwatch.is_on().then(Counting::start).flatten();
+        let counting = stopwatch.is_on().then(PerfCounters::start).flatten();
         let has_ended = inbox.serve(|parcel| {
             steps.packets += parcel.packets();
             stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
             last = parcel.now;
             while let Some(sealed) = worker.take_sealed() {
-                send(events, Event::Part(number, Box::new(sealed)));
+                send(events, ThreadEvent::Part(number, Box::new(sealed)));
             }
         });
         if stopwatch.is_on() {
             steps.elapsed = began.elapsed();
-            steps.hardware = counting.and_then(Counting::read);
-            send(events, Event::Steps(steps));
+            steps.hardware = counting.and_then(PerfCounters::read);
+            send(events, ThreadEvent::Steps(steps));
         }
         has_ended.then(|| worker.end(last))
     }
@@ -362,15 +362,15 @@ impl<'a> Run<'a> {
         worker.prefetch_index(bursts.packets());
         worker.count(bursts, *now);
         match (order, self.time_base) {
-            (Order::GoOn, TimeBase::Packets) => {
+            (WorkerCommand::GoOn, TimeBase::Packets) => {
                 worker.sweep_replay(bursts.len(), *now);
             }
-            (Order::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
-            (Order::Enter(window), _) => worker.enter(*window),
-            (Order::Turn(window), _) => worker.turn(*window, *now),
-            (Order::Park, _) => worker.park(*now),
-            (Order::Idle, _) => worker.idle(),
-            (Order::End, _) => {}
+            (WorkerCommand::GoOn, TimeBase::Clock) => worker.sweep_live(*now),
+            (WorkerCommand::Enter(window), _) => worker.enter(*window),
+            (WorkerCommand::Turn(window), _) => worker.turn(*window, *now),
+            (WorkerCommand::Park, _) => worker.park(*now),
+            (WorkerCommand::Idle, _) => worker.idle(),
+            (WorkerCommand::End, _) => {}
         }
     }
 }
@@ -379,14 +379,14 @@ impl<'a> Run<'a> {
 fn seat<'a, R: Send + 'static>(
     barrier: &'a WindowBarrier,
     receiver: ReceiverId,
-    events: &Sender<Event<R>>,
-    shared: Option<Arc<Shared>>,
+    events: &Sender<ThreadEvent<R>>,
+    shared: Option<Arc<SharedTableSets>>,
 ) -> Seat<'a> {
     let (coming, over) = (events.clone(), events.clone());
-    let comes = move |window| send(&coming, Event::Comes(receiver, window));
+    let comes = move |window| send(&coming, ThreadEvent::Comes(receiver, window));
     barrier.seat(receiver, comes, move |window| {
         shared.iter().for_each(|shared| shared.change());
-        send(&over, Event::Over(window));
+        send(&over, ThreadEvent::Over(window));
     })
 }
 

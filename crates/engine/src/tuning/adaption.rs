@@ -1,14 +1,14 @@
 //! The adaption of a run's settings to its windows.
 
-use super::knobs::{ALL_PPM, Setting, Settings};
-use super::report::{Change, TuningReport, Unmet};
-use super::seen::Seen;
+use super::knobs::{ALL_PPM, KnobSetting, KnobValues};
+use super::report::{SettingChange, TunerReport, Unmet};
+use super::seen::TuningObservation;
 use super::tuner::{Decision, Tuner};
 use crate::closed::ClosedWindow;
 use crate::idle_timeout::IdleTimeout;
 use crate::ids::WindowId;
 use crate::refused::RING_FULL;
-use crate::sampling::Sampling;
+use crate::sampling::SamplingControl;
 use crate::worker_use::WorkerUse;
 use arena::Limits;
 use flow::Share;
@@ -34,7 +34,7 @@ pub trait Retask: Send {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tuned {
     /// A setting changes.
-    Change(Change),
+    Change(SettingChange),
     /// The bound cannot be kept, or can be kept again.
     Unmet(Unmet),
     /// A setting could not be changed, in one line.
@@ -53,7 +53,7 @@ pub struct Handles {
     /// The idle timeout, and the whole of it, nanoseconds.
     pub idle_timeout: Option<(IdleTimeout, u64)>,
     /// The share of packets that is sampled.
-    pub sampling: Option<Sampling>,
+    pub sampling: Option<SamplingControl>,
     /// The memory of tasks.
     pub retask: Option<Box<dyn Retask>>,
     /// The limits from which the flow tables take memory.
@@ -65,8 +65,8 @@ struct Inner {
     handles: Handles,
     /// Frames that are lost off the core are excused.
     excuses: bool,
-    settings: Settings,
-    changes: Vec<Change>,
+    settings: KnobValues,
+    changes: Vec<SettingChange>,
     changes_unlisted: u64,
     unmet: Vec<Unmet>,
     windows: u64,
@@ -115,9 +115,9 @@ impl Adaption {
     }
 
     /// Returns a report of what was done so far.
-    pub fn report(&self) -> TuningReport {
+    pub fn report(&self) -> TunerReport {
         let inner = self.inner();
-        TuningReport {
+        TunerReport {
             bound: inner.tuner.bound(),
             changes: inner.changes.clone(),
             changes_unlisted: inner.changes_unlisted,
@@ -145,7 +145,7 @@ impl Inner {
         let offered = closed.packets.received + counted;
         let ring_full = (refused as f64 / share) as u64;
         let lost = (counted - refused + ring_full).min(offered);
-        let seen = Seen {
+        let seen = TuningObservation {
             window: closed.window.number(),
             end_ns: closed.span.end_ns,
             length_ns,
@@ -181,7 +181,7 @@ impl Inner {
                 match self.set(&change, &settings) {
                     Ok(window) => {
                         began = began.max(Some(window.number()));
-                        let change = Change { window: window.number(), from, ..change };
+                        let change = SettingChange { window: window.number(), from, ..change };
                         tuned.push(Tuned::Change(change.clone()));
                         self.changes.push(change);
                     }
@@ -203,17 +203,17 @@ impl Inner {
     }
 
     /// Sets one of the settings, from the returned window on.
-    fn set(&mut self, change: &Change, settings: &Settings) -> Result<WindowId, String> {
+    fn set(&mut self, change: &SettingChange, settings: &KnobValues) -> Result<WindowId, String> {
         let setting = change.setting;
         match setting {
-            Setting::IdleTimeout => {
+            KnobSetting::IdleTimeout => {
                 self.settings.idle_divisor = settings.idle_divisor;
                 let (timeout, whole_ns) =
                     self.handles.idle_timeout.as_ref().ok_or_else(|| absent(setting))?;
                 timeout.set(whole_ns / u64::from(settings.idle_divisor));
                 Ok(WindowId::new(change.window))
             }
-            Setting::Workers => {
+            KnobSetting::Workers => {
                 self.settings.workers = settings.workers;
                 self.handles
                     .workers
@@ -221,7 +221,7 @@ impl Inner {
                     .map(|workers| workers.set(settings.workers))
                     .ok_or_else(|| absent(setting))
             }
-            Setting::Share => {
+            KnobSetting::Share => {
                 let share = Share::of_ppm(settings.share_ppm.clamp(1, ALL_PPM)).unwrap_or(Share::ALL);
                 self.settings.share_ppm = share.ppm();
                 self.handles
@@ -230,7 +230,7 @@ impl Inner {
                     .map(|sampling| sampling.set(share))
                     .ok_or_else(|| absent(setting))
             }
-            Setting::TaskMemory => {
+            KnobSetting::TaskMemory => {
                 let retask = self.handles.retask.as_mut().ok_or_else(|| absent(setting))?;
                 let window = retask
                     .retask(settings.memory_divisor)
@@ -242,6 +242,6 @@ impl Inner {
     }
 }
 
-fn absent(setting: Setting) -> String {
+fn absent(setting: KnobSetting) -> String {
     format!("{} cannot be set in this run", setting.name())
 }

@@ -7,7 +7,7 @@ const LEAST_PPM: f64 = 1e6 / 128.0;
 
 /// A setting that changes while packets flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Setting {
+pub enum KnobSetting {
     /// Workers of each receiver that are given packets.
     Workers,
     /// The time without a packet after which flow records end, and with it how many flows the tables hold: one part in this many of
@@ -19,7 +19,7 @@ pub enum Setting {
     Share,
 }
 
-impl Setting {
+impl KnobSetting {
     /// Returns the setting's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Setting {
 
 /// The settings by which a window is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct KnobValues {
     /// Workers of each receiver in use; 0 where receivers count themselves.
     pub workers: usize,
     /// Records end after one part in this many of the idle timeout.
@@ -44,21 +44,21 @@ pub struct Settings {
     pub share_ppm: u32,
 }
 
-impl Settings {
+impl KnobValues {
     /// The value of a setting, as reports have it: a number of workers, a share of the idle timeout, of the memory, of the packets.
-    pub fn value(&self, setting: Setting) -> f64 {
+    pub fn value(&self, setting: KnobSetting) -> f64 {
         match setting {
-            Setting::Workers => self.workers as f64,
-            Setting::IdleTimeout => 1.0 / f64::from(self.idle_divisor),
-            Setting::TaskMemory => 1.0 / f64::from(self.memory_divisor),
-            Setting::Share => f64::from(self.share_ppm) / f64::from(ALL_PPM),
+            KnobSetting::Workers => self.workers as f64,
+            KnobSetting::IdleTimeout => 1.0 / f64::from(self.idle_divisor),
+            KnobSetting::TaskMemory => 1.0 / f64::from(self.memory_divisor),
+            KnobSetting::Share => f64::from(self.share_ppm) / f64::from(ALL_PPM),
         }
     }
 }
 
 /// The range of a run's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct KnobRange {
     /// Workers of each receiver that there are.
     pub workers: usize,
     /// The number of workers in use may change: flows are split by their hash, and nothing of a flow depends on the order of its packets.
@@ -73,7 +73,7 @@ pub struct Range {
     pub most_share_ppm: u32,
 }
 
-impl Range {
+impl KnobRange {
     /// Memory and share from the most accurate to the least: first less memory for tasks, which changes their bounds alone, then
     /// a smaller share by a factor of √2 each, which makes estimates of all answers.
     pub(super) fn rungs(&self) -> Vec<Rung> {

@@ -2,7 +2,7 @@
 
 /// The facts about a window that all have completed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct TuningObservation {
     /// The window's number.
     pub window: u64,
     /// The stream time of the window's end, nanoseconds since the epoch.
@@ -30,7 +30,7 @@ pub struct Seen {
     pub workers_busy: Option<f64>,
 }
 
-impl Seen {
+impl TuningObservation {
     /// Frames that arrived.
     pub(super) fn offered(&self) -> u64 {
         self.received + self.lost

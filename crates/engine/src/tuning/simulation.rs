@@ -1,8 +1,8 @@
 //! A machine in numbers, and the tuner in charge of it over thousands of windows.
 
-use super::knobs::{Range, Setting};
-use super::report::{Change, Unmet};
-use super::seen::Seen;
+use super::knobs::{KnobRange, KnobSetting};
+use super::report::{SettingChange, Unmet};
+use super::seen::TuningObservation;
 use super::tuner::Tuner;
 
 const BOUND: f64 = 1e-5;
@@ -13,7 +13,7 @@ const MOST_CHANGES: usize = 8;
 
 /// The costs of frames on a machine, nanoseconds.
 #[derive(Clone, Copy)]
-struct Machine {
+struct MachineCosts {
     /// The receiver's cost of each frame; `parse` is that of each that is measured.
     frame: f64,
     parse: f64,
@@ -27,16 +27,16 @@ struct Machine {
 
 /// Load of a window.
 #[derive(Clone, Copy, PartialEq)]
-struct Load {
+struct SimulatedLoad {
     pps: f64,
     /// The factor by which counting a packet costs more: 1 for skewed traffic, up to 3 where every packet misses the cache.
     misses: f64,
 }
 
 #[derive(Default)]
-struct Outcome {
+struct SimulationResult {
     losses: Vec<f64>,
-    changes: Vec<Change>,
+    changes: Vec<SettingChange>,
     unmet: Vec<Unmet>,
     shares: Vec<f64>,
 }
@@ -51,15 +51,15 @@ fn noise(n: usize) -> f64 {
 }
 
 /// Runs the tuner over windows of a second. What it decides about window n is in force from window n + 2 on.
-fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
+fn run(machine: MachineCosts, range: KnobRange, loads: &[SimulatedLoad]) -> SimulationResult {
     let mut tuner = Tuner::new(BOUND, range.clone());
-    let mut outcome = Outcome::default();
+    let mut outcome = SimulationResult::default();
     let mut settings = vec![tuner.settings(); loads.len() + 3];
     for (window, load) in loads.iter().enumerate() {
         let now = settings[window];
-        let share = now.value(Setting::Share);
+        let share = now.value(KnobSetting::Share);
         let jitter = 1.0 + machine.noise * noise(window);
-        let tasks = machine.tasks * (0.5 + 0.5 * now.value(Setting::TaskMemory));
+        let tasks = machine.tasks * (0.5 + 0.5 * now.value(KnobSetting::TaskMemory));
         let counting = (machine.count * load.misses + tasks) * share * jitter;
         let receiving = (machine.frame + machine.parse * share) * jitter;
         let offered = load.pps * (1.0 + 0.2 * machine.noise * noise(window + 7919));
@@ -70,7 +70,7 @@ fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
         };
         let taken = offered.min(1e9 / receiver_ns);
         let counted = if worker_ns > 0.0 { taken.min(1e9 / worker_ns) } else { taken };
-        let seen = Seen {
+        let seen = TuningObservation {
             window: window as u64,
             end_ns: (window as u64 + 1) * 1_000_000_000,
             length_ns: 1_000_000_000,
@@ -80,7 +80,7 @@ fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
             off_core: 0,
             flows: (50_000.0 * load.misses.powi(4)) as u64,
             // Idle ones are of no consequence for the load, as on a machine whose caches hold all of them.
-            held: (400_000.0 * load.misses.powi(4) * now.value(Setting::IdleTimeout)) as u64,
+            held: (400_000.0 * load.misses.powi(4) * now.value(KnobSetting::IdleTimeout)) as u64,
             even_flows: 100.0 * load.misses.powi(4),
             receivers_behind: (offered * receiver_ns / 1e9).min(1.0),
             workers_busy: (now.workers != 0).then_some((taken * worker_ns / 1e9).min(1.0)),
@@ -104,8 +104,8 @@ fn run(machine: Machine, range: Range, loads: &[Load]) -> Outcome {
     outcome
 }
 
-fn range(workers: usize, memory_divisors: &[u32]) -> Range {
-    Range {
+fn range(workers: usize, memory_divisors: &[u32]) -> KnobRange {
+    KnobRange {
         workers,
         varies_workers: workers > 1,
         idle_divisor: 16,
@@ -115,16 +115,16 @@ fn range(workers: usize, memory_divisors: &[u32]) -> Range {
     }
 }
 
-fn machines() -> Vec<(Machine, Range)> {
-    let one = Machine { frame: 20.0, parse: 20.0, count: 60.0, tasks: 0.0, noise: 0.03 };
-    let many = Machine { count: 90.0, ..one };
+fn machines() -> Vec<(MachineCosts, KnobRange)> {
+    let one = MachineCosts { frame: 20.0, parse: 20.0, count: 60.0, tasks: 0.0, noise: 0.03 };
+    let many = MachineCosts { count: 90.0, ..one };
     let mut all = Vec::new();
     for noise in [0.0, 0.03] {
         for frame in [4.0, 20.0] {
             for tasks in [0.0, 40.0] {
                 let divisors: &[u32] = if tasks > 0.0 { &[4, 16] } else { &[] };
-                all.push((Machine { noise, frame, tasks, ..one }, range(0, divisors)));
-                all.push((Machine { noise, frame, tasks, ..many }, range(3, divisors)));
+                all.push((MachineCosts { noise, frame, tasks, ..one }, range(0, divisors)));
+                all.push((MachineCosts { noise, frame, tasks, ..many }, range(3, divisors)));
             }
         }
     }
@@ -132,8 +132,9 @@ fn machines() -> Vec<(Machine, Range)> {
 }
 
 /// Returns each load for this many windows.
-fn steps(loads: &[(f64, f64)], windows: usize) -> Vec<Load> {
-    let each = |(mpps, misses): &(f64, f64)| vec![Load { pps: mpps * 1e6, misses: *misses }; windows];
+fn steps(loads: &[(f64, f64)], windows: usize) -> Vec<SimulatedLoad> {
+    let each =
+        |(mpps, misses): &(f64, f64)| vec![SimulatedLoad { pps: mpps * 1e6, misses: *misses }; windows];
     loads.iter().flat_map(each).collect()
 }
 
@@ -169,7 +170,7 @@ fn accuracy_comes_back_when_load_falls() {
         let outcome = run(machine, range, &steps(&[(20.0, 2.0), (1.0, 2.0)], 20));
         assert!(outcome.shares[19] < 0.9, "machine {number}: {}", outcome.shares[19]);
         assert_eq!(outcome.shares[20 + SETTLED], 1.0, "machine {number}");
-        let idle = outcome.changes.iter().filter(|change| change.setting == Setting::IdleTimeout);
+        let idle = outcome.changes.iter().filter(|change| change.setting == KnobSetting::IdleTimeout);
         let idle: Vec<_> = idle.map(|change| (change.window < 20, change.to)).collect();
         assert_eq!(idle, [(true, 1.0 / 16.0), (false, 1.0)], "machine {number}");
         assert_eq!(outcome.losses[20..].iter().copied().fold(0.0, f64::max), 0.0, "machine {number}");
@@ -199,7 +200,7 @@ fn at_a_steady_load_tries_that_fail_become_rare() {
 
 #[test]
 fn a_ramp_is_followed_in_both_directions() {
-    let up = (0..200).map(|window| Load { pps: 1e6 + 1e5 * window as f64, misses: 1.5 });
+    let up = (0..200).map(|window| SimulatedLoad { pps: 1e6 + 1e5 * window as f64, misses: 1.5 });
     let loads: Vec<_> = up.clone().chain(up.rev()).collect();
     for (number, (machine, range)) in machines().into_iter().enumerate() {
         let outcome = run(machine, range, &loads);
@@ -211,7 +212,7 @@ fn a_ramp_is_followed_in_both_directions() {
 
 #[test]
 fn what_cannot_be_kept_is_said_once() {
-    let machine = Machine { frame: 50.0, parse: 20.0, count: 60.0, tasks: 0.0, noise: 0.03 };
+    let machine = MachineCosts { frame: 50.0, parse: 20.0, count: 60.0, tasks: 0.0, noise: 0.03 };
     let outcome = run(machine, range(0, &[]), &steps(&[(60.0, 1.0), (2.0, 1.0)], 300));
     let said: Vec<_> = outcome.unmet.iter().map(|unmet| (unmet.is_over, unmet.window >= 300)).collect();
     assert_eq!(said, [(false, false), (true, true)]);
@@ -223,20 +224,21 @@ fn what_cannot_be_kept_is_said_once() {
 
 #[test]
 fn workers_come_first_and_leave_when_they_are_not_needed() {
-    let machine = Machine { frame: 5.0, parse: 10.0, count: 100.0, tasks: 0.0, noise: 0.02 };
+    let machine = MachineCosts { frame: 5.0, parse: 10.0, count: 100.0, tasks: 0.0, noise: 0.02 };
     let outcome = run(machine, range(4, &[]), &steps(&[(3.0, 1.0), (25.0, 1.0)], 60));
     let first = &outcome.changes[0];
-    assert_eq!((first.setting, first.from, first.to), (Setting::Workers, 4.0, 3.0), "{first:?}");
+    assert_eq!((first.setting, first.from, first.to), (KnobSetting::Workers, 4.0, 3.0), "{first:?}");
     let back = outcome.changes.iter().find(|change| change.window > 60).expect("load rose");
-    assert_eq!((back.setting, back.to), (Setting::Workers, 4.0), "{back:?}");
+    assert_eq!((back.setting, back.to), (KnobSetting::Workers, 4.0), "{back:?}");
     // What four workers can do needs nothing else that costs accuracy.
-    let is_free = |change: &Change| matches!(change.setting, Setting::Workers | Setting::IdleTimeout);
+    let is_free =
+        |change: &SettingChange| matches!(change.setting, KnobSetting::Workers | KnobSetting::IdleTimeout);
     assert!(outcome.changes.iter().all(is_free), "{:?}", outcome.changes);
 }
 
 /// A first window without loss.
-fn quiet() -> Seen {
-    Seen {
+fn quiet() -> TuningObservation {
+    TuningObservation {
         window: 0,
         end_ns: 1_000_000_000,
         length_ns: 1_000_000_000,
@@ -260,27 +262,29 @@ fn a_loss_that_no_setting_causes_changes_nothing() {
         // In every third window packets are lost while the receiver is off its core; now and then a few are lost for no known reason.
         let lost = if window % 3 == 0 { 5_000 } else { 0 };
         let chance = if window % 10 == 5 { 40 } else { 0 };
-        let decision = tuner.window(&Seen { window, lost: lost + chance, off_core: lost, ..quiet });
+        let decision =
+            tuner.window(&TuningObservation { window, lost: lost + chance, off_core: lost, ..quiet });
         assert_eq!(decision.changes, [], "window {window}");
     }
     // Twice in sequence it is no chance.
-    tuner.window(&Seen { window: 200, lost: 400, ..quiet });
-    assert_eq!(tuner.window(&Seen { window: 201, lost: 400, ..quiet }).changes.len(), 1);
+    tuner.window(&TuningObservation { window: 200, lost: 400, ..quiet });
+    assert_eq!(tuner.window(&TuningObservation { window: 201, lost: 400, ..quiet }).changes.len(), 1);
 }
 
 #[test]
 fn a_small_loss_is_answered_by_small_steps() {
     let mut tuner = Tuner::new(BOUND, range(0, &[]));
-    let mut seen = Seen { received: 50_000_000, lost: 20_000_000, receivers_behind: 1.0, ..quiet() };
+    let mut seen =
+        TuningObservation { received: 50_000_000, lost: 20_000_000, receivers_behind: 1.0, ..quiet() };
     tuner.window(&seen);
-    let first = tuner.settings().value(Setting::Share);
+    let first = tuner.settings().value(KnobSetting::Share);
     // Nearly all was received: the settings are not far from those that do.
     (seen.received, seen.lost) = (69_999_000, 1_000);
     for (window, least) in [(2, first / 2.5), (4, first / 7.0)] {
         seen.window = window;
         let decision = tuner.window(&seen);
         assert_eq!(decision.changes.len(), 1, "window {window}");
-        let share = tuner.settings().value(Setting::Share);
+        let share = tuner.settings().value(KnobSetting::Share);
         assert!(share < first && share > least, "window {window}: {share} after {first}");
     }
 }

@@ -1,9 +1,9 @@
 //! The decision: a state machine that is given windows and returns settings.
 
 use super::cost::Cost;
-use super::knobs::{ALL_PPM, Range, Rung, Setting, Settings};
-use super::report::{Change, Unmet};
-use super::seen::Seen;
+use super::knobs::{ALL_PPM, KnobRange, KnobSetting, KnobValues, Rung};
+use super::report::{SettingChange, Unmet};
+use super::seen::TuningObservation;
 
 /// A window's frames may take this much of the time, as foretold, where settings are lowered.
 const FULL: f64 = 0.8;
@@ -36,9 +36,9 @@ const OTHER_TRAFFIC: f64 = 1.5;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The settings that change, with the first window for which each change is meant.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingChange>,
     /// The settings from then on, if any changes.
-    pub settings: Option<Settings>,
+    pub settings: Option<KnobValues>,
     /// The bound cannot be kept, or can be kept again.
     pub unmet: Option<Unmet>,
 }
@@ -56,7 +56,7 @@ struct InForce {
 #[derive(Debug)]
 pub struct Tuner {
     bound: f64,
-    range: Range,
+    range: KnobRange,
     rungs: Vec<Rung>,
     /// The settings in force, the oldest first; at least one.
     in_force: Vec<InForce>,
@@ -75,7 +75,7 @@ pub struct Tuner {
     parked_pps: Option<f64>,
     /// Load at which the idle timeout was made shorter.
     shortened_pps: f64,
-    before: Option<Seen>,
+    before: Option<TuningObservation>,
     /// True if what was lost in the window before may have been chance.
     was_chance: bool,
     is_unmet: bool,
@@ -85,7 +85,7 @@ pub struct Tuner {
 
 impl Tuner {
     /// Begins with everything that the range has. `bound`: the share of the frames that may be lost.
-    pub fn new(bound: f64, range: Range) -> Self {
+    pub fn new(bound: f64, range: KnobRange) -> Self {
         let rungs = range.rungs();
         let whole = InForce { from: 0, workers: range.workers, idle_divisor: 1, rung: 0 };
         Self {
@@ -115,13 +115,13 @@ impl Tuner {
     }
 
     /// Returns the settings by which the latest windows are to be measured.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> KnobValues {
         self.of(self.latest())
     }
 
-    fn of(&self, InForce { workers, idle_divisor, rung, .. }: InForce) -> Settings {
+    fn of(&self, InForce { workers, idle_divisor, rung, .. }: InForce) -> KnobValues {
         let Rung { memory_divisor, share_ppm } = self.rungs[rung];
-        Settings { workers, idle_divisor, memory_divisor, share_ppm }
+        KnobValues { workers, idle_divisor, memory_divisor, share_ppm }
     }
 
     fn latest(&self) -> InForce {
@@ -142,7 +142,7 @@ impl Tuner {
     }
 
     /// Decides by what a window tells, which follows those that were given before.
-    pub fn window(&mut self, seen: &Seen) -> Decision {
+    pub fn window(&mut self, seen: &TuningObservation) -> Decision {
         let ran = self.at(seen.window);
         let is_latest = seen.window >= self.latest().from;
         let decision = if seen.loss() > self.bound {
@@ -160,7 +160,7 @@ impl Tuner {
     }
 
     /// Decides after a window in which more was lost than the bound.
-    fn lossy(&mut self, seen: &Seen, ran: InForce, is_latest: bool) -> Decision {
+    fn lossy(&mut self, seen: &TuningObservation, ran: InForce, is_latest: bool) -> Decision {
         let (rare, idle) = CHANCE;
         if seen.loss() < rare && seen.busy() < idle && !self.was_chance {
             self.was_chance = true;
@@ -168,7 +168,7 @@ impl Tuner {
         }
         let offered = seen.offered_pps();
         // The answer to the same loss is on its way.
-        let is_known = |before: &Seen| {
+        let is_known = |before: &TuningObservation| {
             offered < before.offered_pps() * RISE && seen.received_pps() * RISE > before.received_pps()
         };
         if !is_latest && self.before.as_ref().is_some_and(is_known) {
@@ -226,17 +226,17 @@ impl Tuner {
         }
         let what = format!("{lost:.3} % of {rate} were lost, {came} were received");
         self.change(seen, next, |setting| match setting {
-            Setting::Workers => format!("{what}; workers that are not in use cost no accuracy"),
-            Setting::IdleTimeout => {
+            KnobSetting::Workers => format!("{what}; workers that are not in use cost no accuracy"),
+            KnobSetting::IdleTimeout => {
                 format!("{what}; the tables hold {} flows, {} of which have packets", seen.held, seen.flows)
             }
-            Setting::TaskMemory => format!("{what}; smaller structures cost less a packet"),
-            Setting::Share => format!("{what}; what is left out costs less"),
+            KnobSetting::TaskMemory => format!("{what}; smaller structures cost less a packet"),
+            KnobSetting::Share => format!("{what}; what is left out costs less"),
         })
     }
 
     /// Decides after a window in which not more was lost than the bound.
-    fn quiet(&mut self, seen: &Seen, ran: InForce, is_latest: bool) -> Decision {
+    fn quiet(&mut self, seen: &TuningObservation, ran: InForce, is_latest: bool) -> Decision {
         let offered = seen.offered_pps();
         if offered > 0.0 {
             self.cost.learn_bound(self.rungs[ran.rung], 1.0 / offered);
@@ -272,7 +272,7 @@ impl Tuner {
     }
 
     /// Lets records go on for their whole time again, with everything measured and less load than when they were made to end early.
-    fn longer_records(&mut self, seen: &Seen, ran: InForce) -> Option<Decision> {
+    fn longer_records(&mut self, seen: &TuningObservation, ran: InForce) -> Option<Decision> {
         let offered = seen.offered_pps();
         if ran.idle_divisor == 1 || self.calm < PARK_AFTER || offered * SAME_LOAD > self.shortened_pps {
             return None;
@@ -283,7 +283,7 @@ impl Tuner {
     }
 
     /// Load rises towards what is known to be too much.
-    fn before_it_is_lost(&mut self, seen: &Seen, ran: InForce) -> Option<Decision> {
+    fn before_it_is_lost(&mut self, seen: &TuningObservation, ran: InForce) -> Option<Decision> {
         let offered = seen.offered_pps();
         let taken = offered * self.cost.of(self.rungs[ran.rung])?;
         if taken < NEARLY || ran.rung + 1 == self.rungs.len() {
@@ -300,7 +300,7 @@ impl Tuner {
         Some(self.change(seen, next, |_| reason.clone()))
     }
 
-    fn more_workers(&mut self, seen: &Seen, ran: InForce) -> Option<Decision> {
+    fn more_workers(&mut self, seen: &TuningObservation, ran: InForce) -> Option<Decision> {
         let busy = seen.workers_busy?;
         if !self.range.varies_workers || ran.workers >= self.range.workers || busy < WORKERS_BUSY.0 {
             return None;
@@ -317,7 +317,7 @@ impl Tuner {
     }
 
     /// Takes one worker out of use, with everything measured, if the others suffice.
-    fn fewer_workers(&mut self, seen: &Seen, ran: InForce) -> Decision {
+    fn fewer_workers(&mut self, seen: &TuningObservation, ran: InForce) -> Decision {
         let Some(busy) = seen.workers_busy.filter(|_| self.range.varies_workers && ran.workers > 1) else {
             return Decision::default();
         };
@@ -337,7 +337,7 @@ impl Tuner {
     }
 
     /// Gives accuracy back, where load leaves room or a try is due.
-    fn raise(&mut self, seen: &Seen, ran: InForce, peak: f64) -> Decision {
+    fn raise(&mut self, seen: &TuningObservation, ran: InForce, peak: f64) -> Decision {
         let is_known = |rung: usize| peak * SAME_LOAD < self.failed_pps[rung];
         let within = self.first_within(peak, ROOM);
         let possible = (within..ran.rung).find(|rung| is_known(*rung));
@@ -373,7 +373,7 @@ impl Tuner {
         self.rungs.iter().position(fits).unwrap_or(self.rungs.len() - 1)
     }
 
-    fn is_same_traffic(&self, seen: &Seen) -> bool {
+    fn is_same_traffic(&self, seen: &TuningObservation) -> bool {
         let Some((flows, even)) = self.traffic else { return true };
         let is_near = |a: f64, b: f64| {
             a.max(1.0) / b.max(1.0) < OTHER_TRAFFIC && b.max(1.0) / a.max(1.0) < OTHER_TRAFFIC
@@ -382,13 +382,19 @@ impl Tuner {
     }
 
     /// Changes to other settings from the next window but one on.
-    fn change(&mut self, seen: &Seen, next: InForce, reason: impl Fn(Setting) -> String) -> Decision {
+    fn change(
+        &mut self,
+        seen: &TuningObservation,
+        next: InForce,
+        reason: impl Fn(KnobSetting) -> String,
+    ) -> Decision {
         let from = seen.window + 2;
         let (old, new) = (self.settings(), self.of(next));
-        let all = [Setting::Workers, Setting::IdleTimeout, Setting::TaskMemory, Setting::Share];
+        let all =
+            [KnobSetting::Workers, KnobSetting::IdleTimeout, KnobSetting::TaskMemory, KnobSetting::Share];
         let changes = all.into_iter().filter_map(|setting| {
             let (from_value, to) = (old.value(setting), new.value(setting));
-            let change = Change {
+            let change = SettingChange {
                 window: from,
                 at_ns: seen.end_ns,
                 setting,
@@ -408,7 +414,7 @@ impl Tuner {
     }
 
     /// Decides where there is nothing more to give up, or loss is within the bound again.
-    fn unmet(&mut self, seen: &Seen, is_unmet: bool) -> Decision {
+    fn unmet(&mut self, seen: &TuningObservation, is_unmet: bool) -> Decision {
         if std::mem::replace(&mut self.is_unmet, is_unmet) == is_unmet {
             return Decision::default();
         }

@@ -2,8 +2,8 @@
 //! has its name, and every change its reason, does not.
 
 use crate::support::{Recorder, Run, config, on_wire, plan, task_set};
-use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuner};
-use engine::{Config, Control, Every, IdleTimeout, Sampling, WindowId, WorkerUse};
+use engine::tuning::{Adaption, Handles, KnobRange, KnobSetting, Retask, SettingChange, Tuner};
+use engine::{Control, Every, IdleTimeout, MeasurementConfig, SamplingControl, WindowId, WorkerUse};
 use flow::Share;
 use flowtable::Timeouts;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 /// Installs a set of the next generation, and notes the divisor.
 struct Noted {
     control: Control,
-    config: Config,
+    config: MeasurementConfig,
     divisors: Arc<Mutex<Vec<u32>>>,
 }
 
@@ -27,10 +27,11 @@ impl Retask for Noted {
 #[test]
 fn settings_follow_the_load_and_every_packet_has_a_name() {
     let timeouts = Timeouts { idle_ns: 8_000_000_000, active_ns: 1_800_000_000_000 };
-    let base = Config { every: Every::Time(200_000_000), hand_over_parcels: 64, timeouts, ..config() };
+    let base =
+        MeasurementConfig { every: Every::Time(200_000_000), hand_over_parcels: 64, timeouts, ..config() };
     let control = Control::new(task_set(0, &[], None, &base));
-    let (sampling, workers) = (Sampling::new(Share::ALL), WorkerUse::new(2));
-    let range = Range {
+    let (sampling, workers) = (SamplingControl::new(Share::ALL), WorkerUse::new(2));
+    let range = KnobRange {
         workers: 2,
         varies_workers: true,
         idle_divisor: 16,
@@ -50,7 +51,7 @@ fn settings_follow_the_load_and_every_packet_has_a_name() {
         limits: Some(base.limits.clone()),
     };
     let adaption = Adaption::new(tuner, handles, false);
-    let config = Config {
+    let config = MeasurementConfig {
         control: Some(control),
         sampling: Some(sampling),
         worker_use: Some(workers),
@@ -71,12 +72,12 @@ fn settings_follow_the_load_and_every_packet_has_a_name() {
     assert!(report.windows > 0 && report.windows_above > 0, "{report:?}");
     assert!(!report.changes.is_empty());
     let mut values = [
-        (Setting::Workers, 2.0),
-        (Setting::IdleTimeout, 1.0),
-        (Setting::TaskMemory, 1.0),
-        (Setting::Share, 1.0),
+        (KnobSetting::Workers, 2.0),
+        (KnobSetting::IdleTimeout, 1.0),
+        (KnobSetting::TaskMemory, 1.0),
+        (KnobSetting::Share, 1.0),
     ];
-    for Change { setting, from, to, reason, window, at_ns } in &report.changes {
+    for SettingChange { setting, from, to, reason, window, at_ns } in &report.changes {
         let known = values.iter_mut().find(|(known, _)| known == setting).expect("a setting");
         assert_eq!(known.1, *from);
         known.1 = *to;
@@ -85,10 +86,10 @@ fn settings_follow_the_load_and_every_packet_has_a_name() {
     for (setting, value) in values {
         assert_eq!(report.settings.value(setting), value, "{}", setting.name());
     }
-    let memory = report.changes.iter().filter(|change| change.setting == Setting::TaskMemory);
+    let memory = report.changes.iter().filter(|change| change.setting == KnobSetting::TaskMemory);
     assert_eq!(divisors.lock().expect("no panic").len(), memory.count());
     // Windows are measured by the share that was set for them.
-    let of_share = report.changes.iter().filter(|change| change.setting == Setting::Share);
+    let of_share = report.changes.iter().filter(|change| change.setting == KnobSetting::Share);
     let shares: Vec<_> = of_share.map(|change| (change.window, change.to)).collect();
     for window in &run.windows {
         let set = shares.iter().rev().find(|(from, _)| *from <= window.window.number());

@@ -2,10 +2,10 @@
 
 use crate::support::{config, plan};
 use arena::Limits;
-use engine::admission::{self, Directions, LEAST_MEMORY, OneReceiver, Ordered, Refusal, Site};
-use engine::{Config, Design, Every, Plan, Split, State};
+use engine::admission::{self, Directions, LEAST_MEMORY, OneReceiver, Ordered, RunRefusal, SourceProperties};
+use engine::{Design, Every, MeasurementConfig, ResolvedDesign, Split, StatePlacement};
 use flow::Metric;
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use packet::{KeySpec, Tunnel};
 use std::time::Duration;
 use task::TaskSpec;
@@ -16,18 +16,23 @@ fn specs(texts: &[&str]) -> Vec<TaskSpec> {
     texts.iter().map(|text| text.parse().expect("a task")).collect()
 }
 
-fn refusals(config: &Config, plan: &Plan, tasks: &[&str], site: &Site) -> Vec<Refusal> {
+fn refusals(
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
+    tasks: &[&str],
+    site: &SourceProperties,
+) -> Vec<RunRefusal> {
     admission::admit(config, plan, &specs(tasks), site).err().unwrap_or_default()
 }
 
-fn with_memory(bytes: usize) -> Config {
-    Config { limits: Limits::new(bytes, usize::MAX), ..config() }
+fn with_memory(bytes: usize) -> MeasurementConfig {
+    MeasurementConfig { limits: Limits::new(bytes, usize::MAX), ..config() }
 }
 
 #[test]
 fn a_run_that_can_be_holds_the_memory_of_its_tasks_and_frames() {
     let config = config();
-    let site = Site { frame_bytes: 3 * MIB, ..Site::default() };
+    let site = SourceProperties { frame_bytes: 3 * MIB, ..SourceProperties::default() };
     // What rows answer takes its memory as it needs it.
     let asked = specs(&["entropy:memory=1MiB", "change"]);
     let admitted = admission::admit(&config, &plan("async/3"), &asked, &site).expect("room");
@@ -36,7 +41,8 @@ fn a_run_that_can_be_holds_the_memory_of_its_tasks_and_frames() {
     assert_eq!((admitted.memory.bytes(), config.limits.bytes_used()), (tasks + 3 * MIB, tasks + 3 * MIB));
     drop(admitted.memory);
     assert_eq!(config.limits.bytes_used(), 0);
-    let without = admission::admit(&config, &Plan::single(), &[], &Site::default()).expect("room");
+    let without = admission::admit(&config, &ResolvedDesign::single(), &[], &SourceProperties::default())
+        .expect("room");
     assert!(without.tasks.is_none() && without.memory.bytes() == 0);
 }
 
@@ -44,8 +50,9 @@ fn a_run_that_can_be_holds_the_memory_of_its_tasks_and_frames() {
 fn all_reasons_are_given_at_once() {
     let key = KeySpec::parse("src_addr").expect("a key");
     let gap = Some((Metric::Gap, "mean".parse().expect("a statistic")));
-    let parts = Parts { loss: true, biflow: true, statistics: [gap, None, None], ..Parts::default() };
-    let config = Config {
+    let parts =
+        MeasuredParts { loss: true, biflow: true, statistics: [gap, None, None], ..MeasuredParts::default() };
+    let config = MeasurementConfig {
         key,
         parts,
         every: Every::Packets(10),
@@ -55,9 +62,9 @@ fn all_reasons_are_given_at_once() {
         timeouts: Timeouts { idle_ns: 1, active_ns: u64::MAX },
         ..with_memory(LEAST_MEMORY - 1)
     };
-    let (split, state) = (Split::Position, State::Shared);
-    let plan = Plan { split, state, ..plan("2x2") };
-    let site = Site {
+    let (split, state) = (Split::Position, StatePlacement::Shared);
+    let plan = ResolvedDesign { split, state, ..plan("2x2") };
+    let site = SourceProperties {
         replaying_queues: 3,
         scatters_flows: true,
         directions: Directions::Apart,
@@ -65,30 +72,31 @@ fn all_reasons_are_given_at_once() {
         frame_bytes: usize::MAX,
     };
     let all = refusals(&config, &plan, &["super-spreaders", "entropy", "quantiles:key=dst_addr"], &site);
-    let order = |what| Refusal::NeedsOrder { what, split, state };
+    let order = |what| RunRefusal::NeedsOrder { what, split, state };
     let design = Design::Clusters { queues: 2, workers: 2 };
-    let one = |what| Refusal::NeedsOneReceiver { what, design, receivers: 2 };
+    let one = |what| RunRefusal::NeedsOneReceiver { what, design, receivers: 2 };
     let expected = [
-        Refusal::TooLittleMemory { allowed: LEAST_MEMORY - 1, least: LEAST_MEMORY },
-        Refusal::LossNeedsConnections,
-        Refusal::KeyNotSymmetric { reason: key.why_not_symmetric().expect("it is not") },
+        RunRefusal::TooLittleMemory { allowed: LEAST_MEMORY - 1, least: LEAST_MEMORY },
+        RunRefusal::LossNeedsConnections,
+        RunRefusal::KeyNotSymmetric { reason: key.why_not_symmetric().expect("it is not") },
         order(Ordered::Loss),
         order(Ordered::Biflow),
         order(Ordered::Timeouts),
         order(Ordered::Statistic(Metric::Gap)),
-        Refusal::ReplaysApart { queues: 3, receivers: 2 },
+        RunRefusal::ReplaysApart { queues: 3, receivers: 2 },
         one(OneReceiver::WindowsOfPackets),
         one(OneReceiver::PacketLimit),
         one(OneReceiver::DurationOfReplay),
         one(OneReceiver::Gap),
         one(OneReceiver::InnerTunnel),
         one(OneReceiver::Key),
-        Refusal::DirectionsApart { directions: Directions::Apart },
-        Refusal::FallsSilent { merging: Some((split, state)) },
+        RunRefusal::DirectionsApart { directions: Directions::Apart },
+        RunRefusal::FallsSilent { merging: Some((split, state)) },
     ];
     assert_eq!(all[..expected.len()], expected);
     // The tasks that this key cannot answer, each with its own reason.
-    let [Refusal::Task { reason: first }, Refusal::Task { reason: second }] = &all[expected.len()..] else {
+    let [RunRefusal::Task { reason: first }, RunRefusal::Task { reason: second }] = &all[expected.len()..]
+    else {
         panic!("{all:?}");
     };
     assert!(first.contains("super-spreaders") && second.contains("quantiles"), "{all:?}");
@@ -100,38 +108,43 @@ fn all_reasons_are_given_at_once() {
 
 #[test]
 fn what_one_receiver_makes_possible() {
-    let config = Config { every: Every::Packets(10), tunnel: Tunnel::Inner, ..config() };
-    let parts = Parts { biflow: true, ..Parts::default() };
-    let config = Config { parts, ..config };
-    let site = Site { directions: Directions::Unknown, falls_silent: true, ..Site::default() };
+    let config = MeasurementConfig { every: Every::Packets(10), tunnel: Tunnel::Inner, ..config() };
+    let parts = MeasuredParts { biflow: true, ..MeasuredParts::default() };
+    let config = MeasurementConfig { parts, ..config };
+    let site = SourceProperties {
+        directions: Directions::Unknown,
+        falls_silent: true,
+        ..SourceProperties::default()
+    };
     assert_eq!(refusals(&config, &plan("async/3"), &["entropy"], &site), []);
     let all = refusals(&config, &plan("rss/2"), &["entropy"], &site);
     assert_eq!(all.len(), 4, "{all:?}");
-    assert_eq!(all[2], Refusal::DirectionsApart { directions: Directions::Unknown });
-    assert_eq!(all[3], Refusal::FallsSilent { merging: None });
+    assert_eq!(all[2], RunRefusal::DirectionsApart { directions: Directions::Unknown });
+    assert_eq!(all[3], RunRefusal::FallsSilent { merging: None });
     // Without tasks and merging, receivers wait for nothing.
     assert_eq!(refusals(&config, &plan("rss/2"), &[], &site).len(), 3);
     // A duration of what goes by a clock begins with it.
-    let timed = Config { duration: Some(Duration::from_secs(1)), ..self::config() };
-    assert_eq!(refusals(&timed, &plan("rss/2"), &[], &Site::default()), []);
+    let timed = MeasurementConfig { duration: Some(Duration::from_secs(1)), ..self::config() };
+    assert_eq!(refusals(&timed, &plan("rss/2"), &[], &SourceProperties::default()), []);
 }
 
 #[test]
 fn each_part_may_have_half_of_the_memory_and_all_of_them_all_of_it() {
     let task = "entropy:structure=size-array,memory=16MiB";
-    let single = Plan::single();
-    let site = Site::default();
+    let single = ResolvedDesign::single();
+    let site = SourceProperties::default();
     let all = refusals(&with_memory(64 * MIB), &single, &[task], &site);
-    let [too_large @ Refusal::TasksTooLarge { bytes, workers: 1 }] = &all[..] else { panic!("{all:?}") };
+    let [too_large @ RunRefusal::TasksTooLarge { bytes, workers: 1 }] = &all[..] else { panic!("{all:?}") };
     assert!(*bytes > 32 * MIB);
     let enough = too_large.enough_memory().expect("memory is the reason");
     assert_eq!((enough, refusals(&with_memory(enough), &single, &[task], &site)), (2 * bytes, vec![]));
     // Frames as well, and what outputs took before.
     let config = with_memory(enough);
     let _outputs = config.limits.lease(8 * MIB);
-    let site = Site { frame_bytes: *bytes, ..site };
+    let site = SourceProperties { frame_bytes: *bytes, ..site };
     let all = refusals(&config, &single, &[task], &site);
-    let [Refusal::MemoryExceeded { tasks, frames, between_cores: 0, outputs, enough, .. }] = all[..] else {
+    let [RunRefusal::MemoryExceeded { tasks, frames, between_cores: 0, outputs, enough, .. }] = all[..]
+    else {
         panic!("{all:?}");
     };
     assert_eq!(
@@ -140,12 +153,12 @@ fn each_part_may_have_half_of_the_memory_and_all_of_them_all_of_it() {
     );
     assert_eq!(refusals(&with_memory(enough), &single, &[task], &site), []);
     // Rings, and the tables of flows that are merged.
-    let config = Config { hand_over_parcels: 100_000, ..with_memory(64 * MIB) };
-    let plan = Plan { split: Split::Position, ..plan("async/3") };
-    let all = refusals(&config, &plan, &[], &Site::default());
+    let config = MeasurementConfig { hand_over_parcels: 100_000, ..with_memory(64 * MIB) };
+    let plan = ResolvedDesign { split: Split::Position, ..plan("async/3") };
+    let all = refusals(&config, &plan, &[], &SourceProperties::default());
     let [
-        Refusal::RingsTooLarge { bytes: rings },
-        Refusal::MergingTooLarge { bytes: merging, workers: 2, .. },
+        RunRefusal::RingsTooLarge { bytes: rings },
+        RunRefusal::MergingTooLarge { bytes: merging, workers: 2, .. },
     ] = all[..]
     else {
         panic!("{all:?}");

@@ -2,7 +2,7 @@
 //! whether there is an array for each core or one for all.
 
 use crate::support::{BURST, Recorder, Watch, config, generated, on_queues, plan};
-use engine::{Plan, Split, State, Tally, run_tallies};
+use engine::{ResolvedDesign, Split, StatePlacement, Tally, run_tallies};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
 use sketch::{
     ArrayConfig, CountMin, CountSketch, Frequency, KAry, Linear, Merge, SharedArray, Summary, Tracked,
@@ -63,7 +63,7 @@ impl<P: Linear> Tally for Common<P> {
 }
 
 /// Measures the same traffic by a plan.
-fn count(plan: &Plan, tallies: Vec<Box<dyn Tally>>) {
+fn count(plan: &ResolvedDesign, tallies: Vec<Box<dyn Tally>>) {
     let mut sources = match plan.receivers {
         1 => generated(SPEC, BURST),
         queues => on_queues(SPEC, queues, BURST),
@@ -83,9 +83,9 @@ struct Answers {
     heaviest: Option<KeyV4>,
 }
 
-fn ask<P: Linear>(plan: &Plan, configuration: &TrackedConfig<KeyV4, P>, keys: &[KeyV4]) -> Answers {
+fn ask<P: Linear>(plan: &ResolvedDesign, configuration: &TrackedConfig<KeyV4, P>, keys: &[KeyV4]) -> Answers {
     match plan.state {
-        State::Separate => {
+        StatePlacement::Separate => {
             let ended = Arc::default();
             let own = |_| {
                 let array = Tracked::new(configuration).expect("memory");
@@ -101,7 +101,7 @@ fn ask<P: Linear>(plan: &Plan, configuration: &TrackedConfig<KeyV4, P>, keys: &[
                 heaviest: all.heaviest().map(|(key, _)| key),
             }
         }
-        State::Shared => {
+        StatePlacement::Shared => {
             let array = Arc::new(SharedArray::new(configuration.array()).expect("memory"));
             let common = |_| Box::new(Common(Arc::clone(&array))) as Box<dyn Tally>;
             count(plan, (0..plan.counting()).map(common).collect());
@@ -119,7 +119,7 @@ fn ask<P: Linear>(plan: &Plan, configuration: &TrackedConfig<KeyV4, P>, keys: &[
 fn all_alike<P: Linear>() {
     let exact = Exact::default();
     let counts = Arc::clone(&exact.0);
-    count(&Plan::single(), vec![Box::new(exact)]);
+    count(&ResolvedDesign::single(), vec![Box::new(exact)]);
     let counts = counts.lock().expect("no worker fails").clone();
     let keys: Vec<KeyV4> = counts.keys().copied().collect();
     let array = ArrayConfig::<P>::new(4, 1 << 14, seed()).expect("a size");
@@ -139,8 +139,8 @@ fn all_alike<P: Linear>() {
     assert!(off < 0.3 * 20_000.0, "{configuration}: estimates are off by {off} packets together");
     for design in DESIGNS {
         for split in [Split::Hash, Split::Position] {
-            for state in [State::Separate, State::Shared] {
-                let plan = Plan { split, state, ..plan(design) };
+            for state in [StatePlacement::Separate, StatePlacement::Shared] {
+                let plan = ResolvedDesign { split, state, ..plan(design) };
                 let what = format!("{configuration}: {design}, split by {split}, {state} state");
                 assert!(ask(&plan, &configuration, &keys) == expected, "{what}");
             }

@@ -2,8 +2,8 @@
 
 use crate::support::{BURST, Recorder, Run, config, on_queues, plan};
 use engine::{
-    CaptureOrder, CaptureSettings, Captures, Config, Control, Every, FinishedCapture, Gate, NotCaptured,
-    Snap, WindowId,
+    CaptureOrder, CaptureSettings, Control, Every, FinishedCapture, FlowCaptures, Gate, MeasurementConfig,
+    NotCaptured, Snap, WindowId,
 };
 use model::Span;
 use port::{CaptureSource, CaptureWriter, PacketSource, Poll, SyntheticSource};
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use task::query::{Comparison, Condition};
-use task::rows::{KeyFilter, Site};
+use task::rows::{KeyFilter, PlanContext};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
@@ -22,12 +22,12 @@ const SPEC: &str = "packets=4k,flows=300,ipv6=30%,rate=2000,size=64/594,tcp=hand
 /// Packets that both the engine and tshark select.
 const PORT: i64 = 20_000;
 
-fn filter(config: &Config) -> KeyFilter {
+fn filter(config: &MeasurementConfig) -> KeyFilter {
     let port = |name| Condition::compare(name, Comparison::Less, PORT);
     let ports = Condition::Or(vec![port("src_port"), Condition::Not(Box::new(port("dst_port")))]);
     let protocol = |number| Condition::compare("protocol", Comparison::Equal, number);
     let condition = Condition::And(vec![ports, Condition::Or(vec![protocol(6), protocol(17)])]);
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     KeyFilter::plan(&condition, &site).expect("a filter")
 }
 
@@ -144,8 +144,8 @@ fn cut(seen: &[Seen], captured: impl Fn(&Seen) -> u64) -> Vec<Seen> {
     seen.iter().map(|seen| Seen { captured: captured(seen).min(seen.length), ..seen.clone() }).collect()
 }
 
-fn control(config: &Config) -> Control {
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+fn control(config: &MeasurementConfig) -> Control {
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     Control::new(Arc::new(TaskSet::plan(Generation::default(), &[], None, &site).expect("no query")))
 }
 
@@ -164,13 +164,13 @@ fn run(
     sources: &mut [Box<dyn PacketSource>],
     design: &str,
     settings: CaptureSettings,
-    order: impl FnOnce(&Captures, &KeyFilter),
+    order: impl FnOnce(&FlowCaptures, &KeyFilter),
 ) -> Vec<FinishedCapture> {
-    let config = Config { every: Every::Time(WINDOW), ..config() };
+    let config = MeasurementConfig { every: Every::Time(WINDOW), ..config() };
     let control = control(&config);
     control.captures().start(settings).expect("a thread");
     order(control.captures(), &filter(&config));
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let run = Run::new(sources, None, &config, &plan(design), Recorder::new(|_, _| ()));
     run.is_consistent();
     let mut finished = control.captures().end();
@@ -329,7 +329,7 @@ fn what_cannot_be_captured_is_refused_by_name() {
 /// Orders what is to be captured when a window is about to be entered.
 #[derive(Debug)]
 struct Ordering {
-    captures: Mutex<Option<(Captures, KeyFilter)>>,
+    captures: Mutex<Option<(FlowCaptures, KeyFilter)>>,
     entered: AtomicU64,
     at: Mutex<Option<WindowId>>,
 }
@@ -351,15 +351,15 @@ fn what_is_ordered_at_a_gate_begins_with_the_window() {
     let folder = Folder::new("gate");
     let source = capture_file(&folder, SPEC);
     let Some(all) = tshark(&source, "") else { return };
-    let config = Config { every: Every::Time(WINDOW), ..config() };
+    let config = MeasurementConfig { every: Every::Time(WINDOW), ..config() };
     let (captures, entered, at) = Default::default();
     let gate = Arc::new(Ordering { captures, entered, at });
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let control = Control::gated(Arc::new(set), Arc::clone(&gate) as Arc<dyn Gate>);
     control.captures().start(folder.settings()).expect("a thread");
     *gate.captures.lock().expect("no panic") = Some((control.captures().clone(), KeyFilter::all()));
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let run = Run::new(&mut file_source(&source), None, &config, &plan("rss"), Recorder::new(|_, _| ()));
     run.is_consistent();
     let finished = control.captures().end();

@@ -1,18 +1,19 @@
 //! Task sets that are installed and removed while packets flow.
 
 use crate::support::{BURST, Watch, config, generated, on_queues, on_wire, plan, task_set};
-use engine::admission::{self, Site};
+use engine::admission::{self, SourceProperties};
 use engine::{
-    ClosedWindow, Config, Control, Destinations, Every, NotInstalled, Outputs, Plan, RecordSink, WindowId,
+    ClosedWindow, Control, Destinations, Every, MeasurementConfig, Outputs, RecordSink, ResolvedDesign,
+    TaskInstallError, WindowId,
 };
 use flow::{FlowRecord, LossCounts, WindowRow};
-use model::{Status, Value, Window};
+use model::{AnswerStatus, Value, Window};
 use packet::Key;
 use port::PacketSource;
 use port::wire::WireSpec;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use task::query::{GroupField, Item, Query};
+use task::query::{GroupField, OutputColumn, Query};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
@@ -20,7 +21,7 @@ const MS: u64 = 1_000_000;
 const PACKETS: u64 = 30_000;
 
 fn query(name: &str, field: &str) -> Query {
-    let items = [Item::sum("total_count"), Item::sum("total_byte")];
+    let items = [OutputColumn::sum("total_count"), OutputColumn::sum("total_byte")];
     Query { limit: Some(3), ..Query::new(name, [GroupField::of(field)], items) }
 }
 
@@ -35,10 +36,11 @@ fn sizes(generation: u64) -> (usize, usize) {
     [(0, 0), (1, 1), (2, 0), (0, 2), (1, 1), (2, 2)][generation as usize % 6]
 }
 
-fn set(generation: u64, config: &Config, plan: &Plan) -> Arc<TaskSet> {
+fn set(generation: u64, config: &MeasurementConfig, plan: &ResolvedDesign) -> Arc<TaskSet> {
     let (queries, tasks) = sizes(generation);
     let specs: Vec<_> = TASKS[..tasks].iter().map(|text| text.parse().expect("a task")).collect();
-    let tasks = admission::tasks(config, plan, &specs, &Site::default()).expect("tasks that can be counted");
+    let tasks = admission::tasks(config, plan, &specs, &SourceProperties::default())
+        .expect("tasks that can be counted");
     let all = [query("by_source", "src_addr"), query("by_port", "dst_port")];
     task_set(generation, &all[..queries], tasks, config)
 }
@@ -50,7 +52,7 @@ fn estimate(value: &Value) -> f64 {
 
 /// Runs with a new set after every window, and gives the windows and from which window on each set answers.
 fn run(design: &str, sources: &mut [Box<dyn PacketSource>], paced: bool) -> (Vec<Window>, Vec<WindowId>) {
-    let mut config = Config { every: Every::Time(20 * MS), ..config() };
+    let mut config = MeasurementConfig { every: Every::Time(20 * MS), ..config() };
     let plan = plan(design);
     let begin = if paced { Control::paced } else { Control::new };
     let control = begin(set(0, &config, &plan));
@@ -97,7 +99,10 @@ fn check(paced: bool, mut more: impl FnMut(&str, &[WindowId], &[WindowId])) {
         assert!(firsts.is_sorted(), "{design}");
         let mut packets = 0;
         for window in &windows {
-            assert!(matches!(window.status, Status::Complete | Status::Cut), "{design}: {window:?}");
+            assert!(
+                matches!(window.status, AnswerStatus::Complete | AnswerStatus::Cut),
+                "{design}: {window:?}"
+            );
             let id = WindowId::new(window.span.start_ns / (20 * MS));
             // The last set that begins at this window or before; the run began with set 0.
             let generation = firsts.iter().filter(|first| **first <= id).count();
@@ -174,7 +179,7 @@ fn a_paced_replay_waits_for_answers() {
 struct Installer {
     control: Control,
     sets: Vec<Arc<TaskSet>>,
-    refused: Vec<NotInstalled>,
+    refused: Vec<TaskInstallError>,
 }
 
 impl RecordSink for Installer {
@@ -193,12 +198,12 @@ impl RecordSink for Installer {
 
 #[test]
 fn what_cannot_be_installed_changes_nothing() {
-    let mut config = Config { every: Every::Time(20 * MS), ..config() };
+    let mut config = MeasurementConfig { every: Every::Time(20 * MS), ..config() };
     let plan = plan("rss");
     let control = Control::new(set(0, &config, &plan));
     config.control = Some(control.clone());
     let specs = ["heavy-hitters:structure=exact,memory=1GiB".parse().expect("a task")];
-    let large = admission::tasks(&config, &plan, &specs, &Site::default()).expect("a task");
+    let large = admission::tasks(&config, &plan, &specs, &SourceProperties::default()).expect("a task");
     let sets = vec![task_set(1, &[], large, &config), set(0, &config, &plan)];
     let sink = Installer { control, sets, refused: Vec::new() };
     let mut sources = generated("packets=100,flows=10,rate=1000", BURST);
@@ -207,8 +212,10 @@ fn what_cannot_be_installed_changes_nothing() {
     let refused = outcome.records.refused;
     assert!(refused.len() >= 2 * 5, "five windows: {refused:?}");
     for pair in refused.chunks(2) {
-        let [NotInstalled::TasksTooLarge { bytes, workers: 1 }, NotInstalled::OldGeneration { given, last }] =
-            pair
+        let [
+            TaskInstallError::TasksTooLarge { bytes, workers: 1 },
+            TaskInstallError::OldGeneration { given, last },
+        ] = pair
         else {
             panic!("{pair:?}")
         };

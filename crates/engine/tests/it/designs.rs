@@ -4,10 +4,10 @@ use crate::support::{
     BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks,
 };
 use arena::Limits;
-use engine::admission::{self, Ordered, Refusal};
-use engine::{Config, Design, Every, Plan, Split, State};
+use engine::admission::{self, Ordered, RunRefusal};
+use engine::{Design, Every, MeasurementConfig, ResolvedDesign, Split, StatePlacement};
 use flow::Metric;
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use port::Filter;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -32,19 +32,20 @@ const MORE_RECEIVERS: [&str; 6] = ["rss/2", "rss/3", "2x1", "2x2", "3x1", "5x2"]
 const MS: u64 = 1_000_000;
 
 /// Each way to split packets and to keep flows.
-const WAYS: [(Split, State); 4] = [
-    (Split::Hash, State::Separate),
-    (Split::Position, State::Separate),
-    (Split::Hash, State::Shared),
-    (Split::Position, State::Shared),
+const WAYS: [(Split, StatePlacement); 4] = [
+    (Split::Hash, StatePlacement::Separate),
+    (Split::Position, StatePlacement::Separate),
+    (Split::Hash, StatePlacement::Shared),
+    (Split::Position, StatePlacement::Shared),
 ];
 
 /// More flows than any traffic here has, so that shared tables are not made for millions.
 const SHARED_FLOWS: usize = 1 << 13;
 
-fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
-    let flows = if plan.state == State::Shared { SHARED_FLOWS } else { usize::MAX };
-    let config = Config { limits: Limits::new(config.limits.bytes_allowed(), flows), ..config.clone() };
+fn measure(plan: &ResolvedDesign, spec: &str, filter: Option<&Filter>, config: &MeasurementConfig) -> Run {
+    let flows = if plan.state == StatePlacement::Shared { SHARED_FLOWS } else { usize::MAX };
+    let config =
+        MeasurementConfig { limits: Limits::new(config.limits.bytes_allowed(), flows), ..config.clone() };
     let mut sources = match plan.receivers {
         1 => generated(spec, config.burst),
         queues => on_queues(spec, queues, config.burst),
@@ -57,12 +58,12 @@ fn measure(plan: &Plan, spec: &str, filter: Option<&Filter>, config: &Config) ->
 
 /// Runs the single plan and all of `designs` on the same traffic, in each possible way. Returns the single
 /// plan's result.
-fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Config) -> Run {
-    let single = measure(&Plan::single(), spec, filter, config);
+fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &MeasurementConfig) -> Run {
+    let single = measure(&ResolvedDesign::single(), spec, filter, config);
     assert!(single.outcome.faults.is_empty() && single.outcome.errors.is_empty());
     for design in designs {
         for (split, state) in WAYS {
-            let plan = Plan { split, state, ..plan(design) };
+            let plan = ResolvedDesign { split, state, ..plan(design) };
             // A receiver that counts by itself has no workers to split anything among.
             let is_same = split == Split::Position && plan.workers == 0;
             if !is_same && admission::of_order(config, &plan).is_empty() {
@@ -89,11 +90,11 @@ fn plain_records() {
 fn many_windows_with_jumps_between_them() {
     // A packet a millisecond: each second one skips a window, all the more on several queues.
     let spec = "packets=400,flows=60,rate=1000,ipv6=50%";
-    let config = Config { every: Every::Time(700_000), ..config() };
+    let config = MeasurementConfig { every: Every::Time(700_000), ..config() };
     let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
     assert!(windows.count == 400 && windows.jump > 100 && windows.full > 100, "{windows:?}");
     // Windows of several packets, of which a queue may have none.
-    let config = Config { every: Every::Time(5 * MS), ..config };
+    let config = MeasurementConfig { every: Every::Time(5 * MS), ..config };
     let windows = all_alike(&every_design(), spec, None, &config).outcome.ended.windows;
     assert_eq!((windows.count, windows.jump), (80, 0));
 }
@@ -101,11 +102,11 @@ fn many_windows_with_jumps_between_them() {
 #[test]
 fn tasks() {
     let spec = "packets=2500,flows=400,ipv6=30%,rate=2500,plant=flood/scan/elephant";
-    let config = with_tasks(Config { every: Every::Time(200 * MS), ..config() });
+    let config = with_tasks(MeasurementConfig { every: Every::Time(200 * MS), ..config() });
     let run = all_alike(&every_design(), spec, None, &config);
     assert!(run.windows.len() >= 5 && run.windows.iter().all(|window| window.answers.len() == 7));
     // More windows in a burst than states: counting waits for answers.
-    let config = Config { every: Every::Time(2 * MS), ..config };
+    let config = MeasurementConfig { every: Every::Time(2 * MS), ..config };
     let run = all_alike(&["rss/2", "async/3", "2x1"], "packets=120,flows=60,rate=500", None, &config);
     assert_eq!(run.windows.len(), 120);
     assert!(
@@ -119,8 +120,9 @@ fn tasks() {
     // Directions that have one record and one hash in common are two flows for tasks: nothing changes but the records.
     let spec = "packets=3k,flows=300,rate=5000,tcp=handshake";
     let run_with = |biflow| {
-        let parts = Parts { biflow, ..Parts::default() };
-        let config = Config { every: Every::Time(200 * MS), parts, control: None, ..config.clone() };
+        let parts = MeasuredParts { biflow, ..MeasuredParts::default() };
+        let config =
+            MeasurementConfig { every: Every::Time(200 * MS), parts, control: None, ..config.clone() };
         all_alike(&["async/2"], spec, None, &with_tasks(config))
     };
     let (apart, together) = (run_with(false), run_with(true));
@@ -141,7 +143,7 @@ fn records_that_end_inside() {
     let spec = "packets=6k,flows=300,rate=2000,ipv6=30%,tcp=handshake,plant=elephant";
     for (idle_ns, active_ns) in [(100 * MS, 700 * MS), (30 * MS, u64::MAX), (u64::MAX, 200 * MS)] {
         let timeouts = Timeouts { idle_ns, active_ns };
-        let config = Config { timeouts, every: Every::Time(300 * MS), ..config() };
+        let config = MeasurementConfig { timeouts, every: Every::Time(300 * MS), ..config() };
         let run = all_alike(&every_design(), spec, None, &config);
         let lines = run.record_lines();
         let ends = |reason: &str| lines.iter().any(|line| line.contains(&format!("end_reason: {reason}")));
@@ -154,7 +156,10 @@ fn records_that_end_inside() {
 fn both_directions_and_tcp_losses() {
     let spec = "packets=5k,flows=200,ipv6=30%,tcp=handshake,plant=loss:connections=3:segments=90/retransmission:connections=3:segments=90/reorder:connections=3:segments=90";
     for (loss, biflow) in [(true, false), (false, true), (true, true)] {
-        let config = Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
+        let config = MeasurementConfig {
+            parts: MeasuredParts { loss, biflow, ..MeasuredParts::default() },
+            ..config()
+        };
         let run = all_alike(&every_design(), spec, None, &config);
         assert_eq!(run.outcome.ended.tcp_loss.is_some(), loss);
         assert!(!loss || run.outcome.ended.tcp_loss.is_some_and(|loss| loss.ploss_count > 0));
@@ -167,11 +172,11 @@ fn statistics_of_flows() {
     let spec = "packets=5k,flows=150,ipv6=30%,size=64/594/1518";
     let statistics = |metric| Some((metric, "mean,stddev,p50,p99".parse().expect("statistics")));
     let sized = [None, statistics(Metric::Size), statistics(Metric::InterArrival)];
-    let parts = Parts { statistics: sized, ..Parts::default() };
-    all_alike(&every_design(), spec, None, &Config { parts, ..config() });
+    let parts = MeasuredParts { statistics: sized, ..MeasuredParts::default() };
+    all_alike(&every_design(), spec, None, &MeasurementConfig { parts, ..config() });
     // Frames between two of a flow are known only to one who receives all.
-    let parts = Parts { statistics: [statistics(Metric::Gap), sized[1], sized[2]], ..parts };
-    all_alike(&ONE_RECEIVER, spec, None, &Config { parts, ..config() });
+    let parts = MeasuredParts { statistics: [statistics(Metric::Gap), sized[1], sized[2]], ..parts };
+    all_alike(&ONE_RECEIVER, spec, None, &MeasurementConfig { parts, ..config() });
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn frames_that_are_not_measured() {
 fn windows_of_frames_and_runs_of_so_many() {
     let spec = "packets=2k,flows=200,ipv6=30%";
     for (frames, packets) in [(1, Some(100)), (7, None), (1000, None), (5000, None), (100, Some(1501))] {
-        let config = Config { every: Every::Packets(frames), packets, ..config() };
+        let config = MeasurementConfig { every: Every::Packets(frames), packets, ..config() };
         let windows = all_alike(&ONE_RECEIVER, spec, None, &config).outcome.ended.windows;
         assert_eq!(windows.count, packets.unwrap_or(2000).div_ceil(frames));
     }
@@ -196,7 +201,7 @@ fn windows_of_frames_and_runs_of_so_many() {
 #[test]
 fn runs_of_so_long() {
     let spec = "packets=3k,flows=200,rate=1000";
-    let config = Config { duration: Some(Duration::from_millis(1234)), ..config() };
+    let config = MeasurementConfig { duration: Some(Duration::from_millis(1234)), ..config() };
     let run = all_alike(&ONE_RECEIVER, spec, None, &config);
     assert_eq!(run.outcome.ended.packets.received, 1234);
 }
@@ -205,7 +210,7 @@ fn runs_of_so_long() {
 fn small_rings_and_small_bursts() {
     let spec = "packets=1k,flows=200,ipv6=30%,rate=1000";
     for (burst, hand_over_parcels) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
-        let config = Config { burst, hand_over_parcels, every: Every::Time(100 * MS), ..config() };
+        let config = MeasurementConfig { burst, hand_over_parcels, every: Every::Time(100 * MS), ..config() };
         all_alike(&every_design(), spec, None, &config);
     }
 }
@@ -221,8 +226,8 @@ fn a_queue_without_frames() {
 #[test]
 fn a_full_table_keeps_the_sums() {
     let spec = "packets=4k,flows=600,ipv6=30%";
-    let small = |plan: &Plan| {
-        let config = Config { limits: Limits::new(1 << 31, 50), ..config() };
+    let small = |plan: &ResolvedDesign| {
+        let config = MeasurementConfig { limits: Limits::new(1 << 31, 50), ..config() };
         let mut sources = match plan.receivers {
             1 => generated(spec, BURST),
             queues => on_queues(spec, queues, BURST),
@@ -231,8 +236,8 @@ fn a_full_table_keeps_the_sums() {
         run.is_consistent();
         run
     };
-    let ways = |design| WAYS.map(|(split, state)| Plan { split, state, ..plan(design) });
-    for plan in every_design().into_iter().flat_map(ways).chain([Plan::single()]) {
+    let ways = |design| WAYS.map(|(split, state)| ResolvedDesign { split, state, ..plan(design) });
+    for plan in every_design().into_iter().flat_map(ways).chain([ResolvedDesign::single()]) {
         let run = small(&plan);
         let ended = &run.outcome.ended;
         assert_eq!((ended.packets.received, ended.packets.measured), (4000, 4000), "{}", plan.design);
@@ -256,10 +261,14 @@ fn a_full_table_keeps_the_sums() {
 fn what_hangs_on_the_order_of_packets_is_refused() {
     let statistics = |metric| {
         let statistics = [Some((metric, "mean".parse().expect("a statistic"))), None, None];
-        Config { parts: Parts { statistics, ..Parts::default() }, ..config() }
+        MeasurementConfig { parts: MeasuredParts { statistics, ..MeasuredParts::default() }, ..config() }
     };
-    let timeouts = |idle_ns, active_ns| Config { timeouts: Timeouts { idle_ns, active_ns }, ..config() };
-    let parts = |loss, biflow| Config { parts: Parts { loss, biflow, ..Parts::default() }, ..config() };
+    let timeouts =
+        |idle_ns, active_ns| MeasurementConfig { timeouts: Timeouts { idle_ns, active_ns }, ..config() };
+    let parts = |loss, biflow| MeasurementConfig {
+        parts: MeasuredParts { loss, biflow, ..MeasuredParts::default() },
+        ..config()
+    };
     let refused = [
         (parts(true, false), Ordered::Loss),
         (parts(false, true), Ordered::Biflow),
@@ -270,15 +279,15 @@ fn what_hangs_on_the_order_of_packets_is_refused() {
         (timeouts(u64::MAX, 1), Ordered::Timeouts),
     ];
     for (split, state) in WAYS {
-        let plan = |design| Plan { split, state, ..plan(design) };
-        let check = |name, config: &Config| admission::of_order(config, &plan(name));
+        let plan = |design| ResolvedDesign { split, state, ..plan(design) };
+        let check = |name, config: &MeasurementConfig| admission::of_order(config, &plan(name));
         assert_eq!(check("async/3", &config()), []);
         for (config, what) in &refused {
             // The only worker gets all of a burst, and no worker is the receiver itself.
             let is_whole = (split, state) == WAYS[0];
-            assert_eq!(check("async/2", config).is_empty(), state == State::Separate);
-            assert_eq!(check("rss/2", config).is_empty(), state == State::Separate);
-            let refusal = Refusal::NeedsOrder { what: *what, split, state };
+            assert_eq!(check("async/2", config).is_empty(), state == StatePlacement::Separate);
+            assert_eq!(check("rss/2", config).is_empty(), state == StatePlacement::Separate);
+            let refusal = RunRefusal::NeedsOrder { what: *what, split, state };
             let expected = if is_whole { vec![] } else { vec![refusal] };
             assert_eq!(check("async/3", config), expected);
         }
@@ -310,7 +319,7 @@ proptest! {
         (receivers, workers, kind, keeps_timeouts) in (1usize..4, 1usize..4, 0u8..5, any::<bool>()),
     ) {
         let spec = format!("packets={packets},flows={flows},seed={seed},ipv6={ipv6}%,rate=2000");
-        let config = Config {
+        let config = MeasurementConfig {
             every: Every::Time(window_us * 1000),
             // What late acknowledgements show of a direction that was idle depends on the sweep.
             timeouts: Timeouts {
@@ -318,7 +327,7 @@ proptest! {
                 active_ns: if loss || !keeps_timeouts { u64::MAX } else { active_us * 1000 },
             },
             // Without either, flows may be merged.
-            parts: Parts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..Parts::default() },
+            parts: MeasuredParts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..MeasuredParts::default() },
             burst,
             hand_over_parcels,
             ..config()

@@ -3,7 +3,7 @@
 use crate::support::{BURST, Live, Recorder, Run, config, count, generated, on_queues, plan, with_tasks};
 use arena::Limits;
 use engine::ClosedWindow;
-use engine::{Config, Every, Plan, Split, State};
+use engine::{Every, MeasurementConfig, ResolvedDesign, Split, StatePlacement};
 use flow::{EndReason, FlowRecord};
 use flowtable::Timeouts;
 use port::{PacketSource, TimeBase};
@@ -16,15 +16,15 @@ const SPEC: &str = "packets=8k,flows=300,ipv6=20%,rate=2000";
 const FRAMES: u64 = 8_000;
 
 /// Records that end all the time, and windows of a fifth of a second: forty of them.
-fn busy() -> Config {
-    Config {
+fn busy() -> MeasurementConfig {
+    MeasurementConfig {
         every: Every::Time(200_000_000),
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: 50_000_000 },
         ..config()
     }
 }
 
-fn sources(plan: &Plan) -> Vec<Box<dyn PacketSource>> {
+fn sources(plan: &ResolvedDesign) -> Vec<Box<dyn PacketSource>> {
     match plan.receivers {
         1 => generated(SPEC, BURST),
         queues => on_queues(SPEC, queues, BURST),
@@ -49,14 +49,14 @@ fn others_have_all(run: &Run, whole: &Run, dead: impl Fn(usize) -> bool, what: &
     assert!(found == expected, "{what}: records of others");
 }
 
-fn whole(plan: &Plan) -> Run {
+fn whole(plan: &ResolvedDesign) -> Run {
     let run = Run::new(&mut sources(plan), None, &busy(), plan, Recorder::new(|_, _| ()));
     run.is_consistent();
     assert!(run.outcome.faults.is_empty());
     run
 }
 
-fn with_a_dead_worker(plan: &Plan, dead: usize, at: usize) -> Run {
+fn with_a_dead_worker(plan: &ResolvedDesign, dead: usize, at: usize) -> Run {
     let sink = Recorder::new(move |worker, record| {
         assert!((worker, record) != (dead, at), "this worker dies here");
     });
@@ -144,7 +144,7 @@ fn a_worker_of_a_live_source_dies() {
         });
         let mut sources: Vec<Box<dyn PacketSource>> =
             vec![Box::new(Live::new(generated(SPEC, BURST).remove(0)))];
-        let config = Config { every: Every::Packets(1000), ..busy() };
+        let config = MeasurementConfig { every: Every::Packets(1000), ..busy() };
         let run = Run::new(&mut sources, None, &config, &plan(design), sink);
         run.is_consistent();
         let packets = &run.outcome.ended.packets;
@@ -176,7 +176,7 @@ fn hangs(design: &'static str, hung: usize) {
         }
     });
     let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
-    let config = Config { every: Every::Packets(1000), ..with_tasks(busy()) };
+    let config = MeasurementConfig { every: Every::Packets(1000), ..with_tasks(busy()) };
     let run = Run::new(&mut sources, None, &config, &plan(design), sink);
     run.is_consistent();
     let packets = &run.outcome.ended.packets;
@@ -203,15 +203,15 @@ fn hangs(design: &'static str, hung: usize) {
 #[test]
 fn a_receiver_that_dies_where_flows_are_merged() {
     let all = [
-        ("async/3", Split::Position, State::Separate),
-        ("2x2", Split::Position, State::Separate),
-        ("sync/3", Split::Position, State::Shared),
-        ("rss/2", Split::Hash, State::Shared),
-        ("3x2", Split::Hash, State::Shared),
+        ("async/3", Split::Position, StatePlacement::Separate),
+        ("2x2", Split::Position, StatePlacement::Separate),
+        ("sync/3", Split::Position, StatePlacement::Shared),
+        ("rss/2", Split::Hash, StatePlacement::Shared),
+        ("3x2", Split::Hash, StatePlacement::Shared),
     ];
     for (design, split, state) in all {
-        let plan = Plan { split, state, ..plan(design) };
-        let config = Config {
+        let plan = ResolvedDesign { split, state, ..plan(design) };
+        let config = MeasurementConfig {
             timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
             limits: Limits::new(1 << 31, 1000),
             ..busy()
@@ -269,16 +269,16 @@ fn a_receiver_that_dies_ends_the_run_with_a_fault() {
 #[test]
 fn a_live_run_that_merges_ends_each_window_once() {
     for (design, split, state) in [
-        ("async/2", Split::Hash, State::Shared),
-        ("1x2", Split::Position, State::Separate),
-        ("2x1", Split::Hash, State::Shared),
-        ("rss/3", Split::Hash, State::Shared),
+        ("async/2", Split::Hash, StatePlacement::Shared),
+        ("1x2", Split::Position, StatePlacement::Separate),
+        ("2x1", Split::Hash, StatePlacement::Shared),
+        ("rss/3", Split::Hash, StatePlacement::Shared),
     ] {
-        let plan = Plan { split, state, ..plan(design) };
+        let plan = ResolvedDesign { split, state, ..plan(design) };
         let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
         // By number, where one receiver counts; else so short that receivers are in different ones when they end.
         let every = if plan.receivers == 1 { Every::Packets(1000) } else { Every::Time(1_000_000) };
-        let config = Config { every, timeouts, ..config() };
+        let config = MeasurementConfig { every, timeouts, ..config() };
         let mut sources: Vec<Box<dyn PacketSource>> = sources(&plan)
             .into_iter()
             .map(|source| Box::new(Live::new(source)) as Box<dyn PacketSource>)

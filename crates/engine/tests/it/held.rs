@@ -2,7 +2,7 @@
 //! they are not.
 
 use crate::support::{BURST, Recorder, Run, config};
-use engine::{ClosedWindow, Config, Every, Plan};
+use engine::{ClosedWindow, Every, MeasurementConfig, ResolvedDesign};
 use port::{PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -66,9 +66,9 @@ impl PacketSource for Held {
 fn run(tells_arrivals: bool, loses: bool, in_wait: bool) -> (Vec<ClosedWindow>, BTreeMap<u64, u64>) {
     let spec = Arc::default();
     let source = Held { tells_arrivals, loses, in_wait, frames: None, spec: Arc::clone(&spec) };
-    let config = Config { every: Every::Time(WINDOW_NS), ..config() };
+    let config = MeasurementConfig { every: Every::Time(WINDOW_NS), ..config() };
     let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
-    let run = Run::new(&mut sources, None, &config, &Plan::single(), Recorder::new(|_, _| ()));
+    let run = Run::new(&mut sources, None, &config, &ResolvedDesign::single(), Recorder::new(|_, _| ()));
     run.is_consistent();
     assert_eq!(run.outcome.ended.packets.measured, FRAMES);
     let mut arrived = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 use crate::support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
 use arena::Limits;
-use engine::{Config, Control, Every, Gate, IdleTimeout, WindowId};
+use engine::{Control, Every, Gate, IdleTimeout, MeasurementConfig, WindowId};
 use flow::EndReason;
 use flowtable::Timeouts;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Gate for Times {
 fn run(design: &str, of: Option<fn(u64) -> u64>) -> (Run, usize) {
     let timeouts = Timeouts { idle_ns: 4 * SECOND, active_ns: 1800 * SECOND };
     let timeout = IdleTimeout::new(timeouts.idle_ns);
-    let base = Config { every: Every::Time(300_000_000), timeouts, ..config() };
+    let base = MeasurementConfig { every: Every::Time(300_000_000), timeouts, ..config() };
     let most = Arc::<AtomicUsize>::default();
     let gate = Times {
         timeout: timeout.clone(),
@@ -42,7 +42,7 @@ fn run(design: &str, of: Option<fn(u64) -> u64>) -> (Run, usize) {
         most: Arc::clone(&most),
     };
     let control = Control::gated(task_set(0, &[], None, &base), Arc::new(gate));
-    let config = Config { control: Some(control), idle_timeout: of.map(|_| timeout), ..base };
+    let config = MeasurementConfig { control: Some(control), idle_timeout: of.map(|_| timeout), ..base };
     let run = Run::new(&mut generated(SPEC, 64), None, &config, &plan(design), Recorder::new(|_, _| {}));
     run.is_consistent();
     assert_eq!(run.outcome.faults, Vec::<String>::new());

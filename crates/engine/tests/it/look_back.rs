@@ -3,12 +3,12 @@
 use crate::support::{BURST, Watch, config, generated, on_queues, plan};
 use arena::Limits;
 use engine::{
-    ClosedWindow, Config, Control, Destinations, Every, Gate, LookBackCounts, NoRoom, NotKept, Outputs,
-    RecordSink, Totals, WindowId, look_back_bytes,
+    ClosedWindow, Control, Destinations, Every, Gate, LookBackCounts, MeasurementConfig, NoRoom, NotKept,
+    Outputs, PacketTotals, RecordSink, WindowId, look_back_bytes,
 };
 use flow::WindowRow;
-use flowtable::Parts;
-use model::{Answer, Counters, PacketCounts, Span, Status, Value, Window};
+use flowtable::MeasuredParts;
+use model::{Answer, AnswerStatus, Counters, PacketCounts, Span, Value, Window};
 use packet::KeyV4;
 use port::TimeBase;
 use record::Anonymizer;
@@ -16,28 +16,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use task::query::{GroupField, Item, Over, Query};
-use task::rows::{RowQueries, Site, Unplaced};
+use task::query::{GroupField, OutputColumn, Over, Query};
+use task::rows::{PlanContext, RowQueries, Unplaced};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
 
-fn site(config: &Config, window_ns: u64) -> Site {
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    Site { window_ns: Some(window_ns), tracks_loss: config.parts.loss, ..site }
+fn site(config: &MeasurementConfig, window_ns: u64) -> PlanContext {
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
+    PlanContext { window_ns: Some(window_ns), tracks_loss: config.parts.loss, ..site }
 }
 
-fn planned(queries: &[Query], site: &Site) -> RowQueries {
+fn planned(queries: &[Query], site: &PlanContext) -> RowQueries {
     RowQueries::plan(Generation::default(), queries, site).expect("good queries")
 }
 
 /// Queries of several kinds. `window_ns`: the run's windows.
-fn queries(config: &Config, window_ns: u64) -> Vec<Query> {
-    let sums = || [Item::sum("total_count"), Item::sum("total_byte"), Item::count("flows")];
+fn queries(config: &MeasurementConfig, window_ns: u64) -> Vec<Query> {
+    let sums =
+        || [OutputColumn::sum("total_count"), OutputColumn::sum("total_byte"), OutputColumn::count("flows")];
     let mut queries = vec![
         Query { limit: Some(5), ..Query::new("by_source", [GroupField::of("src_addr")], sums()) },
         Query::new("all", [], sums()),
-        Query::new("by_protocol", [GroupField::of("protocol")], [Item::sum("total_count")]),
+        Query::new("by_protocol", [GroupField::of("protocol")], [OutputColumn::sum("total_count")]),
         Query {
             over: Over::Windows { every_ns: 2 * window_ns, over_ns: 2 * window_ns },
             ..Query::new("long", [GroupField::of("dst_port")], sums())
@@ -51,7 +52,7 @@ fn queries(config: &Config, window_ns: u64) -> Vec<Query> {
         queries.push(Query::new(
             "losses",
             [GroupField::of("src_addr")],
-            ["ploss_byte", "retrans_byte", "total_count"].map(Item::sum),
+            ["ploss_byte", "retrans_byte", "total_count"].map(OutputColumn::sum),
         ));
     }
     queries
@@ -68,13 +69,19 @@ struct Asked {
 }
 
 /// Replays with these queries installed, and asks the ring the `later` ones.
-fn replay(config: &Config, design: &str, spec: &str, installed: &[Query], later: &[Query]) -> Asked {
+fn replay(
+    config: &MeasurementConfig,
+    design: &str,
+    spec: &str,
+    installed: &[Query],
+    later: &[Query],
+) -> Asked {
     let Every::Time(window_ns) = config.every else { panic!("windows of time") };
     let site = site(config, window_ns);
     let set = TaskSet::plan(Generation::default(), installed, None, &site).expect("good queries");
     let control = Control::new(Arc::new(set));
     control.keep_windows(1 << 20, 32 << 20, &config.limits).expect("memory");
-    let config = Config { control: Some(control.clone()), ..config.clone() };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config.clone() };
     let kept: Arc<Mutex<(Vec<Window>, Vec<Answered>)>> = Arc::default();
     let windows = {
         let (kept, control, later) = (Arc::clone(&kept), control.clone(), planned(later, &site));
@@ -127,9 +134,9 @@ fn what_is_looked_back_at_is_what_would_have_been_answered() {
         ("rss", "packets=6k,flows=900,ipv6=40%,rate=20000,seed=6".to_owned(), false, 20, 100),
     ];
     for (design, spec, loss, window_ms, flows) in cases {
-        let config = Config {
+        let config = MeasurementConfig {
             every: Every::Time(window_ms * MS),
-            parts: Parts { loss, ..Parts::default() },
+            parts: MeasuredParts { loss, ..MeasuredParts::default() },
             limits: Limits::new(1 << 30, flows),
             ..config()
         };
@@ -138,7 +145,7 @@ fn what_is_looked_back_at_is_what_would_have_been_answered() {
         let is_overflowing = before.windows.iter().any(|window| window.table_full != 0);
         assert_eq!(is_overflowing, flows != usize::MAX, "{spec}");
         assert!(before.windows.len() > 5, "{spec}");
-        assert!(before.windows.iter().any(|window| window.status == Status::Cut), "{spec}");
+        assert!(before.windows.iter().any(|window| window.status == AnswerStatus::Cut), "{spec}");
         // At once, of each window.
         for (window, answers) in before.windows.iter().zip(&before.at_once) {
             match (answers, window.empty) {
@@ -180,7 +187,7 @@ fn closed(number: u64, empty_before: u64) -> ClosedWindow {
         empty_before,
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
-        totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1, times: None },
+        totals: PacketTotals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1, times: None },
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54, keyless: 0 },
         ..ClosedWindow::without_packets(WindowId::new(number), span)
     }
@@ -200,7 +207,8 @@ const ROW: usize = size_of::<WindowRow<KeyV4>>();
 
 impl ByHand {
     fn new(memory: usize) -> Self {
-        let config = Config { every: Every::Time(MS), limits: Limits::new(memory, usize::MAX), ..config() };
+        let config =
+            MeasurementConfig { every: Every::Time(MS), limits: Limits::new(memory, usize::MAX), ..config() };
         let site = site(&config, MS);
         let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
         let control = Control::new(Arc::new(set));
@@ -213,7 +221,7 @@ impl ByHand {
             node: "here".to_owned(),
         };
         let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
-        let later = planned(&[Query::new("all", [], [Item::count("rows")])], &site);
+        let later = planned(&[Query::new("all", [], [OutputColumn::count("rows")])], &site);
         Self { control, outputs, later, limits: config.limits, closed }
     }
 
@@ -315,7 +323,7 @@ fn windows_without_packets_are_known() {
     assert_eq!(run.ask(3, 10), Ok(vec![Some(1), None, Some(2)]));
     let span = Span { start_ns: 5 * MS, end_ns: 7 * MS };
     let [empty] = &run.control.look_back().ask(span, &run.later).expect("it is kept")[..] else { panic!() };
-    assert_eq!((empty.window, empty.empty, empty.status), (Some(span), Some(2), Status::Complete));
+    assert_eq!((empty.window, empty.empty, empty.status), (Some(span), Some(2), AnswerStatus::Complete));
     // A window that was not passed on lies between.
     run.rows(12, 2);
     run.close(closed(12, 1));
@@ -375,7 +383,7 @@ impl Gate for Asking {
 
 #[test]
 fn a_run_that_waits_at_its_gate_is_asked() {
-    let config = Config { every: Every::Time(20 * MS), ..config() };
+    let config = MeasurementConfig { every: Every::Time(20 * MS), ..config() };
     let site = site(&config, 20 * MS);
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let (sender, receiver) = channel();
@@ -387,9 +395,9 @@ fn a_run_that_waits_at_its_gate_is_asked() {
     });
     let control = Control::gated(Arc::new(set), Arc::clone(&gate) as Arc<dyn Gate>);
     control.keep_windows(3, 1 << 20, &config.limits).expect("memory");
-    let later = planned(&[Query::new("all", [], [Item::sum("total_count")])], &site);
+    let later = planned(&[Query::new("all", [], [OutputColumn::sum("total_count")])], &site);
     *gate.asked.lock().expect("no panic") = Some((control.clone(), later));
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let windows = Box::new(move |window: Window| sender.send(window.span).is_ok());
     let destinations = Destinations {
         writers: Vec::new(),
@@ -448,17 +456,17 @@ impl Gate for AskingBetween {
 
 #[test]
 fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
-    let config = Config { every: Every::Time(MS), ..config() };
+    let config = MeasurementConfig { every: Every::Time(MS), ..config() };
     let site = site(&config, MS);
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let (sender, receiver) = channel();
     let gate = Arc::new(AskingBetween::default());
     let control = Control::gated(Arc::new(set), Arc::clone(&gate) as Arc<dyn Gate>);
     control.keep_windows(3, 1 << 20, &config.limits).expect("memory");
-    let later = planned(&[Query::new("all", [], [Item::sum("total_count")])], &site);
+    let later = planned(&[Query::new("all", [], [OutputColumn::sum("total_count")])], &site);
     *gate.asked.lock().expect("no panic") = Some((control.clone(), later));
     *gate.passed.lock().expect("no panic") = Some(receiver);
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let windows = Box::new(move |window: Window| window.empty.is_some() || sender.send(window.span).is_ok());
     let destinations = Destinations {
         writers: Vec::new(),
@@ -482,15 +490,18 @@ fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
 #[test]
 #[ignore = "takes 600 MB"]
 fn six_windows_of_a_million_flows() {
-    let config =
-        Config { every: Every::Time(1000 * MS), limits: Limits::new(3 << 30, usize::MAX), ..config() };
+    let config = MeasurementConfig {
+        every: Every::Time(1000 * MS),
+        limits: Limits::new(3 << 30, usize::MAX),
+        ..config()
+    };
     let site = site(&config, 1000 * MS);
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let control = Control::new(Arc::new(set));
     let bytes = look_back_bytes(6, 1_000_000, false);
     assert!(bytes <= 600_000_000, "{bytes}");
     control.keep_windows(6, bytes as usize, &config.limits).expect("memory");
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let windows = Box::new(|_: Window| true);
     let destinations = Destinations {
         writers: Vec::new(),
@@ -508,7 +519,7 @@ fn six_windows_of_a_million_flows() {
     let before = resident();
     let counts = control.look_back().counts();
     let result = outcome.records.finish();
-    let queries = [Query::new("by_source", [GroupField::of("src_addr")], [Item::sum("total_byte")])];
+    let queries = [Query::new("by_source", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")])];
     let later = planned(&queries, &site);
     let start = Instant::now();
     let start_ns = outcome.ended.span.expect("packets").start_ns / (1000 * MS) * 1000 * MS + 5000 * MS;

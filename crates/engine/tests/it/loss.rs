@@ -1,7 +1,7 @@
 //! Live sources whose frames do not all find room: every one of them is counted, by its name.
 
 use crate::support::{BURST, Live, Recorder, Run, config, count, generated, plan};
-use engine::{Config, Every, Plan};
+use engine::{Every, MeasurementConfig, ResolvedDesign};
 use flowtable::Timeouts;
 use port::wire::{Trace, Wire, WireSpec};
 use port::{PacketSource, SyntheticSource};
@@ -16,8 +16,8 @@ const WHILE_ASLEEP: usize = 20_000;
 
 /// Records end while frames come: by their own times, in which a run lasts less than a second. The clock, by which sweeps go,
 /// is years ahead: every flow that a sweep comes across has timed out.
-fn short() -> Config {
-    Config {
+fn short() -> MeasurementConfig {
+    MeasurementConfig {
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: 1_000_000 },
         hand_over_parcels: 2,
         ..config()
@@ -26,7 +26,12 @@ fn short() -> Config {
 
 /// Runs a design on a live source whose first worker sleeps in its first record until enough frames were lost, or, where
 /// `gives_up`, for a while.
-fn with_a_sleeper(plan: &Plan, config: &Config, counts_losses: bool, gives_up: bool) -> (Run, u64) {
+fn with_a_sleeper(
+    plan: &ResolvedDesign,
+    config: &MeasurementConfig,
+    counts_losses: bool,
+    gives_up: bool,
+) -> (Run, u64) {
     let mut source = Live::new(generated(SPEC, BURST).remove(0));
     source.counts_losses = counts_losses;
     let bursts = Arc::clone(&source.bursts);
@@ -51,7 +56,8 @@ fn what_a_full_ring_refuses_is_lost_and_counted() {
     // A window of frames does not turn while the worker sleeps, for the turn would wait for it.
     for every in [Every::Packets(25_000), Every::Time(u64::MAX / 2)] {
         for design in ["async/2", "async/4", "pipeline/2", "1x2"] {
-            let (run, imissed) = with_a_sleeper(&plan(design), &Config { every, ..short() }, true, false);
+            let (run, imissed) =
+                with_a_sleeper(&plan(design), &MeasurementConfig { every, ..short() }, true, false);
             let packets = &run.outcome.ended.packets;
             let ring_full = run.lost("ring_full");
             assert!(ring_full > 100, "{design}: {ring_full}");
@@ -69,7 +75,8 @@ fn what_a_full_ring_refuses_is_lost_and_counted() {
 fn where_losses_are_unknown_a_full_ring_is_a_reason() {
     for every in [Every::Packets(25_000), Every::Time(u64::MAX / 2)] {
         for design in ["async/2", "async/3"] {
-            let (run, _) = with_a_sleeper(&plan(design), &Config { every, ..short() }, false, false);
+            let (run, _) =
+                with_a_sleeper(&plan(design), &MeasurementConfig { every, ..short() }, false, false);
             let packets = &run.outcome.ended.packets;
             assert_eq!(run.outcome.loss, None);
             assert_eq!(packets.received, FRAMES, "{design}");
@@ -83,7 +90,7 @@ fn where_losses_are_unknown_a_full_ring_is_a_reason() {
 fn windows_that_turn_while_a_worker_is_behind() {
     for length in [1_000_000, 10_000_000] {
         for design in ["async/2", "async/3", "cooperative/1", "rss/1"] {
-            let config = Config { every: Every::Time(length), ..short() };
+            let config = MeasurementConfig { every: Every::Time(length), ..short() };
             let (run, imissed) = with_a_sleeper(&plan(design), &config, true, true);
             let packets = &run.outcome.ended.packets;
             assert_eq!(packets.received + run.lost("ring_full"), FRAMES, "{design}");
@@ -111,8 +118,8 @@ fn a_wire_too_fast_for_its_receivers() {
         let wire = Wire::open("wire", &spec, &Arc::new(trace), BURST).expect("good");
         let mut sources: Vec<_> =
             wire.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
-        let plan = if design == "single" { Plan::single() } else { plan(design) };
-        let config = Config { every: Every::Time(1_000_000), ..short() };
+        let plan = if design == "single" { ResolvedDesign::single() } else { plan(design) };
+        let config = MeasurementConfig { every: Every::Time(1_000_000), ..short() };
         let run = Run::new(&mut sources, None, &config, &plan, Recorder::new(|_, _| ()));
         run.is_consistent();
         let packets = &run.outcome.ended.packets;

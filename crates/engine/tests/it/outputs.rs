@@ -2,11 +2,12 @@
 
 use crate::support::{BURST, Watch, config, on_wire, plan};
 use engine::{
-    ClosedWindow, Config, Control, Destinations, Every, Outputs, RecordSink, RowOutput, Totals, WindowId,
+    ClosedWindow, Control, Destinations, Every, MeasurementConfig, Outputs, PacketTotals, RecordSink,
+    RowOutput, WindowId,
 };
 use flow::{FlowRecord, LossCounts, Rows, WindowRow};
-use flowtable::Parts;
-use model::{Counters, PacketCounts, Span, Status, Value, Window};
+use flowtable::MeasuredParts;
+use model::{AnswerStatus, Counters, PacketCounts, Span, Value, Window};
 use packet::{Key, KeyV4, KeyV6};
 use port::TimeBase;
 use port::wire::WireSpec;
@@ -14,14 +15,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use task::query::{GroupField, Item, Over, Query};
-use task::rows::{ByPackets, Site, Unplaced};
+use task::query::{GroupField, OutputColumn, Over, Query};
+use task::rows::{PacketFieldPolicy, PlanContext, Unplaced};
 use task::{Generation, SplitWindow, TaskSet};
 
 const MS: u64 = 1_000_000;
 
 fn query(name: &str, over: Over) -> Query {
-    Query { over, ..Query::new(name, [], [Item::sum("total_count")]) }
+    Query { over, ..Query::new(name, [], [OutputColumn::sum("total_count")]) }
 }
 
 /// A window of a millisecond with one packet in a row and one without a place.
@@ -32,7 +33,7 @@ fn closed(number: u64, empty_before: u64, refused_rows: u64) -> ClosedWindow {
         empty_before,
         packets: PacketCounts { received: 2, measured: 2, ..PacketCounts::default() },
         loss: Some(Counters::default()),
-        totals: Totals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1, times: None },
+        totals: PacketTotals { packets: 2, bytes: 80, wire_bytes: 108, flows: 1, times: None },
         unplaced: Unplaced { packets: 1, bytes: 40, wire_bytes: 54, keyless: 0 },
         refused_rows,
         ..ClosedWindow::without_packets(WindowId::new(number), span)
@@ -77,8 +78,9 @@ fn late(rows: u64) -> String {
 #[test]
 fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
     // Where losses are tracked, queries over the run read the rows of windows.
-    let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..config() };
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let config =
+        MeasurementConfig { parts: MeasuredParts { loss: true, ..MeasuredParts::default() }, ..config() };
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
     let (destinations, windows, release) = stopped_by_a_window();
@@ -111,21 +113,24 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
         let window = windows.recv().expect("a window");
         assert_eq!(window.span.start_ns, number * MS);
         // A sum over all has the packets without a place too.
-        assert_eq!((window.status, window.answers[1].status), (Status::Complete, Status::Complete));
+        assert_eq!(
+            (window.status, window.answers[1].status),
+            (AnswerStatus::Complete, AnswerStatus::Complete)
+        );
         assert_eq!(window.answers[1].rows[0][0], Value::Unsigned(1 + u64::from(*number != 1)));
     }
     assert!(outputs.window(closed(205, 5, own)), "the queue is empty");
     let (empty, last) = (windows.recv().expect("empty ones"), windows.recv().expect("the last"));
     // Windows that found no room lie before them, and are not reported as empty.
     assert_eq!((empty.empty, empty.span), (Some(5), Span { start_ns: 200 * MS, end_ns: 205 * MS }));
-    assert_eq!((last.status, last.answers[1].status), (Status::Partial, Status::Partial));
+    assert_eq!((last.status, last.answers[1].status), (AnswerStatus::Partial, AnswerStatus::Partial));
     let reason = "1 row came faster than it was answered";
     assert_eq!(last.answers[1].reason.as_deref(), Some(reason));
 
     let result = outputs.finish();
     assert!(result.faults.is_empty(), "{result:?}");
     let [of_run] = &result.answers[..] else { panic!("{result:?}") };
-    assert_eq!(of_run.status, Status::Partial);
+    assert_eq!(of_run.status, AnswerStatus::Partial);
     let reason = late(refused);
     assert_eq!(of_run.reason, Some(reason), "also of windows that nothing was told of");
     assert_eq!(of_run.rows[0][0], Value::Unsigned(rows + given));
@@ -134,12 +139,12 @@ fn rows_without_room_make_answers_partial_also_where_their_windows_have_none() {
 #[test]
 fn answers_by_packets_say_which_windows_without_room_they_lack() {
     let config = config();
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext { window_ns: Some(MS), by_packets: PacketFieldPolicy::Counted, ..site };
     let over = [("of_run", Over::Run), ("long", Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS })];
     let queries = over.map(|(name, over)| Query {
         over,
-        ..Query::new(name, [GroupField::of("vlan")], [Item::sum("total_count")])
+        ..Query::new(name, [GroupField::of("vlan")], [OutputColumn::sum("total_count")])
     });
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
     let (destinations, windows, release) = stopped_by_a_window();
@@ -171,7 +176,7 @@ fn answers_by_packets_say_which_windows_without_room_they_lack() {
         format!("{windows} windows came faster than they were answered: their packets are missing")
     };
     let [of_run] = &result.answers[..] else { panic!("{result:?}") };
-    assert_eq!((of_run.status, &of_run.reason), (Status::Partial, &Some(reason(refused))));
+    assert_eq!((of_run.status, &of_run.reason), (AnswerStatus::Partial, &Some(reason(refused))));
     let longer: Vec<_> = seen.iter().flat_map(|window| &window.longer).collect();
     let (first, end) = (taken.len() as u64 + 1, 200);
     let mut gaps = 0;
@@ -180,19 +185,23 @@ fn answers_by_packets_say_which_windows_without_room_they_lack() {
         let [start, until] = [span.start_ns, span.end_ns].map(|ns| ns / MS);
         let lacking = until.min(end).saturating_sub(start.max(first));
         gaps += u64::from(lacking != 0);
-        assert_eq!(answer.status == Status::Partial, lacking != 0, "{answer:?}");
+        assert_eq!(answer.status == AnswerStatus::Partial, lacking != 0, "{answer:?}");
         assert_eq!(answer.reason, (lacking != 0).then(|| reason(lacking)), "{answer:?}");
     }
-    assert!(gaps > 2 && longer.last().is_some_and(|answer| answer.status == Status::Complete), "{longer:?}");
+    assert!(
+        gaps > 2 && longer.last().is_some_and(|answer| answer.status == AnswerStatus::Complete),
+        "{longer:?}"
+    );
 }
 
 #[test]
 fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
     let config = config();
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext { window_ns: Some(MS), by_packets: PacketFieldPolicy::Counted, ..site };
     let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
-    let query = Query { over, ..Query::new("long", [GroupField::of("vlan")], [Item::sum("total_count")]) };
+    let query =
+        Query { over, ..Query::new("long", [GroupField::of("vlan")], [OutputColumn::sum("total_count")]) };
     let set = TaskSet::plan(Generation::default(), &[query], None, &site).expect("a good query");
     let (entered, windows) = channel();
     let destinations = Destinations {
@@ -213,19 +222,19 @@ fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
     assert!(result.faults.is_empty(), "{result:?}");
     let longer: Vec<_> = windows.try_iter().flat_map(|window| window.longer).collect();
     let seen: Vec<_> = longer.iter().map(|answer| (answer.status, answer.reason.as_deref())).collect();
-    let faulty = (Status::Partial, Some("incomplete: it rains"));
-    let whole = (Status::Complete, None);
+    let faulty = (AnswerStatus::Partial, Some("incomplete: it rains"));
+    let whole = (AnswerStatus::Complete, None);
     assert_eq!(seen, [whole, faulty, faulty, faulty, whole, whole]);
 }
 
 #[test]
 fn windows_by_packets_are_watched_from_when_their_query_is_there() {
     let config = config();
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    let site = Site { window_ns: Some(MS), by_packets: ByPackets::Counted, ..site };
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext { window_ns: Some(MS), by_packets: PacketFieldPolicy::Counted, ..site };
     let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
     let queries = ["vlan", "src_addr"]
-        .map(|by| Query { over, ..Query::new(by, [GroupField::of(by)], [Item::sum("total_count")]) });
+        .map(|by| Query { over, ..Query::new(by, [GroupField::of(by)], [OutputColumn::sum("total_count")]) });
     let set = |number, queries: &[Query]| {
         let generation = Generation::new(number);
         Arc::new(TaskSet::plan(generation, queries, None, &site).expect("good queries"))
@@ -263,7 +272,7 @@ fn windows_by_packets_are_watched_from_when_their_query_is_there() {
 #[test]
 fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
     let config = config();
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let set = TaskSet::plan(Generation::default(), &[query("of_run", Over::Run)], None, &site);
     let set = Arc::new(set.expect("a good query"));
     let of_run = |has_failure: bool| {
@@ -288,10 +297,10 @@ fn answers_over_the_run_say_that_records_of_a_failed_worker_are_missing() {
         outputs.finish().answers.remove(0)
     };
     let (whole, lacking) = (of_run(false), of_run(true));
-    assert_eq!((whole.status, &whole.reason), (Status::Complete, &None));
+    assert_eq!((whole.status, &whole.reason), (AnswerStatus::Complete, &None));
     assert_eq!([&whole.rows, &lacking.rows], [&vec![vec![Value::Unsigned(3)]]; 2]);
     let reason = "1 workers failed: flows that had not ended on them are missing";
-    assert_eq!((lacking.status, lacking.reason.as_deref()), (Status::Partial, Some(reason)));
+    assert_eq!((lacking.status, lacking.reason.as_deref()), (AnswerStatus::Partial, Some(reason)));
 }
 
 /// What passes between the tables and the outputs of a run.
@@ -402,9 +411,9 @@ impl RowOutput for Arrivals {
 fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     let every = 10 * MS;
     // Where losses are tracked, what the run lacks has the rows of windows that are not reported.
-    let parts = Parts { loss: true, ..Parts::default() };
-    let mut config = Config { parts, every: Every::Time(every), ..config() };
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let parts = MeasuredParts { loss: true, ..MeasuredParts::default() };
+    let mut config = MeasurementConfig { parts, every: Every::Time(every), ..config() };
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let queries = [query("of_window", Over::Window), query("of_run", Over::Run)];
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
     let control = Control::new(Arc::new(set));
@@ -421,7 +430,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
             released.recv().expect_err("nothing is sent");
             let released_at = passed.closed.lock().unwrap_or_else(PoisonError::into_inner).released_at;
             let is_later = released_at.is_some_and(|at| window.span.start_ns > at);
-            if is_later && window.empty.is_none() && window.status == Status::Complete {
+            if is_later && window.empty.is_none() && window.status == AnswerStatus::Complete {
                 stop.store(true, Relaxed);
             }
             windows.send(window).is_ok()
@@ -460,7 +469,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     assert_eq!(rows, arrived + refused);
     assert_eq!(closed.refused, refused);
     let of_run = result.answers.iter().find(|answer| answer.query == "of_run").expect("an answer");
-    assert_eq!(of_run.status, Status::Partial);
+    assert_eq!(of_run.status, AnswerStatus::Partial);
     assert_eq!(of_run.reason, Some(late(refused)));
 
     // A window is reported with what it lacks, or is not reported.
@@ -468,7 +477,7 @@ fn a_consumer_that_stands_still_costs_rows_that_are_counted_and_no_packet() {
     let starts: Vec<_> = windows.iter().map(|window| window.span.start_ns).collect();
     assert_eq!(starts, closed.reported.keys().copied().collect::<Vec<_>>());
     for (window, refused) in windows.iter().zip(closed.reported.values()) {
-        assert_eq!(window.status == Status::Partial, *refused != 0, "{window:?}");
+        assert_eq!(window.status == AnswerStatus::Partial, *refused != 0, "{window:?}");
         let reason = (*refused != 0).then(|| late(*refused));
         assert_eq!(window.answers[1].reason, reason, "{window:?}");
     }

@@ -5,8 +5,8 @@ use crate::support;
 use crate::support::{
     Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set,
 };
-use engine::admission::{EveryPacket, Refusal, of_sampling};
-use engine::{Config, Control, Every, Gate, Sampling, WindowId};
+use engine::admission::{EveryPacket, RunRefusal, of_sampling};
+use engine::{Control, Every, Gate, MeasurementConfig, SamplingControl, WindowId};
 use flow::{Metric, Share};
 use packet::Seed;
 use port::wire::WireSpec;
@@ -21,18 +21,18 @@ fn share(percent: u32) -> Share {
     Share::of_ppm(percent * 10_000).expect("a share")
 }
 
-fn sampled(share: Share) -> Config {
-    Config { sampling: Some(Sampling::new(share)), ..config() }
+fn sampled(share: Share) -> MeasurementConfig {
+    MeasurementConfig { sampling: Some(SamplingControl::new(share)), ..config() }
 }
 
-fn run(sources: &mut [Box<dyn PacketSource>], config: &Config, design: &str) -> Run {
+fn run(sources: &mut [Box<dyn PacketSource>], config: &MeasurementConfig, design: &str) -> Run {
     run_filtered(sources, None, config, design)
 }
 
 fn run_filtered(
     sources: &mut [Box<dyn PacketSource>],
     filter: Option<&Filter>,
-    config: &Config,
+    config: &MeasurementConfig,
     design: &str,
 ) -> Run {
     let run = Run::new(sources, filter, config, &plan(design), Recorder::new(|_, _| {}));
@@ -96,7 +96,7 @@ fn what_is_sampled_is_a_part_of_the_whole() {
 fn the_seed_decides_what_is_sampled_and_the_burst_does_not() {
     let spec = "packets=20k,flows=300,ipv6=30%,rate=10000,plant=flood";
     let of = |seed: u64, burst: usize, design: &str| {
-        let config = Config { seed: Seed::new(seed), burst, ..sampled(share(15)) };
+        let config = MeasurementConfig { seed: Seed::new(seed), burst, ..sampled(share(15)) };
         flows(&run(&mut generated(spec, burst), &config, design))
     };
     let first = of(1, 32, "1x1");
@@ -122,7 +122,7 @@ fn a_share_of_all_is_no_sample() {
 /// Windows of packets count what was received, not what was sampled; those of several receivers have one share.
 #[test]
 fn windows_and_receivers_sample_alike() {
-    let config = Config { every: Every::Packets(1000), ..sampled(share(15)) };
+    let config = MeasurementConfig { every: Every::Packets(1000), ..sampled(share(15)) };
     let run_of_packets = run(&mut generated("packets=9500,flows=100", 32), &config, "1x1");
     let received: Vec<_> = run_of_packets.windows.iter().map(|window| window.packets.received).collect();
     assert_eq!(received, [[1000; 9].to_vec(), vec![500]].concat());
@@ -137,7 +137,7 @@ fn windows_and_receivers_sample_alike() {
 /// Sets the share of each window before it is entered.
 #[derive(Debug)]
 struct Shares {
-    sampling: Sampling,
+    sampling: SamplingControl,
     of: fn(WindowId) -> Share,
 }
 
@@ -149,12 +149,12 @@ impl Gate for Shares {
 
 #[test]
 fn the_share_changes_between_windows() {
-    let sampling = Sampling::new(share(50));
+    let sampling = SamplingControl::new(share(50));
     let of = |window: WindowId| share(if window.number().is_multiple_of(2) { 10 } else { 60 });
     let gate = Arc::new(Shares { sampling: sampling.clone(), of });
-    let config = Config { sampling: Some(sampling), ..config() };
+    let config = MeasurementConfig { sampling: Some(sampling), ..config() };
     let control = Control::gated(task_set(0, &[], None, &config), gate);
-    let config = Config { control: Some(control), ..config };
+    let config = MeasurementConfig { control: Some(control), ..config };
     let run = run(&mut generated("packets=60k,flows=100,rate=10000", 64), &config, "1x1");
     assert!(run.windows.len() >= 6);
     for window in &run.windows {
@@ -170,7 +170,7 @@ fn a_live_source_is_sampled() {
     let (_wire, sources) = on_wire("packets=200k,flows=300", &wire, 256);
     let mut sources: Vec<Box<dyn PacketSource>> =
         sources.into_iter().map(|source| Box::new(Live::new(source)) as Box<dyn PacketSource>).collect();
-    let config = Config { burst: 256, ..sampled(share(15)) };
+    let config = MeasurementConfig { burst: 256, ..sampled(share(15)) };
     let run = run(&mut sources, &config, "1x1");
     let not_sampled = run.outcome.ended.packets.not_measured.get(NOT_SAMPLED);
     is_likely(200_000 - not_sampled, 200_000, share(15));
@@ -191,8 +191,8 @@ fn captures_are_sampled() {
         let (Some(mut all), Some(mut some), Some(mut others)) = (open(256), open(256), open(5)) else {
             continue;
         };
-        let config = Config { every: Every::Time(100_000_000), burst: 256, ..sampled(share(15)) };
-        let whole = Config { sampling: None, ..config.clone() };
+        let config = MeasurementConfig { every: Every::Time(100_000_000), burst: 256, ..sampled(share(15)) };
+        let whole = MeasurementConfig { sampling: None, ..config.clone() };
         let whole = Run::new(&mut all, None, &whole, &plan("1x1"), Recorder::new(|_, _| {}));
         let part = Run::new(&mut some, None, &config, &plan("1x1"), Recorder::new(|_, _| {}));
         // What a capture says of losses at its end alone is in no window.
@@ -207,7 +207,7 @@ fn captures_are_sampled() {
         assert_eq!(spans(&part), spans(&whole), "{}", capture.name);
         let packets = &part.outcome.ended.packets;
         is_likely(packets.received - packets.not_measured.get(NOT_SAMPLED), packets.received, share(15));
-        let config = Config { burst: 5, ..config };
+        let config = MeasurementConfig { burst: 5, ..config };
         let other = Run::new(&mut others, None, &config, &plan("1x1"), Recorder::new(|_, _| {}));
         assert_eq!(shown(&other.outcome.ended.packets), shown(packets), "{}", capture.name);
         assert_eq!(flows(&other), flows(&part), "{}", capture.name);
@@ -218,13 +218,13 @@ fn captures_are_sampled() {
 
 #[test]
 fn every_packet_is_needed_by_some() {
-    let refused = |config: &Config, design: &str| of_sampling(config, &plan(design));
+    let refused = |config: &MeasurementConfig, design: &str| of_sampling(config, &plan(design));
     let config = sampled(share(15));
     assert_eq!(refused(&config, "1x1"), []);
     assert_eq!(refused(&support::config(), "rss"), []);
     for design in ["rss", "sync", "cooperative"] {
         let design = plan(design).design;
-        assert_eq!(refused(&config, &design.to_string()), [Refusal::SamplingNeedsWorkers { design }]);
+        assert_eq!(refused(&config, &design.to_string()), [RunRefusal::SamplingNeedsWorkers { design }]);
     }
     let mut config = config;
     (config.parts.loss, config.parts.biflow) = (true, true);
@@ -237,5 +237,5 @@ fn every_packet_is_needed_by_some() {
         EveryPacket::Statistic(Metric::Gap),
         EveryPacket::Statistic(Metric::InterArrival),
     ];
-    assert_eq!(refused(&config, "1x1"), needs.map(|what| Refusal::NeedsEveryPacket { what }));
+    assert_eq!(refused(&config, "1x1"), needs.map(|what| RunRefusal::NeedsEveryPacket { what }));
 }

@@ -1,7 +1,7 @@
 //! The number of workers that get packets changes between windows: every window and every sum is that of a single core.
 
 use crate::support::{Recorder, Run, config, generated, plan, shown, sums, task_set};
-use engine::{Config, Control, Every, Gate, Split, WindowId, WorkerUse};
+use engine::{Control, Every, Gate, MeasurementConfig, Split, WindowId, WorkerUse};
 use flow::EndReason;
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ const SPEC: &str = "packets=60k,flows=900,ipv6=30%,rate=10000,plant=flood";
 
 fn run(design: &str, of: Option<fn(WindowId) -> usize>) -> Run {
     let workers = WorkerUse::new(3);
-    let base = Config { every: Every::Time(300_000_000), ..config() };
+    let base = MeasurementConfig { every: Every::Time(300_000_000), ..config() };
     let gate = Arc::new(Numbers { workers: workers.clone(), of: of.unwrap_or(|_| 3) });
     let control = Control::gated(task_set(0, &[], None, &base), gate);
-    let config = Config { control: Some(control), worker_use: of.map(|_| workers), ..base };
+    let config = MeasurementConfig { control: Some(control), worker_use: of.map(|_| workers), ..base };
     let run = Run::new(&mut generated(SPEC, 64), None, &config, &plan(design), Recorder::new(|_, _| {}));
     run.is_consistent();
     assert_eq!(run.outcome.faults, Vec::<String>::new());

@@ -1,9 +1,9 @@
 //! Losses of pinned flows alone: they are those of a run that tracks all, in the windows whose set pins them and in no other.
 
 use crate::support::{BURST, Watch, config, generated, on_queues, plan};
-use engine::{ClosedWindow, Config, Control, Every, RecordSink, WindowId};
+use engine::{ClosedWindow, Control, Every, MeasurementConfig, RecordSink, WindowId};
 use flow::{FlowRecord, LossCounts, WindowRow};
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use packet::{FlowKey, Key, KeySpec};
 use port::PacketSource;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use task::query::{Comparison, Condition, GroupField, Item, Query};
-use task::rows::{Site, ZoomOffer};
+use task::query::{Comparison, Condition, GroupField, OutputColumn, Query};
+use task::rows::{PlanContext, ZoomOffer};
 use task::{Generation, TaskSet};
 
 const MS: u64 = 1_000_000;
@@ -94,11 +94,11 @@ impl Pinned {
 }
 
 /// A set that pins these flows, or asks of rows only.
-fn set(generation: u64, pinned: Option<Pinned>, config: &Config) -> Arc<TaskSet> {
-    let site = Site::new(config.key, config.seed, config.limits.clone());
-    let site = Site { zoom: ZoomOffer::Offered, window_ns: Some(WINDOW_NS), ..site };
+fn set(generation: u64, pinned: Option<Pinned>, config: &MeasurementConfig) -> Arc<TaskSet> {
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext { zoom: ZoomOffer::Offered, window_ns: Some(WINDOW_NS), ..site };
     let filter = pinned.map(Pinned::filter);
-    let item = Item::sum(if pinned.is_some() { "ploss_byte" } else { "total_byte" });
+    let item = OutputColumn::sum(if pinned.is_some() { "ploss_byte" } else { "total_byte" });
     let query = Query { filter, ..Query::new("q", [GroupField::of("src_addr")], [item]) };
     Arc::new(TaskSet::plan(Generation::new(generation), &[query], None, &site).expect("a set"))
 }
@@ -107,7 +107,7 @@ fn timeouts() -> Timeouts {
     Timeouts { idle_ns: 60_000 * MS, active_ns: u64::MAX }
 }
 
-fn run(design: &str, config: &Config) -> (Rows, u64) {
+fn run(design: &str, config: &MeasurementConfig) -> (Rows, u64) {
     let mut sources: Vec<Box<dyn PacketSource>> = match design {
         "rss/2" | "2x1" => on_queues(SPEC, 2, BURST),
         _ => generated(SPEC, BURST),
@@ -120,13 +120,14 @@ fn run(design: &str, config: &Config) -> (Rows, u64) {
     (Arc::try_unwrap(rows).expect("all siblings are gone").into_inner().expect("no panic"), unfollowed)
 }
 
-fn base() -> Config {
-    Config { every: Every::Time(WINDOW_NS), timeouts: timeouts(), ..config() }
+fn base() -> MeasurementConfig {
+    MeasurementConfig { every: Every::Time(WINDOW_NS), timeouts: timeouts(), ..config() }
 }
 
 /// All rows with the losses of all flows.
 fn tracked(design: &str) -> Rows {
-    let config = Config { parts: Parts { loss: true, ..Parts::default() }, ..base() };
+    let config =
+        MeasurementConfig { parts: MeasuredParts { loss: true, ..MeasuredParts::default() }, ..base() };
     run(design, &config).0
 }
 
@@ -134,7 +135,7 @@ fn tracked(design: &str) -> Rows {
 fn zoomed(design: &str, pinned: Pinned) -> Rows {
     let config = base();
     let control = Some(Control::new(set(0, Some(pinned), &config)));
-    let (rows, unfollowed) = run(design, &Config { control, ..config });
+    let (rows, unfollowed) = run(design, &MeasurementConfig { control, ..config });
     assert_eq!(unfollowed, 0);
     rows
 }
@@ -149,7 +150,7 @@ fn zoomed_in(windows: Range<u64>, design: &str, pinned: Pinned) -> Rows {
     let installs = Arc::new(Installs::default());
     let control = Control::gated(set(0, None, &config), Arc::clone(&installs) as Arc<dyn engine::Gate>);
     *installs.0.lock().expect("no panic") = Some((control.clone(), sets));
-    let (rows, unfollowed) = run(design, &Config { control: Some(control), ..config });
+    let (rows, unfollowed) = run(design, &MeasurementConfig { control: Some(control), ..config });
     assert_eq!(unfollowed, 0);
     rows
 }

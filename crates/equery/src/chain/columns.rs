@@ -2,18 +2,18 @@
 
 use crate::checker::group_text;
 use crate::executor;
-use events::{Column, Role};
+use events::{AnswerColumn, ColumnRole};
 use flow::{Aggregation, Field};
 use task::query::{
-    AggregateRole, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
+    AggregateRole, Comparison, Condition, Expression, GroupField, Grouping, Operator, OutputColumn, Query,
 };
 
 /// A query with the columns of its key.
-pub(super) struct Planned {
+pub(super) struct KeyedQuery {
     pub(super) task: Query,
     /// Columns that the query selects itself.
     pub(super) shown: usize,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<AnswerColumn>,
     /// The numbers of the columns of the key.
     pub(super) key: Vec<usize>,
     /// The fields of the key.
@@ -33,7 +33,7 @@ pub(super) fn groups(plan: &Query, flow_key: &[String]) -> Vec<GroupField> {
 }
 
 /// Adds the members of the key that a query does not select. `flow_key`: the fields of the flow key.
-pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, String> {
+pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<KeyedQuery, String> {
     let mut task = plan.clone();
     let groups = groups(plan, flow_key);
     let shown = task.columns.len();
@@ -46,18 +46,18 @@ pub(super) fn planned(plan: &Query, flow_key: &[String]) -> Result<Planned, Stri
             while task.columns.iter().any(|column| column.name == name) {
                 name.push('\'');
             }
-            task.columns.push(Item::new(name, value));
+            task.columns.push(OutputColumn::new(name, value));
             task.columns.len() - 1
         }));
     }
     let columns = executor::columns(&task, Some(flow_key)).map_err(|refusals| refusals.join("; "))?;
     let columns = task.columns.iter().zip(columns).enumerate();
     let columns = columns.map(|(at, (item, column))| {
-        let role = if key.contains(&at) { Role::Key } else { role(&item.value) };
-        Column { column, role }
+        let role = if key.contains(&at) { ColumnRole::Key } else { role(&item.value) };
+        AnswerColumn { column, role }
     });
     let columns = columns.collect();
-    Ok(Planned { task, shown, columns, key, groups })
+    Ok(KeyedQuery { task, shown, columns, key, groups })
 }
 
 /// Returns true if a column of this kind holds numbers.
@@ -72,7 +72,9 @@ pub(super) fn largest_first(task: &Query) -> Option<usize> {
     match &task.order[..] {
         [first, ..] => column_of(&first.by).filter(|_| first.descending),
         [] => match task.group {
-            Grouping::Flows => task.columns.iter().position(|column| role(&column.value) == Role::Total),
+            Grouping::Flows => {
+                task.columns.iter().position(|column| role(&column.value) == ColumnRole::Total)
+            }
             _ => {
                 let first = task.aggregates().first().map(|first| Expression::Aggregate((*first).clone()))?;
                 column_of(&first)
@@ -101,30 +103,30 @@ pub(super) fn left_out(task: &Query) -> Option<Vec<f64>> {
 }
 
 /// Returns the role of a value that is no member of the key.
-fn role(value: &Expression) -> Role {
+fn role(value: &Expression) -> ColumnRole {
     match value {
         Expression::Field(name) => match Field::named(name).map(|field| field.aggregation) {
-            Some(Aggregation::Sum) => Role::Total,
-            Some(Aggregation::Min) => Role::Least,
-            Some(Aggregation::Max) => Role::Greatest,
-            _ => Role::Other,
+            Some(Aggregation::Sum) => ColumnRole::Total,
+            Some(Aggregation::Min) => ColumnRole::Least,
+            Some(Aggregation::Max) => ColumnRole::Greatest,
+            _ => ColumnRole::Other,
         },
         Expression::Aggregate(aggregate) => match aggregate.meaning().role() {
-            AggregateRole::Total => Role::Total,
-            AggregateRole::Net => Role::Net,
-            AggregateRole::Rate => Role::Rate,
-            AggregateRole::Least => Role::Least,
-            AggregateRole::Greatest => Role::Greatest,
-            AggregateRole::Other => Role::Other,
+            AggregateRole::Total => ColumnRole::Total,
+            AggregateRole::Net => ColumnRole::Net,
+            AggregateRole::Rate => ColumnRole::Rate,
+            AggregateRole::Least => ColumnRole::Least,
+            AggregateRole::Greatest => ColumnRole::Greatest,
+            AggregateRole::Other => ColumnRole::Other,
         },
         Expression::Arithmetic(left, operator, right) => match operator {
-            Operator::Add | Operator::Multiply if is_total(left) && is_total(right) => Role::Total,
+            Operator::Add | Operator::Multiply if is_total(left) && is_total(right) => ColumnRole::Total,
             Operator::Add | Operator::Subtract | Operator::Multiply if is_sum(left) && is_sum(right) => {
-                Role::Net
+                ColumnRole::Net
             }
-            _ => Role::Other,
+            _ => ColumnRole::Other,
         },
-        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => Role::Other,
+        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => ColumnRole::Other,
     }
 }
 
@@ -133,7 +135,7 @@ fn is_total(value: &Expression) -> bool {
     match value {
         Expression::Integer(number) => *number >= 0,
         Expression::Float(number) => *number >= 0.0,
-        value => role(value) == Role::Total,
+        value => role(value) == ColumnRole::Total,
     }
 }
 
@@ -141,6 +143,6 @@ fn is_total(value: &Expression) -> bool {
 fn is_sum(value: &Expression) -> bool {
     match value {
         Expression::Integer(_) | Expression::Float(_) => true,
-        value => matches!(role(value), Role::Total | Role::Net),
+        value => matches!(role(value), ColumnRole::Total | ColumnRole::Net),
     }
 }

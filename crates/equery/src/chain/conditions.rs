@@ -1,54 +1,56 @@
 //! Conditions on answers of other queries, by the numbers of their columns.
 
 use crate::checked::EventCondition;
-use events::{Condition, Operand};
+use events::{Operand, TriggerCondition};
 use task::query;
 
 /// A query whose answers are judged.
-pub(super) struct Source<'a> {
+pub(super) struct ConditionSource<'a> {
     pub(super) name: &'a str,
-    pub(super) query: &'a events::Query,
+    pub(super) query: &'a events::GraphQuery,
     /// The plan that nodes compute, or the plan of the answer that those of several nodes become.
     pub(super) task: &'a query::Query,
 }
 
 /// The sources of a condition. Items are numbered through their columns.
-pub(super) struct Sources<'a>(pub(super) Vec<Source<'a>>);
+pub(super) struct ConditionSources<'a>(pub(super) Vec<ConditionSource<'a>>);
 
-impl Sources<'_> {
-    pub(super) fn condition(&self, condition: &EventCondition) -> Result<Condition, String> {
+impl ConditionSources<'_> {
+    pub(super) fn condition(&self, condition: &EventCondition) -> Result<TriggerCondition, String> {
         let all = |of: &[EventCondition]| of.iter().map(|one| self.condition(one)).collect::<Result<_, _>>();
         Ok(match condition {
-            EventCondition::And(of) => Condition::And(all(of)?),
-            EventCondition::Or(of) => Condition::Or(all(of)?),
-            EventCondition::Not(of) => Condition::Not(Box::new(self.condition(of)?)),
-            EventCondition::Surely(of) => Condition::Surely(Box::new(self.condition(of)?)),
+            EventCondition::And(of) => TriggerCondition::And(all(of)?),
+            EventCondition::Or(of) => TriggerCondition::Or(all(of)?),
+            EventCondition::Not(of) => TriggerCondition::Not(Box::new(self.condition(of)?)),
+            EventCondition::Surely(of) => TriggerCondition::Surely(Box::new(self.condition(of)?)),
             EventCondition::IsMissing(name) => {
                 let source = self.0.iter().position(|source| source.name == name);
-                Condition::IsMissing(source.ok_or_else(|| format!("there is no query {name}"))?)
+                TriggerCondition::IsMissing(source.ok_or_else(|| format!("there is no query {name}"))?)
             }
             EventCondition::Of(of) => self.plain(of)?,
         })
     }
 
-    fn plain(&self, condition: &query::Condition) -> Result<Condition, String> {
+    fn plain(&self, condition: &query::Condition) -> Result<TriggerCondition, String> {
         let all = |of: &[query::Condition]| of.iter().map(|one| self.plain(one)).collect::<Result<_, _>>();
         Ok(match condition {
-            query::Condition::And(of) => Condition::And(all(of)?),
-            query::Condition::Or(of) => Condition::Or(all(of)?),
-            query::Condition::Not(of) => Condition::Not(Box::new(self.plain(of)?)),
+            query::Condition::And(of) => TriggerCondition::And(all(of)?),
+            query::Condition::Or(of) => TriggerCondition::Or(all(of)?),
+            query::Condition::Not(of) => TriggerCondition::Not(Box::new(self.plain(of)?)),
             query::Condition::Compare(left, by, right) => {
-                Condition::Compare(self.operand(left)?, *by, self.operand(right)?)
+                TriggerCondition::Compare(self.operand(left)?, *by, self.operand(right)?)
             }
             query::Condition::InPrefixes(field, prefixes) => {
-                Condition::InPrefixes(self.item(field)?, prefixes.clone())
+                TriggerCondition::InPrefixes(self.item(field)?, prefixes.clone())
             }
             query::Condition::In(value, list) => {
                 let list = list.iter().map(|one| self.operand(one)).collect::<Result<_, _>>()?;
-                Condition::In(self.operand(value)?, list)
+                TriggerCondition::In(self.operand(value)?, list)
             }
-            query::Condition::Like(field, pattern) => Condition::Like(self.item(field)?, pattern.clone()),
-            query::Condition::IsNull(value) => Condition::IsNull(self.operand(value)?),
+            query::Condition::Like(field, pattern) => {
+                TriggerCondition::Like(self.item(field)?, pattern.clone())
+            }
+            query::Condition::IsNull(value) => TriggerCondition::IsNull(self.operand(value)?),
         })
     }
 
@@ -67,7 +69,9 @@ impl Sources<'_> {
 
     /// The number of the item that `QUERY.ITEM` names.
     fn item(&self, field: &str) -> Result<usize, String> {
-        let of = |source: &Source<'_>| Some(field.strip_prefix(source.name)?.strip_prefix('.')?.to_owned());
+        let of = |source: &ConditionSource<'_>| {
+            Some(field.strip_prefix(source.name)?.strip_prefix('.')?.to_owned())
+        };
         let found = self.0.iter().enumerate().find_map(|(at, source)| Some((at, of(source)?)));
         let (at, item) = found.ok_or_else(|| format!("{field} is of no query in when"))?;
         self.item_of(at, &item)

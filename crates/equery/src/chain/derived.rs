@@ -2,47 +2,47 @@
 
 use crate::chain::columns::{left_out, numeric};
 use crate::checker::fits;
-use crate::earlier::{Earlier, EarlierWindows};
-use events::{ALL_NODES, Column, Derivation, Formula, Order, Role, Source};
+use crate::earlier::{EarlierReference, EarlierWindows};
+use events::{ALL_NODES, AnswerColumn, ColumnRole, Derivation, DerivationSource, Formula, ValueOrder};
 use model::ColumnKind;
 use std::collections::BTreeSet;
-use task::query::{Condition, Expression, Item, MOST_GROUPS, Operator, Query};
+use task::query::{Condition, Expression, MOST_GROUPS, Operator, OutputColumn, Query};
 
 /// A query that is read, with what nodes or the controller compute for it.
-pub(super) struct Read<'a> {
+pub(super) struct ReadQuery<'a> {
     pub(super) number: usize,
-    pub(super) query: &'a events::Query,
+    pub(super) query: &'a events::GraphQuery,
     pub(super) task: &'a Query,
     /// The name of the query, unless it is a part of the query that reads it.
     pub(super) name: Option<&'a str>,
 }
 
 /// A derived query as the event machine sees it.
-pub(super) struct Planned {
+pub(super) struct DerivedQuery {
     /// The plan of the query, with the columns of its key.
     pub(super) task: Query,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<AnswerColumn>,
     /// The columns of its key.
     pub(super) key: Vec<usize>,
     pub(super) largest_first: Option<usize>,
     pub(super) left_out: Option<Vec<f64>>,
     pub(super) nodes: Vec<usize>,
-    pub(super) pinned: BTreeSet<events::Key>,
+    pub(super) pinned: BTreeSet<events::EventKey>,
     pub(super) derivation: Derivation,
 }
 
 /// Plans a query that reads others. `lengths`: time from answer to answer, and the time that one covers.
 pub(super) fn planned(
     plan: &Query,
-    earlier: &[Earlier],
-    reads: &[Read<'_>],
+    earlier: &[EarlierReference],
+    reads: &[ReadQuery<'_>],
     lengths: (u64, u64),
-) -> Result<Planned, String> {
+) -> Result<DerivedQuery, String> {
     let first = reads.first().ok_or("it reads no query")?;
     for read in reads {
         check(read, lengths)?;
     }
-    for Earlier { windows, .. } in earlier {
+    for EarlierReference { windows, .. } in earlier {
         fits(*windows, lengths.0.max(1)).map_err(|(message, help)| format!("{message}; {help}"))?;
     }
     let (nodes, is_of_each) = nodes(reads)?;
@@ -52,9 +52,9 @@ pub(super) fn planned(
         let key: Option<Vec<usize>> = fields.iter().map(place).collect();
         let key = key.ok_or_else(|| format!("{} groups by other fields", read.query.name))?;
         let node = if is_of_each { None } else { read.query.nodes.first().copied() };
-        Ok(Source { query: read.number, name: read.name.map(str::to_owned), node, key })
+        Ok(DerivationSource { query: read.number, name: read.name.map(str::to_owned), node, key })
     });
-    let sources: Vec<Source> = sources.collect::<Result<_, String>>()?;
+    let sources: Vec<DerivationSource> = sources.collect::<Result<_, String>>()?;
     let formulas = Formulas { earlier, reads, fields: &fields, lengths };
     let values = plan.columns.iter().map(|column| formulas.of(&column.value));
     let mut values: Vec<Formula> = values.collect::<Result<_, String>>()?;
@@ -63,14 +63,14 @@ pub(super) fn planned(
     let having = task.having.as_ref().map(|having| formulas.condition(having, &mut values)).transpose()?;
     let order = task.order.iter().map(|order| {
         let value = slot(formulas.of(&order.by)?, &mut values);
-        Ok(Order { value, descending: order.descending })
+        Ok(ValueOrder { value, descending: order.descending })
     });
-    let mut order: Vec<Order> = order.collect::<Result<_, String>>()?;
+    let mut order: Vec<ValueOrder> = order.collect::<Result<_, String>>()?;
     if order.is_empty() {
         // The largest by the first number, as without 'order by' elsewhere.
         let largest =
-            columns.iter().position(|column| column.role != Role::Key && numeric(column.column.kind));
-        order.extend(largest.map(|value| Order { value, descending: true }));
+            columns.iter().position(|column| column.role != ColumnRole::Key && numeric(column.column.kind));
+        order.extend(largest.map(|value| ValueOrder { value, descending: true }));
     }
     let ordered = order.first().filter(|order| order.descending && order.value < columns.len());
     let largest_first = ordered.map(|order| order.value);
@@ -81,12 +81,12 @@ pub(super) fn planned(
     let limit = task.limit.unwrap_or(MOST_GROUPS);
     let pinned = pinned(reads, &sources);
     let derivation = Derivation { sources, values, having, order, limit };
-    Ok(Planned { task, columns, key, largest_first, left_out, nodes, pinned, derivation })
+    Ok(DerivedQuery { task, columns, key, largest_first, left_out, nodes, pinned, derivation })
 }
 
 /// Refuses a query whose answers cannot be read.
-fn check(read: &Read<'_>, (every_ns, over_ns): (u64, u64)) -> Result<(), String> {
-    let events::Query { name, trigger, nodes, .. } = read.query;
+fn check(read: &ReadQuery<'_>, (every_ns, over_ns): (u64, u64)) -> Result<(), String> {
+    let events::GraphQuery { name, trigger, nodes, .. } = read.query;
     if trigger.is_some() {
         return Err(format!("the answers of {name}, which is started by another one, are not always there"));
     }
@@ -100,7 +100,7 @@ fn check(read: &Read<'_>, (every_ns, over_ns): (u64, u64)) -> Result<(), String>
 }
 
 /// The nodes that a derived query is of, and whether answers of each node by itself are read.
-fn nodes(reads: &[Read<'_>]) -> Result<(Vec<usize>, bool), String> {
+fn nodes(reads: &[ReadQuery<'_>]) -> Result<(Vec<usize>, bool), String> {
     let all = || reads.iter().map(|read| &read.query.nodes);
     let Some(first) = all().next() else { return Ok((Vec::new(), true)) };
     if all().all(|nodes| nodes == first) {
@@ -135,7 +135,7 @@ fn with_key(plan: &Query, fields: &[&str], values: &mut Vec<Formula>) -> (Query,
             while task.columns.iter().any(|column| column.name == title) {
                 title.push('\'');
             }
-            task.columns.push(Item::field(&title));
+            task.columns.push(OutputColumn::field(&title));
             values.push(Formula::Key(member));
             values.len() - 1
         });
@@ -147,25 +147,25 @@ fn with_key(plan: &Query, fields: &[&str], values: &mut Vec<Formula>) -> (Query,
 }
 
 /// The columns of the answers.
-fn columns(task: &Query, values: &[Formula], key: &[usize], reads: &[Read<'_>]) -> Vec<Column> {
-    let queries: Vec<&events::Query> = reads.iter().map(|read| read.query).collect();
+fn columns(task: &Query, values: &[Formula], key: &[usize], reads: &[ReadQuery<'_>]) -> Vec<AnswerColumn> {
+    let queries: Vec<&events::GraphQuery> = reads.iter().map(|read| read.query).collect();
     let of_key = |column: &usize| {
         let model::Column { kind, unit, .. } = &reads[0].query.columns[*column].column;
         (*kind, unit.clone())
     };
     let kinds: Vec<(ColumnKind, String)> = reads[0].query.key.iter().map(of_key).collect();
-    let column = |(at, (item, formula)): (usize, (&Item, &Formula))| {
+    let column = |(at, (item, formula)): (usize, (&OutputColumn, &Formula))| {
         let (kind, unit) = formula.kind(&queries, &kinds);
-        let role = if key.contains(&at) { Role::Key } else { formula.role(&queries) };
-        Column { column: model::Column::new(item.name.clone(), kind, unit), role }
+        let role = if key.contains(&at) { ColumnRole::Key } else { formula.role(&queries) };
+        AnswerColumn { column: model::Column::new(item.name.clone(), kind, unit), role }
     };
     task.columns.iter().zip(values).enumerate().map(column).collect()
 }
 
 /// Keys that all of them pin.
-fn pinned(reads: &[Read<'_>], sources: &[Source]) -> BTreeSet<events::Key> {
-    let own = |(read, source): (&Read<'_>, &Source)| -> BTreeSet<events::Key> {
-        let turned = |key: &events::Key| source.key.iter().map(|member| key[*member].clone()).collect();
+fn pinned(reads: &[ReadQuery<'_>], sources: &[DerivationSource]) -> BTreeSet<events::EventKey> {
+    let own = |(read, source): (&ReadQuery<'_>, &DerivationSource)| -> BTreeSet<events::EventKey> {
+        let turned = |key: &events::EventKey| source.key.iter().map(|member| key[*member].clone()).collect();
         read.query.pinned.iter().map(turned).collect()
     };
     let all = reads.iter().zip(sources).map(own);
@@ -182,8 +182,8 @@ fn slot(formula: Formula, values: &mut Vec<Formula>) -> usize {
 
 /// Expressions of a plan as formulas.
 struct Formulas<'a> {
-    earlier: &'a [Earlier],
-    reads: &'a [Read<'a>],
+    earlier: &'a [EarlierReference],
+    reads: &'a [ReadQuery<'a>],
     /// The fields of the key.
     fields: &'a [&'a str],
     lengths: (u64, u64),
@@ -210,7 +210,7 @@ impl Formulas<'_> {
         Formula::Arithmetic(Box::new(left), operator, Box::new(right))
     }
 
-    fn before(&self, earlier: &Earlier) -> Result<Formula, String> {
+    fn before(&self, earlier: &EarlierReference) -> Result<Formula, String> {
         let of = Box::new(self.of(&earlier.of)?);
         let (every_ns, over_ns) = self.lengths;
         Ok(match earlier.windows {
@@ -268,28 +268,30 @@ impl Formulas<'_> {
         &self,
         condition: &Condition,
         values: &mut Vec<Formula>,
-    ) -> Result<events::Condition, String> {
+    ) -> Result<events::TriggerCondition, String> {
         let mut all = |of: &[Condition]| -> Result<Vec<_>, String> {
             of.iter().map(|one| self.condition(one, values)).collect()
         };
         Ok(match condition {
-            Condition::And(of) => events::Condition::And(all(of)?),
-            Condition::Or(of) => events::Condition::Or(all(of)?),
-            Condition::Not(of) => events::Condition::Not(Box::new(self.condition(of, values)?)),
-            Condition::Compare(left, by, right) => {
-                events::Condition::Compare(self.operand(left, values)?, *by, self.operand(right, values)?)
-            }
+            Condition::And(of) => events::TriggerCondition::And(all(of)?),
+            Condition::Or(of) => events::TriggerCondition::Or(all(of)?),
+            Condition::Not(of) => events::TriggerCondition::Not(Box::new(self.condition(of, values)?)),
+            Condition::Compare(left, by, right) => events::TriggerCondition::Compare(
+                self.operand(left, values)?,
+                *by,
+                self.operand(right, values)?,
+            ),
             Condition::InPrefixes(name, prefixes) => {
-                events::Condition::InPrefixes(slot(self.field(name)?, values), prefixes.clone())
+                events::TriggerCondition::InPrefixes(slot(self.field(name)?, values), prefixes.clone())
             }
             Condition::In(value, list) => {
                 let list = list.iter().map(|one| self.operand(one, values)).collect::<Result<_, _>>()?;
-                events::Condition::In(self.operand(value, values)?, list)
+                events::TriggerCondition::In(self.operand(value, values)?, list)
             }
             Condition::Like(name, pattern) => {
-                events::Condition::Like(slot(self.field(name)?, values), pattern.clone())
+                events::TriggerCondition::Like(slot(self.field(name)?, values), pattern.clone())
             }
-            Condition::IsNull(value) => events::Condition::IsNull(self.operand(value, values)?),
+            Condition::IsNull(value) => events::TriggerCondition::IsNull(self.operand(value, values)?),
         })
     }
 

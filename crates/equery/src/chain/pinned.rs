@@ -1,6 +1,6 @@
 //! Keys that the constants of a query pin.
 
-use events::{Binding, Key, Member, Trigger};
+use events::{Binding, EventKey, Member, QueryTrigger};
 use std::collections::BTreeSet;
 use task::query::{Comparison, Condition, Expression, GroupField, Grouping, Query};
 
@@ -9,7 +9,7 @@ const MOST_PINNED: usize = 4096;
 
 /// The keys of a query's groups, if its filter names each member of them. `key`: the columns of the key; `flow_key`: the fields of the
 /// flow key.
-pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet<Key> {
+pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet<EventKey> {
     let has_prefix = match &task.group {
         Grouping::All => false,
         Grouping::By(groups) => groups.iter().any(|group| group.prefix.is_some()),
@@ -19,7 +19,7 @@ pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet
         Some(Condition::And(all)) => all.iter().collect(),
         other => other.iter().collect(),
     };
-    let mut keys: Vec<Key> = vec![Vec::new()];
+    let mut keys: Vec<EventKey> = vec![Vec::new()];
     for column in key {
         let Expression::Field(field) = &task.columns[*column].value else { return BTreeSet::new() };
         let members = conjuncts.iter().find_map(|conjunct| members(conjunct, field));
@@ -27,7 +27,7 @@ pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet
         if keys.len().saturating_mul(members.len()) > MOST_PINNED {
             return BTreeSet::new();
         }
-        let with = |key: &Key| {
+        let with = |key: &EventKey| {
             let key = key.clone();
             members.iter().map(move |member| [&key[..], std::slice::from_ref(member)].concat())
         };
@@ -37,7 +37,7 @@ pub(super) fn keys(task: &Query, key: &[usize], flow_key: &[String]) -> BTreeSet
 }
 
 /// Returns the places of the members of a query's key among the fields that a firing pins, if it pins each of them.
-pub(super) fn by_firing(groups: &[GroupField], trigger: &Trigger) -> Option<Vec<usize>> {
+pub(super) fn by_firing(groups: &[GroupField], trigger: &QueryTrigger) -> Option<Vec<usize>> {
     let fields: Vec<&str> = trigger
         .bindings
         .iter()

@@ -1,12 +1,12 @@
 //! The triggers of queries, by the numbers of other queries, their columns and their nodes.
 
 use super::columns::groups;
-use super::conditions::{Source, Sources};
+use super::conditions::{ConditionSource, ConditionSources};
 use super::{Chain, ChainSite};
-use crate::checked::{Bound, CheckedQuery, EdgeKind};
+use crate::checked::{CheckedQuery, EdgeKind, FieldBinding};
 use crate::checker::group_text;
 use crate::executor;
-use events::{ALL_NODES, Binding, Place, Trigger, TriggerKind};
+use events::{ALL_NODES, Binding, EvaluationPoint, QueryTrigger, TriggerKind};
 use model::Column;
 
 /// Queries are named.
@@ -16,30 +16,31 @@ fn listed(names: &[&str]) -> String {
 
 impl Chain {
     /// The trigger of a query, the sources of which are in the chain.
-    pub(super) fn trigger(&self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<Trigger, String> {
+    pub(super) fn trigger(&self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<QueryTrigger, String> {
         let Some(trigger) = &query.trigger else { return Err("nothing starts it".to_owned()) };
         let when = trigger.when.as_ref().ok_or("its condition has an error")?;
         let numbers = trigger.parents.iter().map(|name| self.number(name));
         let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
-        let source = |number: &usize| Source {
+        let source = |number: &usize| ConditionSource {
             name: &self.graph.queries[*number].name,
             query: &self.graph.queries[*number],
             task: self.task(*number),
         };
-        let sources = Sources(numbers.iter().map(source).collect());
+        let sources = ConditionSources(numbers.iter().map(source).collect());
         let condition = sources.condition(when)?;
         let until = trigger.rearm.as_ref().map(|rearm| sources.condition(rearm)).transpose()?;
         let mut is_read = vec![false; sources.0.len()];
-        let items = condition.items().into_iter().chain(until.iter().flat_map(events::Condition::items));
+        let items =
+            condition.items().into_iter().chain(until.iter().flat_map(events::TriggerCondition::items));
         items.for_each(|item| is_read[sources.place(item).0] = true);
         let keys = keys(&sources, &is_read, site)?;
         let places = self.places(&sources)?;
         check_look_back(query, trigger, &sources, site)?;
-        let binding = |bound: &Bound| binding(bound, &sources, &places);
+        let binding = |bound: &FieldBinding| binding(bound, &sources, &places);
         let bindings: Vec<Binding> = query.bindings.iter().map(binding).collect::<Result<_, _>>()?;
         let sources =
             numbers.iter().zip(keys).map(|(query, key)| events::TriggerSource { query: *query, key });
-        Ok(Trigger {
+        Ok(QueryTrigger {
             kind: match trigger.kind {
                 EdgeKind::WhenEach => TriggerKind::Each,
                 EdgeKind::While => TriggerKind::While,
@@ -60,26 +61,26 @@ impl Chain {
     }
 
     /// Returns the places at which a condition is judged: node by node. A source of one node, or of all nodes together, counts for each of them.
-    fn places(&self, sources: &Sources<'_>) -> Result<Vec<Place>, String> {
+    fn places(&self, sources: &ConditionSources<'_>) -> Result<Vec<EvaluationPoint>, String> {
         let first = &sources.0[0].query;
         if let Some(other) = sources.0.iter().find(|source| source.query.every_ns != first.every_ns) {
             let names = listed(&[sources.0[0].name, other.name]);
             return Err(format!("{names} answer windows of different lengths: give them the same 'every'"));
         }
         let many = sources.0.iter().filter(|source| source.query.nodes.len() != 1);
-        let many: Vec<&Source<'_>> = many.collect();
+        let many: Vec<&ConditionSource<'_>> = many.collect();
         let of = |node: &usize| {
             let nodes = sources.0.iter().map(|source| match source.query.nodes[..] {
                 [one] => one,
                 _ => *node,
             });
-            Place { node: *node, of: nodes.collect() }
+            EvaluationPoint { node: *node, of: nodes.collect() }
         };
         match many[..] {
             [] => {
                 let nodes: Vec<usize> = sources.0.iter().map(|source| source.query.nodes[0]).collect();
                 let is_one = nodes.iter().all(|node| *node == nodes[0]);
-                Ok(vec![Place { node: if is_one { nodes[0] } else { ALL_NODES }, of: nodes }])
+                Ok(vec![EvaluationPoint { node: if is_one { nodes[0] } else { ALL_NODES }, of: nodes }])
             }
             [first, ref rest @ ..] => {
                 match rest.iter().find(|other| other.query.nodes != first.query.nodes) {
@@ -97,8 +98,8 @@ impl Chain {
 /// Refuses a query that must answer in the windows of its sources but cannot.
 fn check_look_back(
     query: &CheckedQuery,
-    trigger: &crate::Trigger,
-    sources: &Sources<'_>,
+    trigger: &crate::TriggerClause,
+    sources: &ConditionSources<'_>,
     site: &ChainSite<'_>,
 ) -> Result<(), String> {
     if !trigger.in_same_window && trigger.kind != EdgeKind::While {
@@ -128,11 +129,11 @@ fn check_look_back(
 
 /// The columns of the key in each source that is read; a source without a key counts for all keys of the others.
 fn keys(
-    sources: &Sources<'_>,
+    sources: &ConditionSources<'_>,
     is_read: &[bool],
     site: &ChainSite<'_>,
 ) -> Result<Vec<Option<Vec<usize>>>, String> {
-    let names = |source: &Source<'_>| -> Vec<String> {
+    let names = |source: &ConditionSource<'_>| -> Vec<String> {
         groups(source.task, site.key).iter().map(group_text).collect()
     };
     let read = || sources.0.iter().zip(is_read).filter(|(_, is_read)| **is_read).map(|(source, _)| source);
@@ -141,7 +142,7 @@ fn keys(
         return Ok(is_read.iter().map(|is_read| is_read.then(Vec::new)).collect());
     };
     let key = names(keyed);
-    let of = |(source, is_read): (&Source<'_>, &bool)| {
+    let of = |(source, is_read): (&ConditionSource<'_>, &bool)| {
         if !is_read || source.query.key.is_empty() {
             return Ok(None);
         }
@@ -162,7 +163,11 @@ fn keys(
     sources.0.iter().zip(is_read).map(of).collect()
 }
 
-fn binding(bound: &Bound, sources: &Sources<'_>, places: &[Place]) -> Result<Binding, String> {
+fn binding(
+    bound: &FieldBinding,
+    sources: &ConditionSources<'_>,
+    places: &[EvaluationPoint],
+) -> Result<Binding, String> {
     let source = sources.0.iter().position(|source| source.name == bound.parent);
     let source = source.ok_or_else(|| format!("{} is not in when", bound.parent))?;
     if bound.field == "node_id" {

@@ -1,11 +1,11 @@
 //! Checks of queries that read answers.
 
-use super::Session;
-use crate::ast::{Node, QueryText, Spanned};
+use super::CheckSession;
+use crate::ast::{ExprNode, QueryText, Spanned};
 use crate::checked::NotRun;
 use crate::checker::{Outline, sources};
 use crate::diagnostic::Diagnostics;
-use crate::earlier::{self, Earlier};
+use crate::earlier::{self, EarlierReference};
 use crate::sketch;
 use std::ops::Range;
 use task::query::Over;
@@ -13,7 +13,7 @@ use task::query::Over;
 /// The length of windows where nothing says it, nanoseconds.
 const USUAL_WINDOW_NS: u64 = 10_000_000_000;
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Queries in `from` whose answers this version does not read.
     pub(super) fn sources_not_run(&self, text: &QueryText) -> Vec<NotRun> {
         let of = |name: &Spanned<String>| {
@@ -33,7 +33,7 @@ impl Session<'_> {
     pub(super) fn past_bytes(
         &self,
         outline: &Outline,
-        earlier: &[Earlier],
+        earlier: &[EarlierReference],
         flows: u64,
         diagnostics: &mut Diagnostics<'_>,
     ) -> u64 {
@@ -43,7 +43,7 @@ impl Session<'_> {
             _ => (USUAL_WINDOW_NS, USUAL_WINDOW_NS),
         };
         let bytes = earlier::memory(&outline.plan, earlier, lengths, flows);
-        let most = events::Settings::default().past_bytes;
+        let most = events::EventSettings::default().past_bytes;
         if let Some((_, span)) = outline.used.earlier.first().filter(|_| bytes > most) {
             let size = |bytes: u64| notation::scaled(bytes as f64, "B");
             let message = format!(
@@ -59,7 +59,10 @@ impl Session<'_> {
 }
 
 /// Values of earlier windows have no instances.
-pub(super) fn earlier_not_run(bindings: &[Node], earlier: &[(Earlier, Range<usize>)]) -> Option<NotRun> {
+pub(super) fn earlier_not_run(
+    bindings: &[ExprNode],
+    earlier: &[(EarlierReference, Range<usize>)],
+) -> Option<NotRun> {
     let (found, span) = earlier.first().filter(|_| !bindings.is_empty())?;
     let reason = "earlier windows of what a firing pins were not measured".to_owned();
     Some(NotRun { clause: found.field.clone(), reason, span: span.clone() })

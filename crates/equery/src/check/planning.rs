@@ -1,11 +1,11 @@
 //! The plan of a query that has no errors by itself: its memory, what refuses it, its class, and the parts that are not run.
 
-use super::{Session, computed};
+use super::{CheckSession, computed};
 use crate::ast::{QueryText, Spanned};
-use crate::checked::{Bound, CheckedQuery, Column, EdgeKind, NotRun, Trigger};
-use crate::checker::{Links, Outline, Used, outline, sources};
+use crate::checked::{CheckedColumn, CheckedQuery, EdgeKind, FieldBinding, NotRun, TriggerClause};
+use crate::checker::{Links, Outline, QueryNeeds, outline, sources};
 use crate::diagnostic::Diagnostics;
-use crate::earlier::{self, Earlier};
+use crate::earlier::{self, EarlierReference};
 use crate::executor;
 use crate::memory;
 use crate::sketch::{self, sketch};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use task::query::Query;
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Plans a query that has no errors by itself. Returns nothing, and reports why, if its plan is refused.
     pub(super) fn planned_query(
         &self,
@@ -39,7 +39,8 @@ impl Session<'_> {
             false => None,
         };
         let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);
-        let earlier: Vec<Earlier> = outline.used.earlier.iter().map(|(earlier, _)| earlier.clone()).collect();
+        let earlier: Vec<EarlierReference> =
+            outline.used.earlier.iter().map(|(earlier, _)| earlier.clone()).collect();
         // What nodes answer.
         let of_rows_plan = match (&earlier[..], sources(text)) {
             ([], _) | (_, [_, ..]) => outline.plan.clone(),
@@ -66,8 +67,12 @@ impl Session<'_> {
         not_run.extend(self.sources_not_run(text));
         not_run.extend(computed::earlier_not_run(&outline.bindings, &outline.used.earlier));
         not_run.sort_by_key(|found| found.span.start);
-        let columns =
-            outline.columns.list.into_iter().map(|(name, typed)| Column { name, kind: typed.kind }).collect();
+        let columns = outline
+            .columns
+            .list
+            .into_iter()
+            .map(|(name, typed)| CheckedColumn { name, kind: typed.kind })
+            .collect();
         Some(CheckedQuery {
             label: label.to_owned(),
             text: text.to_string(),
@@ -99,7 +104,7 @@ impl Session<'_> {
 }
 
 /// Refusals of plans. Each returns nothing where it has reported an error.
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Refuses a query that may take more memory than the run allows.
     fn limit_memory(
         &self,
@@ -185,7 +190,7 @@ impl Session<'_> {
     }
 
     /// Parents whose answers this version does not judge.
-    fn parents_not_run(&self, text: &QueryText, trigger: Option<&Trigger>) -> Vec<NotRun> {
+    fn parents_not_run(&self, text: &QueryText, trigger: Option<&TriggerClause>) -> Vec<NotRun> {
         let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
         let of = |name: &String| {
             let parent = &self.texts[self.labels.iter().position(|label| label == name)?];
@@ -199,7 +204,7 @@ impl Session<'_> {
     }
 }
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Returns the parts of a query across nodes that cannot be merged. It returns nothing where the text of the query is not run anyway.
     fn across_not_run(
         &self,
@@ -234,15 +239,16 @@ fn names_of(sources: &[Spanned<String>]) -> String {
 }
 
 /// Returns whether a query with this trigger answers in the window that fired. Nodes keep the rows of whole flows of that window.
-fn looks_back(trigger: Option<&Trigger>) -> bool {
+fn looks_back(trigger: Option<&TriggerClause>) -> bool {
     trigger.is_some_and(|trigger| trigger.in_same_window || trigger.kind == EdgeKind::While)
 }
 
 /// Returns true if the filter leaves few flows, by constants or by the fields that a firing binds.
-fn pins_flows(plan: &Query, bindings: &[Bound]) -> bool {
+fn pins_flows(plan: &Query, bindings: &[FieldBinding]) -> bool {
     let of_ends = ["src_addr", "dst_addr", "addr", "src_port", "dst_port", "port"];
-    let is_of_end =
-        |bound: &Bound| of_ends.iter().any(|end| flow::usual_name(&bound.field).eq_ignore_ascii_case(end));
+    let is_of_end = |bound: &FieldBinding| {
+        of_ends.iter().any(|end| flow::usual_name(&bound.field).eq_ignore_ascii_case(end))
+    };
     let pins = plan.filter.as_ref().and_then(task::pins_of);
     pins.is_some_and(|pins| pins.len() <= Pins::MOST) || bindings.iter().any(is_of_end)
 }
@@ -260,7 +266,7 @@ fn unpinned(of_packets: &BTreeMap<String, Range<usize>>, pins_flows: bool) -> Ve
 }
 
 /// Returns the class of execution of a query, and the reasons for it.
-fn class(text: &QueryText, used: &Used, pins_flows: bool) -> (Class, Vec<String>) {
+fn class(text: &QueryText, used: &QueryNeeds, pins_flows: bool) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
     if let Some(using) = text.using.as_ref().filter(|_| sketch::is_asked(text)) {
         reasons

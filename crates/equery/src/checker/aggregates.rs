@@ -1,18 +1,18 @@
 //! Aggregates.
 
-use super::values::{Operand, no_columns, prefix_lengths};
-use super::{Checker, Context, Scope, Typed};
-use crate::ast::{Expr, Node};
+use super::values::{CheckedOperand, no_columns, prefix_lengths};
+use super::{Checker, Context, Scope, TypedExpression};
+use crate::ast::{Expr, ExprNode};
 use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
-use crate::kind::{Kind, Unit};
+use crate::kind::{Unit, ValueKind};
 use crate::lexer::shortened;
 use crate::literal::Literal;
-use crate::variables::Meaning;
+use crate::variables::VariableValue;
 use crate::whole_flows::of_packets_or_flows;
 use crate::word::Word;
 use flow::{Aggregation, Field};
-use task::query::{AggregateFunction, Expression, GroupField, ResultKind, Signature, ValueUse, Weight};
+use task::query::{AggregateFunction, Expression, GroupField, ResultKind, Signature, ValueUse, ValueWeight};
 
 /// The functions that do not aggregate rows.
 const OTHERS: [Word; 3] = [
@@ -33,7 +33,7 @@ pub(crate) fn is_aggregate(function: &str) -> bool {
 }
 
 /// Returns whether one of these calls gives a list of values, with which nothing can be compared.
-fn is_top(calls: &[Node]) -> bool {
+fn is_top(calls: &[ExprNode]) -> bool {
     calls.iter().any(|call| matches!(&*call.value, Expr::Call { function, .. } if function == "top"))
 }
 
@@ -47,10 +47,10 @@ impl Checker<'_, '_> {
         &mut self,
         function: &str,
         distinct: bool,
-        arguments: &[Node],
-        node: &Node,
+        arguments: &[ExprNode],
+        node: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         let Some(Word { word: name, usage, .. }) = functions().find(|known| known.word == function) else {
             self.unknown_function(function, arguments, node, scope);
             return None;
@@ -90,11 +90,11 @@ impl Checker<'_, '_> {
     }
 
     /// A length of time, by itself or by a variable.
-    fn duration(&self, node: &Node) -> Option<u64> {
+    fn duration(&self, node: &ExprNode) -> Option<u64> {
         let literal = match &*node.value {
             Expr::Literal(literal) => literal,
             Expr::Name(name) => match self.variables.get(name) {
-                Some(Meaning::Constant(constant)) if !constant.is_negative => &constant.literal,
+                Some(VariableValue::Constant(constant)) if !constant.is_negative => &constant.literal,
                 _ => return None,
             },
             _ => return None,
@@ -102,7 +102,7 @@ impl Checker<'_, '_> {
         if let Literal::Duration(ns) = literal { Some(*ns).filter(|ns| *ns != 0) } else { None }
     }
 
-    fn wrong_arguments<T>(&mut self, usage: &str, node: &Node) -> Option<T> {
+    fn wrong_arguments<T>(&mut self, usage: &str, node: &ExprNode) -> Option<T> {
         self.diagnostics.error("arguments", &node.span, format!("wrong arguments: expected {usage}"));
         None
     }
@@ -112,8 +112,8 @@ impl Checker<'_, '_> {
     pub(super) fn check_place(
         &mut self,
         name: &str,
-        calls: &[Node],
-        node: &Node,
+        calls: &[ExprNode],
+        node: &ExprNode,
         scope: Scope<'_>,
     ) -> Option<()> {
         let (message, help) = match scope.context {
@@ -147,14 +147,14 @@ impl Checker<'_, '_> {
     fn aggregate(
         &mut self,
         function: &AggregateFunction,
-        arguments: &[Node],
-        node: &Node,
+        arguments: &[ExprNode],
+        node: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         let AggregateFunction { name, usage, is_nullable, .. } = *function;
         let form = function.forms.iter().find(|(signature, _)| fits(*signature, arguments));
         let Some((signature, result)) = form else { return self.wrong_arguments(usage, node) };
-        let mut of_values = Kind::Unknown;
+        let mut of_values = ValueKind::Unknown;
         let aggregate = match (*signature, arguments) {
             (Signature::Field(aggregate), [of]) => aggregate(self.counted(of, name)?),
             (Signature::FieldAndWeight(aggregate), [of, by]) => {
@@ -188,12 +188,12 @@ impl Checker<'_, '_> {
             _ => return self.wrong_arguments(usage, node),
         };
         let kind = match (*result, of_values) {
-            (ResultKind::Number(unit), _) => Kind::Number(Unit::named(unit)),
-            (ResultKind::PerSecond, Kind::Number(unit)) => Kind::Number(unit.per_second()),
+            (ResultKind::Number(unit), _) => ValueKind::Number(Unit::named(unit)),
+            (ResultKind::PerSecond, ValueKind::Number(unit)) => ValueKind::Number(unit.per_second()),
             (ResultKind::PerSecond | ResultKind::OfValue, kind) => kind,
-            (ResultKind::List, _) => Kind::Top,
+            (ResultKind::List, _) => ValueKind::Top,
         };
-        Some(Typed { value: Expression::Aggregate(aggregate), kind, is_nullable })
+        Some(TypedExpression { value: Expression::Aggregate(aggregate), kind, is_nullable })
     }
 
     /// The value that is aggregated, of each row.
@@ -201,9 +201,9 @@ impl Checker<'_, '_> {
         &mut self,
         name: &str,
         by: ValueUse,
-        of: &Node,
+        of: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<(Expression, Kind)> {
+    ) -> Option<(Expression, ValueKind)> {
         let columns = no_columns();
         let scope = Scope { context: Context::Aggregate, groups: scope.groups, columns: &columns };
         let typed = self.value(of, scope)?;
@@ -212,11 +212,17 @@ impl Checker<'_, '_> {
             _ => None,
         };
         let is_refused = match &typed.kind {
-            Kind::Number(_) | Kind::Unknown | Kind::Port | Kind::Protocol | Kind::Identifier => false,
-            Kind::Time => by != ValueUse::Compared,
+            ValueKind::Number(_)
+            | ValueKind::Unknown
+            | ValueKind::Port
+            | ValueKind::Protocol
+            | ValueKind::Identifier => false,
+            ValueKind::Time => by != ValueUse::Compared,
             _ => true,
         };
-        if matches!(typed.kind, Kind::Port | Kind::Protocol | Kind::Identifier) && by != ValueUse::Compared {
+        if matches!(typed.kind, ValueKind::Port | ValueKind::Protocol | ValueKind::Identifier)
+            && by != ValueUse::Compared
+        {
             let text = shortened(&of.value.to_string());
             let message = format!("'{text}' is {}: {name} computes with it as a number", typed.kind);
             self.diagnostics.note("identifier", &of.span, message);
@@ -225,7 +231,9 @@ impl Checker<'_, '_> {
             let text = shortened(&of.value.to_string());
             let message = format!("'{text}' is {}: '{name}' of it has no meaning", typed.kind);
             let help = match typed.kind {
-                Kind::Time => format!("min({text}) and max({text}) are times; duration is the time between"),
+                ValueKind::Time => {
+                    format!("min({text}) and max({text}) are times; duration is the time between")
+                }
                 _ => format!("count({text}) counts its values"),
             };
             self.diagnostics.error_with_help("aggregate_type", &of.span, message, help);
@@ -238,7 +246,7 @@ impl Checker<'_, '_> {
     }
 
     /// What the author should know of an aggregate of a field.
-    fn judge(&mut self, name: &str, by: ValueUse, field: &FieldInfo, of: &Node) -> Option<()> {
+    fn judge(&mut self, name: &str, by: ValueUse, field: &FieldInfo, of: &ExprNode) -> Option<()> {
         let aggregation = field.aggregation;
         if by == ValueUse::Counted && !field.is_counter() {
             let message = format!("'{}' is not a counter: it has no rate", field.name);
@@ -259,7 +267,7 @@ impl Checker<'_, '_> {
     }
 
     /// The field whose values are counted.
-    fn counted(&mut self, of: &Node, function: &str) -> Option<GroupField> {
+    fn counted(&mut self, of: &ExprNode, function: &str) -> Option<GroupField> {
         let (name, prefix) = match &*of.value {
             Expr::Name(name) => (name, None),
             Expr::Prefixed(name, lengths) => (name, Some(prefix_lengths(lengths))),
@@ -277,7 +285,7 @@ impl Checker<'_, '_> {
         &mut self,
         name: &str,
         prefix: Option<[u8; 2]>,
-        of: &Node,
+        of: &ExprNode,
     ) -> Option<GroupField> {
         let Some(field) = fields::find(name) else {
             let columns = no_columns();
@@ -297,7 +305,7 @@ impl Checker<'_, '_> {
         Some(GroupField { field: field.name, prefix })
     }
 
-    fn undefined_field(&mut self, name: &str, of: &Node, scope: Scope<'_>) {
+    fn undefined_field(&mut self, name: &str, of: &ExprNode, scope: Scope<'_>) {
         if self.variables.get(name).is_some() {
             let message = format!("'{}' is a variable: expected a field", shortened(name));
             self.diagnostics.error("variable_as_field", &of.span, message);
@@ -307,11 +315,11 @@ impl Checker<'_, '_> {
     }
 
     /// A literal argument, by itself or by a variable.
-    fn literal(&mut self, node: &Node) -> Option<Literal> {
+    fn literal(&mut self, node: &ExprNode) -> Option<Literal> {
         let columns = no_columns();
         match self.operand(node, Scope { context: Context::Aggregate, groups: &[], columns: &columns })? {
-            Operand::Constant(constant) if !constant.is_negative => Some(constant.literal),
-            Operand::Bare(name) => {
+            CheckedOperand::Constant(constant) if !constant.is_negative => Some(constant.literal),
+            CheckedOperand::Bare(name) => {
                 self.undefined(
                     &name,
                     &node.span,
@@ -326,7 +334,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn share(&mut self, node: &Node, usage: &str) -> Option<f64> {
+    fn share(&mut self, node: &ExprNode, usage: &str) -> Option<f64> {
         let share = match self.literal(node)? {
             Literal::Float(share) => share,
             Literal::Integer(share) => share as f64,
@@ -344,7 +352,7 @@ impl Checker<'_, '_> {
         Some(share)
     }
 
-    fn most(&mut self, node: &Node, usage: &str) -> Option<usize> {
+    fn most(&mut self, node: &ExprNode, usage: &str) -> Option<usize> {
         let number = match self.literal(node)? {
             Literal::Integer(number) if number != 0 => usize::try_from(number).ok(),
             _ => None,
@@ -360,12 +368,12 @@ impl Checker<'_, '_> {
     }
 
     /// Reads the weight of values: a counter, its sum, or `count(*)`.
-    fn weight(&mut self, by: &Node) -> Option<Weight> {
+    fn weight(&mut self, by: &ExprNode) -> Option<ValueWeight> {
         let name = match &*by.value {
             Expr::Call { function, arguments, distinct: false } => {
                 match (function.as_str(), &arguments[..]) {
-                    ("count", []) => return Some(Weight::Rows),
-                    ("count", [of]) if *of.value == Expr::Star => return Some(Weight::Rows),
+                    ("count", []) => return Some(ValueWeight::Rows),
+                    ("count", [of]) if *of.value == Expr::Star => return Some(ValueWeight::Rows),
                     ("sum", [of]) => match &*of.value {
                         Expr::Name(name) => Some(name),
                         _ => None,
@@ -383,12 +391,12 @@ impl Checker<'_, '_> {
             return None;
         };
         self.use_field(&field, &by.span)?;
-        Some(Weight::Sum(field.name))
+        Some(ValueWeight::Sum(field.name))
     }
 }
 
 /// Returns whether a call has such arguments.
-fn fits(signature: Signature, arguments: &[Node]) -> bool {
+fn fits(signature: Signature, arguments: &[ExprNode]) -> bool {
     match (signature, arguments) {
         (Signature::Rows(_), []) => true,
         (Signature::Rows(_), [of]) => *of.value == Expr::Star,

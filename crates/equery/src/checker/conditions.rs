@@ -1,20 +1,20 @@
 //! Conditions.
 
-use super::values::{Operand, unify};
-use super::{Checker, Context, Scope, Typed};
-use crate::ast::{Expr, Node};
-use crate::constant::{Constant, named};
-use crate::kind::{Kind, Unit};
+use super::values::{CheckedOperand, unify};
+use super::{Checker, Context, Scope, TypedExpression};
+use crate::ast::{Expr, ExprNode};
+use crate::constant::{SignedLiteral, named};
+use crate::kind::{Unit, ValueKind};
 use crate::lexer::shortened;
 use crate::literal::Literal;
-use crate::parser::Shown;
+use crate::parser::ExpressionText;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use task::query::{Comparison, Condition, Expression};
 
 impl Checker<'_, '_> {
     /// A condition. `None` where an error was reported.
-    pub(super) fn condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<Condition> {
+    pub(super) fn condition(&mut self, node: &ExprNode, scope: Scope<'_>) -> Option<Condition> {
         if self.diagnostics.is_full() {
             return None;
         }
@@ -76,7 +76,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn all(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<Condition>> {
+    fn all(&mut self, of: &[ExprNode], scope: Scope<'_>) -> Option<Vec<Condition>> {
         // Each is checked, so that each reports its errors.
         let conditions: Vec<_> = of.iter().map(|node| self.condition(node, scope)).collect();
         conditions.into_iter().collect()
@@ -86,7 +86,7 @@ impl Checker<'_, '_> {
         &mut self,
         is_negated: bool,
         condition: Condition,
-        value: &Node,
+        value: &ExprNode,
         operator: &str,
         scope: Scope<'_>,
     ) -> Condition {
@@ -102,7 +102,7 @@ impl Checker<'_, '_> {
         negation(condition)
     }
 
-    fn warn_of_nulls(&mut self, value: &Node, operator: &str, scope: Scope<'_>) {
+    fn warn_of_nulls(&mut self, value: &ExprNode, operator: &str, scope: Scope<'_>) {
         let text = value.value.to_string();
         if self.kept_nulls.contains(&text) {
             return;
@@ -121,30 +121,30 @@ impl Checker<'_, '_> {
 
     fn comparison(
         &mut self,
-        left: &Node,
+        left: &ExprNode,
         comparison: Comparison,
-        right: &Node,
-        node: &Node,
+        right: &ExprNode,
+        node: &ExprNode,
         scope: Scope<'_>,
     ) -> Option<Condition> {
         let (a, b) = (self.operand(left, scope), self.operand(right, scope));
         match (a?, b?) {
-            (Operand::Value(a), Operand::Value(b)) => {
+            (CheckedOperand::Value(a), CheckedOperand::Value(b)) => {
                 self.two_values(a, comparison, b, (left, right), node, scope)
             }
-            (Operand::Value(a), b) => self.value_and_literal((a, left), comparison, (b, right), scope),
-            (a, Operand::Value(b)) => {
+            (CheckedOperand::Value(a), b) => self.value_and_literal((a, left), comparison, (b, right), scope),
+            (a, CheckedOperand::Value(b)) => {
                 self.value_and_literal((b, right), flipped(comparison), (a, left), scope)
             }
-            (Operand::Bare(name), _) => {
+            (CheckedOperand::Bare(name), _) => {
                 self.undefined(&name, &left.span, scope);
                 None
             }
-            (_, Operand::Bare(name)) => {
+            (_, CheckedOperand::Bare(name)) => {
                 self.undefined(&name, &right.span, scope);
                 None
             }
-            (Operand::Constant(_), Operand::Constant(_)) => {
+            (CheckedOperand::Constant(_), CheckedOperand::Constant(_)) => {
                 let message = "both sides are literals: expected a field on one side";
                 self.diagnostics.error("constant_condition", &node.span, message);
                 None
@@ -154,13 +154,13 @@ impl Checker<'_, '_> {
 
     fn value_and_literal(
         &mut self,
-        (typed, of): (Typed, &Node),
+        (typed, of): (TypedExpression, &ExprNode),
         comparison: Comparison,
-        (operand, at): (Operand, &Node),
+        (operand, at): (CheckedOperand, &ExprNode),
         scope: Scope<'_>,
     ) -> Option<Condition> {
         let constant = self.constant(operand, &typed.kind, of, &at.span, scope)?;
-        if typed.kind == Kind::Address {
+        if typed.kind == ValueKind::Address {
             let prefix = self.prefix(&constant, of, &at.span)?;
             self.check_equality(comparison, of, &typed.kind)?;
             let condition = Condition::InPrefixes(self.address_field(&typed, of)?, vec![prefix]);
@@ -169,7 +169,11 @@ impl Checker<'_, '_> {
         let value = self.fitted(&constant, &typed, of, &at.span)?;
         let ordered = matches!(
             typed.kind,
-            Kind::Number(_) | Kind::Port | Kind::Time | Kind::Identifier | Kind::Unknown
+            ValueKind::Number(_)
+                | ValueKind::Port
+                | ValueKind::Time
+                | ValueKind::Identifier
+                | ValueKind::Unknown
         );
         if !ordered {
             self.check_equality(comparison, of, &typed.kind)?;
@@ -187,45 +191,47 @@ impl Checker<'_, '_> {
     /// Returns the constant that an operand stands for next to a value of this type: a name that means nothing by itself gets a meaning there.
     pub(super) fn constant(
         &mut self,
-        operand: Operand,
-        kind: &Kind,
-        of: &Node,
+        operand: CheckedOperand,
+        kind: &ValueKind,
+        of: &ExprNode,
         span: &Range<usize>,
         scope: Scope<'_>,
-    ) -> Option<Constant> {
+    ) -> Option<SignedLiteral> {
         let name = match operand {
-            Operand::Constant(constant) => return Some(constant),
-            Operand::Bare(name) => name,
-            Operand::Value(_) => {
+            CheckedOperand::Constant(constant) => return Some(constant),
+            CheckedOperand::Bare(name) => name,
+            CheckedOperand::Value(_) => {
                 let message = "expected a literal, but found a field or an expression";
                 self.diagnostics.error("literal", span, message);
                 return None;
             }
         };
         let names: Vec<&str> = match kind {
-            Kind::Text if is_field(of, "protocol_name") => flow::protocol_names().collect(),
-            Kind::Text if is_field(of, "service") => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
-            Kind::Port => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
-            Kind::Protocol => flow::protocol_names().collect(),
-            Kind::Text | Kind::Unknown => return Some(Constant::new(Literal::Text(name))),
+            ValueKind::Text if is_field(of, "protocol_name") => flow::protocol_names().collect(),
+            ValueKind::Text if is_field(of, "service") => {
+                flow::SERVICES.iter().map(|(_, name)| *name).collect()
+            }
+            ValueKind::Port => flow::SERVICES.iter().map(|(_, name)| *name).collect(),
+            ValueKind::Protocol => flow::protocol_names().collect(),
+            ValueKind::Text | ValueKind::Unknown => return Some(SignedLiteral::new(Literal::Text(name))),
             _ => {
                 self.undefined(&name, span, scope);
                 return None;
             }
         };
         let is_known = match kind {
-            Kind::Text => names.iter().any(|known| known.eq_ignore_ascii_case(&name)),
+            ValueKind::Text => names.iter().any(|known| known.eq_ignore_ascii_case(&name)),
             kind => named(kind, &name).is_some(),
         };
         if is_known {
-            return Some(Constant::new(Literal::Text(if *kind == Kind::Text {
+            return Some(SignedLiteral::new(Literal::Text(if *kind == ValueKind::Text {
                 name.to_ascii_lowercase()
             } else {
                 name
             })));
         }
         let shown = shortened(&name);
-        let is_protocol = *kind == Kind::Protocol || is_field(of, "protocol_name");
+        let is_protocol = *kind == ValueKind::Protocol || is_field(of, "protocol_name");
         let what = if is_protocol { "protocol" } else { "service" };
         let near = crate::names::nearest(&name, names)
             .map(|near| format!("'{near}' may be meant; "))
@@ -236,14 +242,14 @@ impl Checker<'_, '_> {
         None
     }
 
-    fn check_equality(&mut self, comparison: Comparison, of: &Node, kind: &Kind) -> Option<()> {
-        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) || *kind == Kind::Protocol {
+    fn check_equality(&mut self, comparison: Comparison, of: &ExprNode, kind: &ValueKind) -> Option<()> {
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) || *kind == ValueKind::Protocol {
             return Some(());
         }
         let text = shortened(&of.value.to_string());
         let message = format!("'{text}' is {kind}, which is compared with = and != only");
         let help = match kind {
-            Kind::Address => format!("'{text} in 10.0.0.0/8' selects a range of addresses"),
+            ValueKind::Address => format!("'{text} in 10.0.0.0/8' selects a range of addresses"),
             _ => "use =, !=, in or like".to_owned(),
         };
         self.diagnostics.error_with_help("order_of_type", &of.span, message, help);
@@ -252,11 +258,11 @@ impl Checker<'_, '_> {
 
     fn prefix(
         &mut self,
-        constant: &Constant,
-        of: &Node,
+        constant: &SignedLiteral,
+        of: &ExprNode,
         span: &Range<usize>,
     ) -> Option<(std::net::IpAddr, u8)> {
-        match constant.prefix(&Shown(of)) {
+        match constant.prefix(&ExpressionText(of)) {
             Ok(prefix) => {
                 if let Literal::Prefix(address, length) = constant.literal
                     && prefix.0 != address
@@ -280,7 +286,7 @@ impl Checker<'_, '_> {
     }
 
     /// The field that an address is read from.
-    fn address_field(&mut self, typed: &Typed, of: &Node) -> Option<String> {
+    fn address_field(&mut self, typed: &TypedExpression, of: &ExprNode) -> Option<String> {
         match &typed.value {
             Expression::Field(name) => Some(name.clone()),
             _ => {
@@ -292,19 +298,19 @@ impl Checker<'_, '_> {
 
     fn two_values(
         &mut self,
-        mut a: Typed,
+        mut a: TypedExpression,
         comparison: Comparison,
-        mut b: Typed,
-        (left, right): (&Node, &Node),
-        node: &Node,
+        mut b: TypedExpression,
+        (left, right): (&ExprNode, &ExprNode),
+        node: &ExprNode,
         scope: Scope<'_>,
     ) -> Option<Condition> {
         let fits = match (a.kind.clone(), b.kind.clone()) {
-            (Kind::Number(x), Kind::Number(y)) => unify(&mut a, &x, &mut b, &y).is_some(),
-            (Kind::Top, _) | (_, Kind::Top) => false,
-            (Kind::Unknown, _) | (_, Kind::Unknown) => true,
-            (Kind::Port | Kind::Identifier, Kind::Number(Unit::None)) => true,
-            (Kind::Number(Unit::None), Kind::Port | Kind::Identifier) => true,
+            (ValueKind::Number(x), ValueKind::Number(y)) => unify(&mut a, &x, &mut b, &y).is_some(),
+            (ValueKind::Top, _) | (_, ValueKind::Top) => false,
+            (ValueKind::Unknown, _) | (_, ValueKind::Unknown) => true,
+            (ValueKind::Port | ValueKind::Identifier, ValueKind::Number(Unit::None)) => true,
+            (ValueKind::Number(Unit::None), ValueKind::Port | ValueKind::Identifier) => true,
             (x, y) => x == y,
         };
         if !fits {
@@ -313,7 +319,7 @@ impl Checker<'_, '_> {
             self.diagnostics.error("type", &node.span, message);
             return None;
         }
-        if matches!(a.kind, Kind::Address | Kind::Mac | Kind::Text | Kind::Protocol) {
+        if matches!(a.kind, ValueKind::Address | ValueKind::Mac | ValueKind::Text | ValueKind::Protocol) {
             self.check_equality(comparison, left, &a.kind)?;
         }
         if comparison != Comparison::NotEqual {
@@ -327,21 +333,21 @@ impl Checker<'_, '_> {
         Some(negation(Condition::Compare(a.value, Comparison::Equal, b.value)))
     }
 
-    fn membership(&mut self, value: &Node, list: &[Node], scope: Scope<'_>) -> Option<Condition> {
+    fn membership(&mut self, value: &ExprNode, list: &[ExprNode], scope: Scope<'_>) -> Option<Condition> {
         let typed = match self.operand(value, scope)? {
-            Operand::Value(typed) => typed,
-            Operand::Bare(name) => {
+            CheckedOperand::Value(typed) => typed,
+            CheckedOperand::Bare(name) => {
                 self.undefined(&name, &value.span, scope);
                 return None;
             }
-            Operand::Constant(_) => {
+            CheckedOperand::Constant(_) => {
                 self.diagnostics.error("constant_condition", &value.span, "expected a field before 'in'");
                 return None;
             }
         };
         let members: Vec<_> = list.iter().map(|node| self.member(&typed, value, node, scope)).collect();
         let members = members.into_iter().collect::<Option<Vec<_>>>()?;
-        if typed.kind == Kind::Address {
+        if typed.kind == ValueKind::Address {
             let prefixes: Vec<_> =
                 members.iter().zip(list).map(|(member, at)| self.prefix(member, value, &at.span)).collect();
             let prefixes = prefixes.into_iter().collect::<Option<Vec<_>>>()?;
@@ -360,7 +366,13 @@ impl Checker<'_, '_> {
         Some(self.of_either_end(&typed, scope, |value| Condition::In(value, values.clone())))
     }
 
-    fn member(&mut self, typed: &Typed, of: &Node, node: &Node, scope: Scope<'_>) -> Option<Constant> {
+    fn member(
+        &mut self,
+        typed: &TypedExpression,
+        of: &ExprNode,
+        node: &ExprNode,
+        scope: Scope<'_>,
+    ) -> Option<SignedLiteral> {
         let operand = self.operand(node, scope)?;
         self.constant(operand, &typed.kind, of, &node.span, scope)
     }
@@ -368,7 +380,7 @@ impl Checker<'_, '_> {
     /// A condition on one value, which for the field `port` of a row holds if it does for one of the ends.
     fn of_either_end(
         &self,
-        typed: &Typed,
+        typed: &TypedExpression,
         scope: Scope<'_>,
         of: impl Fn(Expression) -> Condition,
     ) -> Condition {
@@ -381,10 +393,10 @@ impl Checker<'_, '_> {
 
     fn between(
         &mut self,
-        value: &Node,
-        low: &Node,
-        high: &Node,
-        node: &Node,
+        value: &ExprNode,
+        low: &ExprNode,
+        high: &ExprNode,
+        node: &ExprNode,
         scope: Scope<'_>,
     ) -> Option<Condition> {
         let lower = self.comparison(value, Comparison::GreaterOrEqual, low, node, scope)?;
@@ -394,7 +406,7 @@ impl Checker<'_, '_> {
             (Condition::Compare(a, from, low), Condition::Compare(_, to, high))
                 if a == Expression::field("port") && scope.context == Context::Rows =>
             {
-                let typed = Typed { value: a, kind: Kind::Port, is_nullable: false };
+                let typed = TypedExpression { value: a, kind: ValueKind::Port, is_nullable: false };
                 Some(self.of_either_end(&typed, scope, |end| {
                     Condition::And(vec![
                         Condition::Compare(end.clone(), from, low.clone()),
@@ -408,20 +420,22 @@ impl Checker<'_, '_> {
 
     fn like(
         &mut self,
-        value: &Node,
-        pattern: &Node,
+        value: &ExprNode,
+        pattern: &ExprNode,
         is_negated: bool,
         scope: Scope<'_>,
     ) -> Option<Condition> {
         let typed = self.value(value, scope)?;
         let pattern = self.pattern(pattern)?;
         match (typed.value, &typed.kind) {
-            (Expression::Field(name), Kind::Text | Kind::Unknown) => Some(Condition::Like(name, pattern)),
+            (Expression::Field(name), ValueKind::Text | ValueKind::Unknown) => {
+                Some(Condition::Like(name, pattern))
+            }
             (_, kind) => {
                 let text = shortened(&value.value.to_string());
                 let message = format!("'{text}' is {kind}: like compares texts");
                 match kind {
-                    Kind::Address => {
+                    ValueKind::Address => {
                         let help = match prefix_like(&pattern) {
                             Some(prefix) => {
                                 let not = if is_negated { "not " } else { "" };
@@ -439,10 +453,10 @@ impl Checker<'_, '_> {
     }
 
     /// The pattern of `like`.
-    pub(super) fn pattern(&mut self, node: &Node) -> Option<String> {
-        let columns = super::Columns::default();
+    pub(super) fn pattern(&mut self, node: &ExprNode) -> Option<String> {
+        let columns = super::QueryColumns::default();
         let scope = Scope { context: Context::Rows, groups: &[], columns: &columns };
-        if let Some(Operand::Constant(Constant { literal: Literal::Text(text), .. })) =
+        if let Some(CheckedOperand::Constant(SignedLiteral { literal: Literal::Text(text), .. })) =
             self.operand(node, scope)
         {
             return Some(text);
@@ -458,7 +472,7 @@ impl Checker<'_, '_> {
     }
 
     /// The conjuncts of a condition.
-    pub(super) fn conjuncts(node: &Node) -> Vec<&Node> {
+    pub(super) fn conjuncts(node: &ExprNode) -> Vec<&ExprNode> {
         match &*node.value {
             Expr::And(of) => of.iter().collect(),
             _ => vec![node],
@@ -466,7 +480,7 @@ impl Checker<'_, '_> {
     }
 
     /// Notes that a condition compares with another query's answer.
-    pub(super) fn is_of_query(node: &Node) -> bool {
+    pub(super) fn is_of_query(node: &ExprNode) -> bool {
         matches!(&*node.value, Expr::Of(..))
     }
 }
@@ -498,14 +512,14 @@ fn prefix_like(pattern: &str) -> Option<String> {
 }
 
 /// The value whose nulls a condition selects.
-fn kept_null(condition: &Node) -> Option<String> {
+fn kept_null(condition: &ExprNode) -> Option<String> {
     match &*condition.value {
         Expr::IsNull { value, negated: false } => Some(value.value.to_string()),
         _ => None,
     }
 }
 
-fn is_field(node: &Node, field: &str) -> bool {
+fn is_field(node: &ExprNode, field: &str) -> bool {
     matches!(&*node.value, Expr::Name(name) if name.eq_ignore_ascii_case(field))
 }
 

@@ -9,7 +9,7 @@ use crate::literal::duration_text;
 use crate::names::field_name;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
-use task::query::{GroupField, Grouping, Item, Over, Query};
+use task::query::{GroupField, Grouping, OutputColumn, Over, Query};
 
 /// Checks a derived query, whose parents are known. `None` where it has errors.
 pub(crate) fn derived<'a>(
@@ -34,8 +34,11 @@ pub(crate) fn derived<'a>(
     if checker.diagnostics.errors() != before || query.is_broken {
         return None;
     }
-    let items =
-        columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
+    let items = columns
+        .list
+        .iter()
+        .map(|(name, typed)| OutputColumn::new(name.clone(), typed.value.clone()))
+        .collect();
     let group = if groups.is_empty() { Grouping::All } else { Grouping::By(groups) };
     let plan = Query { group, columns: items, having, order, limit, over, ..Query::new(label, [], []) };
     let used = std::mem::take(&mut checker.used);

@@ -1,8 +1,8 @@
 //! Values of earlier windows: `prev(x)`, `avg_over(x, D)`, `x offset D`.
 
-use super::{Checker, Context, Scope, Typed};
-use crate::ast::Node;
-use crate::earlier::{Earlier, EarlierWindows, MOST_WINDOWS};
+use super::{Checker, Context, Scope, TypedExpression};
+use crate::ast::ExprNode;
+use crate::earlier::{EarlierReference, EarlierWindows, MOST_WINDOWS};
 use crate::lexer::shortened;
 use crate::literal::duration_text;
 use task::query::{Expression, Over};
@@ -14,11 +14,11 @@ impl Checker<'_, '_> {
     /// Returns the value that a group had in earlier windows.
     pub(super) fn earlier(
         &mut self,
-        of: &Node,
+        of: &ExprNode,
         windows: EarlierWindows,
-        node: &Node,
+        node: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         self.check_earlier_place(node, scope)?;
         let typed = self.value(of, scope)?;
         self.check_number(&typed, of)?;
@@ -28,7 +28,8 @@ impl Checker<'_, '_> {
             return None;
         }
         let mut field = node.value.to_string();
-        let earlier = |field: &str| Earlier { field: field.to_owned(), of: typed.value.clone(), windows };
+        let earlier =
+            |field: &str| EarlierReference { field: field.to_owned(), of: typed.value.clone(), windows };
         while self.used.earlier.iter().any(|(known, _)| known.field == field && *known != earlier(&field)) {
             field.push('\'');
         }
@@ -41,11 +42,11 @@ impl Checker<'_, '_> {
             }
             self.used.earlier.push((earlier, node.span.clone()));
         }
-        Some(Typed { value: Expression::Field(field), is_nullable: true, ..typed })
+        Some(TypedExpression { value: Expression::Field(field), is_nullable: true, ..typed })
     }
 
     /// Refuses values of earlier windows where rows are read: earlier windows have groups, not rows.
-    fn check_earlier_place(&mut self, node: &Node, scope: Scope<'_>) -> Option<()> {
+    fn check_earlier_place(&mut self, node: &ExprNode, scope: Scope<'_>) -> Option<()> {
         let text = shortened(&node.value.to_string()).to_string();
         let (message, help) = match scope.context {
             Context::Groups | Context::Total | Context::Derived => return Some(()),
@@ -88,7 +89,7 @@ impl Checker<'_, '_> {
             (Over::Windows { every_ns, .. }, _) | (_, Some(every_ns)) => every_ns,
             _ => return,
         };
-        for (Earlier { windows, .. }, span) in &self.used.earlier {
+        for (EarlierReference { windows, .. }, span) in &self.used.earlier {
             if let Err((message, help)) = fits(*windows, every_ns.max(1)) {
                 self.diagnostics.error_with_help("earlier_windows", span, message, help);
             }

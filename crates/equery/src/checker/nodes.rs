@@ -1,7 +1,7 @@
 //! Predicates on nodes, which are removed from `where`.
 
 use super::Checker;
-use crate::ast::{Expr, Node};
+use crate::ast::{Expr, ExprNode};
 use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::names::field_name;
@@ -25,13 +25,13 @@ impl Mention {
     }
 }
 
-pub(crate) fn is_node(node: &Node) -> bool {
+pub(crate) fn is_node(node: &ExprNode) -> bool {
     matches!(&*node.value, Expr::Name(name) if field_name(name) == "node_id")
 }
 
 /// Returns the subjects that a condition mentions.
-pub(super) fn mention(node: &Node) -> Mention {
-    let any_of = |of: &[Node]| of.iter().map(mention).reduce(Mention::joined).unwrap_or(Mention::None);
+pub(super) fn mention(node: &ExprNode) -> Mention {
+    let any_of = |of: &[ExprNode]| of.iter().map(mention).reduce(Mention::joined).unwrap_or(Mention::None);
     let of = |is_node: bool| if is_node { Mention::Only } else { Mention::None };
     match &*node.value {
         Expr::And(all) => any_of(all),
@@ -48,7 +48,7 @@ pub(super) fn mention(node: &Node) -> Mention {
 
 impl Checker<'_, '_> {
     /// A condition on nodes alone.
-    pub(super) fn node_filter(&mut self, node: &Node) -> Option<NodeFilter> {
+    pub(super) fn node_filter(&mut self, node: &ExprNode) -> Option<NodeFilter> {
         if self.diagnostics.is_full() {
             return None;
         }
@@ -78,12 +78,12 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn node_filters(&mut self, of: &[Node]) -> Option<Vec<NodeFilter>> {
+    fn node_filters(&mut self, of: &[ExprNode]) -> Option<Vec<NodeFilter>> {
         let filters: Vec<_> = of.iter().map(|node| self.node_filter(node)).collect();
         filters.into_iter().collect()
     }
 
-    fn node_name(&mut self, node: &Node) -> Option<String> {
+    fn node_name(&mut self, node: &ExprNode) -> Option<String> {
         let name = match &*node.value {
             Expr::Literal(Literal::Text(name)) => Some(name.clone()),
             Expr::Name(name) => match self.variables.get(name) {
@@ -106,7 +106,7 @@ impl Checker<'_, '_> {
         Some(name)
     }
 
-    fn check_known(&mut self, name: &str, node: &Node) -> Option<()> {
+    fn check_known(&mut self, name: &str, node: &ExprNode) -> Option<()> {
         let Some(known) = &self.options.known_nodes else { return Some(()) };
         if known.iter().any(|known| known == name) {
             return Some(());
@@ -129,7 +129,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports a condition that is about both.
-    pub(super) fn mixed_nodes(&mut self, node: &Node) {
+    pub(super) fn mixed_nodes(&mut self, node: &ExprNode) {
         let message = "a condition on node_id is joined with others by 'or' or 'not': which nodes the query runs on would depend on rows";
         let help = "join conditions on node_id with 'and', or write a query for each case";
         self.diagnostics.error_with_help("inseparable_node", &node.span, message, help);

@@ -3,16 +3,16 @@
 use super::aggregates::{functions, is_aggregate, is_known};
 use super::values::no_columns;
 use super::{Checker, Context, Scope};
-use crate::ast::{Expr, Node, QueryText, Spanned};
+use crate::ast::{Expr, ExprNode, QueryText, Spanned};
 use crate::diagnostic::Diagnostics;
-use crate::earlier::{self, Earlier};
+use crate::earlier::{self, EarlierReference};
 use crate::executor;
 use crate::fields;
 use crate::lexer::shortened;
 use crate::literal::{Literal, duration_text};
 use crate::sql_length::{is_of_calendar, sql_length_ns, unit_ns, until_now};
 use crate::whole_flows::{of_flows, of_packets_or_flows};
-use task::query::{Grouping, Item, Over, Query};
+use task::query::{Grouping, OutputColumn, Over, Query};
 
 /// The reason why the first and the last packet of several flows are not known.
 const NO_ORDER: &str = ", as the order of packets is not kept";
@@ -26,13 +26,13 @@ const OF_CALENDAR: &str = "windows are of one length, and these are not: leave i
 /// The replacement of a call of an SQL function.
 enum Instead {
     /// The value that a flow has, the least or the greatest of that over several flows, and the word for which of these two it is.
-    End(Node, Node, &'static str),
+    End(ExprNode, ExprNode, &'static str),
     /// A function of Equery: the first of these calls that the query may have.
-    Function(&'static str, Vec<Node>),
+    Function(&'static str, Vec<ExprNode>),
     /// The first of these values that the query may have, and what is said behind it.
-    Value(Vec<Node>, &'static str),
+    Value(Vec<ExprNode>, &'static str),
     /// The value alone, which stays null where it is not known, so that no function replaces the call.
-    NotNull(Node),
+    NotNull(ExprNode),
     /// An answer for each time of this length, nanoseconds.
     Each(u64),
     /// A sentence that says how to ask instead.
@@ -44,8 +44,8 @@ impl Checker<'_, '_> {
     pub(super) fn unknown_function(
         &mut self,
         function: &str,
-        arguments: &[Node],
-        node: &Node,
+        arguments: &[ExprNode],
+        node: &ExprNode,
         scope: Scope<'_>,
     ) {
         let help = match instead(function, arguments, node) {
@@ -89,10 +89,10 @@ impl Checker<'_, '_> {
     }
 
     /// Reports a call in `groupby`, which has fields alone.
-    pub(super) fn grouped_call(&mut self, function: &str, arguments: &[Node], node: &Node) {
+    pub(super) fn grouped_call(&mut self, function: &str, arguments: &[ExprNode], node: &ExprNode) {
         let columns = no_columns();
         let scope = Scope { context: Context::Flows, groups: &[], columns: &columns };
-        let is_field = |value: &Node| match &*value.value {
+        let is_field = |value: &ExprNode| match &*value.value {
             Expr::Name(name) => fields::find(name).is_some_and(|field| !field.is_fractional),
             _ => false,
         };
@@ -114,7 +114,7 @@ impl Checker<'_, '_> {
     }
 
     /// Returns advice for a function that has another value in the place of null.
-    fn not_null(&self, value: &Node) -> String {
+    fn not_null(&self, value: &ExprNode) -> String {
         let stays = "what is not known stays null";
         if let Expr::Name(name) = &*value.value
             && fields::find(name).is_some_and(|field| !field.is_nullable)
@@ -136,7 +136,7 @@ impl Checker<'_, '_> {
 
     /// Returns what to write in the place of a call: the first candidate that the query may have there, or the whole query, where its filter has to
     /// read what whole flows have as the candidate does.
-    fn written(&self, candidates: &[Node], node: &Node, scope: Scope<'_>) -> Option<String> {
+    fn written(&self, candidates: &[ExprNode], node: &ExprNode, scope: Scope<'_>) -> Option<String> {
         let text = self.first_usable(candidates, scope);
         let is_filtered = self.query.as_ref().is_some_and(|query| query.filter.is_some());
         if text.is_some() || !is_filtered {
@@ -157,7 +157,7 @@ impl Checker<'_, '_> {
     }
 
     /// Returns the text of the first candidate that a query may have in this place.
-    pub(super) fn first_usable(&self, candidates: &[Node], scope: Scope<'_>) -> Option<String> {
+    pub(super) fn first_usable(&self, candidates: &[ExprNode], scope: Scope<'_>) -> Option<String> {
         let usable = candidates.iter().find(|candidate| self.is_usable(candidate, scope))?;
         let text = usable.value.to_string();
         // What is too long to be shown is not to be typed either.
@@ -166,12 +166,12 @@ impl Checker<'_, '_> {
     }
 
     /// Returns whether a query with these groups may have this value.
-    fn is_usable(&self, candidate: &Node, scope: Scope<'_>) -> bool {
+    fn is_usable(&self, candidate: &ExprNode, scope: Scope<'_>) -> bool {
         self.is_usable_in(candidate, scope, self.query.as_ref())
     }
 
     /// Returns whether this query with these groups may have this value.
-    fn is_usable_in(&self, candidate: &Node, scope: Scope<'_>, query: Option<&QueryText>) -> bool {
+    fn is_usable_in(&self, candidate: &ExprNode, scope: Scope<'_>, query: Option<&QueryText>) -> bool {
         // Each unknown function would have candidates of its own, which are judged when it is replaced.
         if has_unknown_function(candidate) {
             return false;
@@ -183,7 +183,8 @@ impl Checker<'_, '_> {
             !matches!(scope.context, Context::Derived | Context::Events | Context::Rows | Context::Aggregate);
         let filter = query.filter(|_| is_of_traffic).and_then(|query| self.plain_filter(query));
         let value = checker.value(candidate, scope);
-        let earlier: Vec<Earlier> = checker.used.earlier.into_iter().map(|(earlier, _)| earlier).collect();
+        let earlier: Vec<EarlierReference> =
+            checker.used.earlier.into_iter().map(|(earlier, _)| earlier).collect();
         let Some(value) = value.filter(|_| diagnostics.errors() == 0) else { return false };
         if scope.context == Context::Derived {
             return true;
@@ -197,7 +198,7 @@ impl Checker<'_, '_> {
                 [] => Grouping::All,
                 groups => Grouping::By(groups.to_vec()),
             },
-            columns: vec![Item::new("value", value.value)],
+            columns: vec![OutputColumn::new("value", value.value)],
             having: None,
             order: Vec::new(),
             limit: None,
@@ -209,19 +210,19 @@ impl Checker<'_, '_> {
     }
 
     /// Returns the text of the first candidate that `having` may have, in a query whose groups are not known.
-    pub(super) fn first_usable_in_having(&self, candidates: &[Node]) -> Option<String> {
+    pub(super) fn first_usable_in_having(&self, candidates: &[ExprNode]) -> Option<String> {
         let columns = no_columns();
         self.first_usable(candidates, Scope { context: Context::Total, groups: &[], columns: &columns })
     }
 }
 
 /// Returns whether a function of this kind is called anywhere in an expression.
-fn calls(node: &Node, is_it: impl Fn(&str) -> bool) -> bool {
+fn calls(node: &ExprNode, is_it: impl Fn(&str) -> bool) -> bool {
     node.value.any(|of| matches!(of, Expr::Call { function, .. } if is_it(function)))
 }
 
 /// Puts a value in the place of another one, wherever that stands.
-fn replace(node: &mut Node, old: &Node, new: &Node) {
+fn replace(node: &mut ExprNode, old: &ExprNode, new: &ExprNode) {
     if node.span == old.span && node.value == old.value {
         node.value.clone_from(&new.value);
         return;
@@ -237,29 +238,29 @@ fn calls_unknown(query: &QueryText) -> bool {
     items.chain(order).chain(conditions).any(has_unknown_function)
 }
 
-fn has_unknown_function(node: &Node) -> bool {
+fn has_unknown_function(node: &ExprNode) -> bool {
     calls(node, |function| !is_known(function))
 }
 
 /// Returns what to write in the place of a call of an SQL function; `None` if it is none.
-fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
+fn instead(function: &str, arguments: &[ExprNode], node: &ExprNode) -> Option<Instead> {
     let at = |expression| Spanned::new(Box::new(expression), node.span.clone());
     let literal = |literal| at(Expr::Literal(literal));
     let first = arguments.first().cloned().unwrap_or_else(|| at(Expr::Name("total_byte".to_owned())));
-    let call = |function: &'static str, arguments: Vec<Node>, distinct| {
+    let call = |function: &'static str, arguments: Vec<ExprNode>, distinct| {
         at(Expr::Call { function: function.to_owned(), distinct, arguments })
     };
-    let of = |function: &'static str, arguments: Vec<Node>| {
+    let of = |function: &'static str, arguments: Vec<ExprNode>| {
         Some(Instead::Function(function, of_packets_or_flows(call(function, arguments, false))))
     };
-    let quantile = |value: Node, share: Option<&Node>| {
+    let quantile = |value: ExprNode, share: Option<&ExprNode>| {
         let share = at(quantile_share(share));
         of("quantile", vec![value, share])
     };
     match function {
         "mean" | "average" => of("avg", vec![first]),
         "median" => of("quantile", vec![first, literal(Literal::Float(0.5))]),
-        "percentile_cont" | "percentile_disc" if matches!(arguments, [Node { value, .. }] if matches!(**value, Expr::Literal(_))) => {
+        "percentile_cont" | "percentile_disc" if matches!(arguments, [ExprNode { value, .. }] if matches!(**value, Expr::Literal(_))) => {
             quantile(at(Expr::Name("total_byte".to_owned())), Some(&first))
         }
         "percentile" | "percentile_cont" | "percentile_disc" | "approx_quantile" | "approx_percentile" => {
@@ -313,7 +314,7 @@ fn instead(function: &str, arguments: &[Node], node: &Node) -> Option<Instead> {
 }
 
 /// Returns the share of a quantile, which SQL's functions take as a percentage too; 95 % where none is given.
-fn quantile_share(share: Option<&Node>) -> Expr {
+fn quantile_share(share: Option<&ExprNode>) -> Expr {
     match share.map(|share| &*share.value) {
         Some(Expr::Literal(Literal::Integer(percent))) if *percent > 1 => {
             Expr::Literal(Literal::Percent(*percent as f64))
@@ -327,14 +328,14 @@ fn quantile_share(share: Option<&Node>) -> Expr {
 }
 
 /// Returns what to write in the place of a function that cuts times into windows, by the least length among its arguments; an hour where none has one.
-fn windows_of(arguments: &[Node]) -> Instead {
+fn windows_of(arguments: &[ExprNode]) -> Instead {
     let lengths = arguments.iter().filter_map(|of| match &*of.value {
         Expr::Literal(Literal::Text(text)) => sql_length_ns(text),
         Expr::Literal(Literal::Duration(ns)) => Some(*ns).filter(|ns| *ns != 0),
         Expr::Name(unit) => unit_ns(&unit.to_ascii_lowercase()),
         _ => None,
     });
-    let is_of_calendar = |of: &Node| match &*of.value {
+    let is_of_calendar = |of: &ExprNode| match &*of.value {
         Expr::Literal(Literal::Text(text)) | Expr::Name(text) => is_of_calendar(text),
         _ => false,
     };

@@ -2,27 +2,27 @@
 
 use super::nodes::{Mention, mention};
 use super::values::{group_text, no_columns, prefix_lengths};
-use super::{Checker, Columns, Context, Scope, Used, aggregates};
-use crate::ast::{Expr, From, Node, QueryText, SelectItem, TimeText};
-use crate::checked::{History, Moment};
+use super::{Checker, Context, QueryColumns, QueryNeeds, Scope, aggregates};
+use crate::ast::{Expr, ExprNode, From, QueryText, SelectItem, TimeText};
+use crate::checked::{HistoryRange, TimePoint};
 use crate::fields;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::lexer::shortened;
 use crate::node_filter::NodeFilter;
 use crate::parents::Parent;
 use flow::Field;
 use std::collections::HashSet;
-use task::query::{Condition, Expression, GroupField, Grouping, Item, Order, Over, Query};
+use task::query::{Condition, Expression, GroupField, Grouping, Order, OutputColumn, Over, Query};
 
 /// A query as far as it can be checked without the others.
 pub(crate) struct Outline {
     pub(crate) plan: Query,
-    pub(crate) columns: Columns,
+    pub(crate) columns: QueryColumns,
     pub(crate) nodes: NodeFilter,
-    pub(crate) history: Option<History>,
-    pub(crate) used: Used,
+    pub(crate) history: Option<HistoryRange>,
+    pub(crate) used: QueryNeeds,
     /// Conjuncts of `where` that refer to the query that fires.
-    pub(crate) bindings: Vec<Node>,
+    pub(crate) bindings: Vec<ExprNode>,
 }
 
 impl Outline {
@@ -38,7 +38,8 @@ impl Outline {
             }
             Grouping::All => &[],
         };
-        let kind = |group: &GroupField| fields::find(&group.field).map_or(Kind::Unknown, |field| field.kind);
+        let kind =
+            |group: &GroupField| fields::find(&group.field).map_or(ValueKind::Unknown, |field| field.kind);
         let keys = groups
             .iter()
             .flat_map(|group| [(group_text(group), kind(group)), (group.field.clone(), kind(group))]);
@@ -88,8 +89,11 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
         Context::Total => Grouping::All,
         _ => Grouping::Flows,
     };
-    let items =
-        columns.list.iter().map(|(name, typed)| Item::new(name.clone(), typed.value.clone())).collect();
+    let items = columns
+        .list
+        .iter()
+        .map(|(name, typed)| OutputColumn::new(name.clone(), typed.value.clone()))
+        .collect();
     let bound = Vec::new();
     let plan =
         Query { name: label.to_owned(), filter, group, columns: items, having, order, limit, over, bound };
@@ -104,7 +108,7 @@ fn has_aggregates(query: &QueryText) -> bool {
     items.chain(order).chain(having).any(aggregates_rows)
 }
 
-fn aggregates_rows(node: &Node) -> bool {
+fn aggregates_rows(node: &ExprNode) -> bool {
     match &*node.value {
         Expr::Literal(_)
         | Expr::Name(_)
@@ -128,7 +132,7 @@ fn aggregates_rows(node: &Node) -> bool {
 }
 
 /// Returns whether a condition of `having` reads a field that groups do not have, and nothing that they have.
-fn is_of_flows(condition: &Node, scope: Scope<'_>) -> bool {
+fn is_of_flows(condition: &ExprNode, scope: Scope<'_>) -> bool {
     let is_group = |name: &str| {
         scope.columns.get(name).is_some()
             || scope.groups.iter().any(|group| group.field == name)
@@ -145,7 +149,7 @@ fn is_of_flows(condition: &Node, scope: Scope<'_>) -> bool {
 }
 
 impl Checker<'_, '_> {
-    fn groups(&mut self, nodes: &[Node]) -> Option<Vec<GroupField>> {
+    fn groups(&mut self, nodes: &[ExprNode]) -> Option<Vec<GroupField>> {
         let groups: Vec<_> = nodes.iter().map(|node| self.group(node)).collect();
         let groups = groups.into_iter().collect::<Option<Vec<_>>>()?;
         let mut names = HashSet::new();
@@ -164,7 +168,7 @@ impl Checker<'_, '_> {
         Some(groups)
     }
 
-    fn group(&mut self, node: &Node) -> Option<GroupField> {
+    fn group(&mut self, node: &ExprNode) -> Option<GroupField> {
         match &*node.value {
             Expr::Name(name) => self.grouping_field(name, None, node),
             Expr::Prefixed(name, lengths) => self.grouping_field(name, Some(prefix_lengths(lengths)), node),
@@ -183,8 +187,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    pub(super) fn columns(&mut self, query: &QueryText, scope: Scope<'_>) -> Columns {
-        let mut columns = Columns::default();
+    pub(super) fn columns(&mut self, query: &QueryText, scope: Scope<'_>) -> QueryColumns {
+        let mut columns = QueryColumns::default();
         let Some(select) = &query.select else {
             if !query.is_broken {
                 let help = "a query selects its columns: 'select count(*)'";
@@ -216,7 +220,7 @@ impl Checker<'_, '_> {
 
     /// The name of a column that the query does not name. Of a field in which packets of a flow may differ, a row for a whole flow has the
     /// value of one packet, or of all of them: the name says which. Where the query filters by the field, it is the value of packets that pass.
-    fn own_name(&self, value: &Node, scope: Scope<'_>, query: &QueryText) -> String {
+    fn own_name(&self, value: &ExprNode, scope: Scope<'_>, query: &QueryText) -> String {
         let of_flow = match &*value.value {
             Expr::Name(name) if scope.context == Context::Flows => Field::named(name).and_then(|field| {
                 let is_of_key = self.options.key.iter().flatten().any(|of_key| of_key == field.name);
@@ -231,7 +235,7 @@ impl Checker<'_, '_> {
     }
 
     /// The filter of rows, that of nodes, and what a firing pins.
-    fn filter(&mut self, query: &QueryText) -> (Option<Condition>, NodeFilter, Vec<Node>) {
+    fn filter(&mut self, query: &QueryText) -> (Option<Condition>, NodeFilter, Vec<ExprNode>) {
         let (mut conditions, mut nodes, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
         let columns = no_columns();
         let scope = Scope { context: Context::Rows, groups: &[], columns: &columns };
@@ -296,7 +300,7 @@ impl Checker<'_, '_> {
             };
             let is_constant =
                 matches!(typed.value, Expression::Integer(_) | Expression::Float(_) | Expression::Text(_));
-            if typed.kind == Kind::Top || is_constant {
+            if typed.kind == ValueKind::Top || is_constant {
                 let message = format!("nothing is ordered by '{}'", shortened(&item.value.value.to_string()));
                 checker.diagnostics.error_with_help(
                     "order",
@@ -347,24 +351,24 @@ impl Checker<'_, '_> {
         Over::Windows { every_ns: every.value, over_ns }
     }
 
-    fn history(&mut self, query: &QueryText) -> Option<History> {
+    fn history(&mut self, query: &QueryText) -> Option<HistoryRange> {
         let from = query.from.as_ref()?;
         let history = match &from.value {
             From::Queries(_) => return None,
-            From::Last(ns) => Some(History { from: Moment::Ago(*ns), to: None }),
+            From::Last(ns) => Some(HistoryRange { from: TimePoint::Ago(*ns), to: None }),
             From::Range(begin, end) => {
                 let begin = self.moment(begin);
                 let end = end.as_ref().map(|end| self.moment(end));
                 match (begin, end) {
-                    (Some(from), None) => Some(History { from, to: None }),
-                    (Some(from), Some(Some(to))) => Some(History { from, to: Some(to) }),
+                    (Some(from), None) => Some(HistoryRange { from, to: None }),
+                    (Some(from), Some(Some(to))) => Some(HistoryRange { from, to: Some(to) }),
                     _ => None,
                 }
             }
         };
         let is_empty = match history? {
-            History { from: Moment::At(from), to: Some(Moment::At(to)) } => from >= to,
-            History { from: Moment::Ago(from), to: Some(Moment::Ago(to)) } => from <= to,
+            HistoryRange { from: TimePoint::At(from), to: Some(TimePoint::At(to)) } => from >= to,
+            HistoryRange { from: TimePoint::Ago(from), to: Some(TimePoint::Ago(to)) } => from <= to,
             _ => false,
         };
         if is_empty {
@@ -382,11 +386,11 @@ impl Checker<'_, '_> {
         history
     }
 
-    fn moment(&mut self, time: &crate::ast::Spanned<TimeText>) -> Option<Moment> {
+    fn moment(&mut self, time: &crate::ast::Spanned<TimeText>) -> Option<TimePoint> {
         match &time.value {
-            TimeText::Ago(ns) => Some(Moment::Ago(*ns)),
+            TimeText::Ago(ns) => Some(TimePoint::Ago(*ns)),
             TimeText::At(text) => {
-                let moment = notation::moment_ns(text).map(Moment::At);
+                let moment = notation::moment_ns(text).map(TimePoint::At);
                 if moment.is_none() {
                     let message = format!("'{}' is not {}", shortened(text), notation::MOMENTS);
                     self.diagnostics.error("time", &time.span, message);
@@ -398,13 +402,13 @@ impl Checker<'_, '_> {
 }
 
 /// Returns whether a condition reads a field.
-fn mentions_field(condition: &Node, field: &str) -> bool {
+fn mentions_field(condition: &ExprNode, field: &str) -> bool {
     let is_it = |name: &str| fields::find(name).is_some_and(|found| found.name == field);
     condition.value.any(|of| matches!(of, Expr::Name(name) if is_it(name)))
 }
 
 /// `FIELD = QUERY.ITEM`
-fn is_binding(node: &Node) -> bool {
+fn is_binding(node: &ExprNode) -> bool {
     matches!(&*node.value, Expr::Compare(left, task::query::Comparison::Equal, right)
         if Checker::is_of_query(left) != Checker::is_of_query(right))
 }

@@ -3,11 +3,11 @@
 use super::conditions::negation;
 use super::queries::Outline;
 use super::values::no_columns;
-use super::{Checker, Context, Scope, Typed};
-use crate::ast::{Expr, Node, QueryText, Run, Spanned, TriggerKind};
-use crate::checked::{Bound, EdgeKind, EventCondition, NotRun, Trigger};
+use super::{Checker, Context, Scope, TypedExpression};
+use crate::ast::{Expr, ExprNode, QueryText, RunClause, Spanned, TriggerKeyword};
+use crate::checked::{EdgeKind, EventCondition, FieldBinding, NotRun, TriggerClause};
 use crate::fields;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::names::field_name;
@@ -21,8 +21,8 @@ const MOST_CAPTURED: u64 = 100_000;
 
 /// The parts of a query that refer to other queries.
 pub(crate) struct Links {
-    pub(crate) trigger: Option<Trigger>,
-    pub(crate) bindings: Vec<Bound>,
+    pub(crate) trigger: Option<TriggerClause>,
+    pub(crate) bindings: Vec<FieldBinding>,
     pub(crate) not_run: Vec<NotRun>,
     /// An error was reported.
     pub(crate) has_errors: bool,
@@ -46,7 +46,7 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
 }
 
 impl Checker<'_, '_> {
-    fn trigger(&mut self, query: &QueryText) -> Option<Trigger> {
+    fn trigger(&mut self, query: &QueryText) -> Option<TriggerClause> {
         let clause = query.trigger.as_ref()?;
         let text = &clause.value;
         let columns = no_columns();
@@ -67,11 +67,11 @@ impl Checker<'_, '_> {
             let help = "compare an item of another query, as in 'when q1.n > 1000'";
             self.diagnostics.error_with_help("no_parent", &clause.span, message, help);
         }
-        Some(Trigger {
+        Some(TriggerClause {
             kind: match text.kind {
-                TriggerKind::When => EdgeKind::When,
-                TriggerKind::WhenEach => EdgeKind::WhenEach,
-                TriggerKind::While => EdgeKind::While,
+                TriggerKeyword::When => EdgeKind::When,
+                TriggerKeyword::WhenEach => EdgeKind::WhenEach,
+                TriggerKeyword::While => EdgeKind::While,
             },
             condition: text.condition.value.to_string(),
             when,
@@ -82,15 +82,15 @@ impl Checker<'_, '_> {
             cooldown_ns: text.cooldown,
             in_same_window: query.same_window.is_some(),
             run_ns: query.run.as_ref().and_then(|run| match run.value {
-                Run::Once => None,
-                Run::For(ns) => Some(ns),
+                RunClause::Once => None,
+                RunClause::For(ns) => Some(ns),
             }),
             within_ns: query.within.as_ref().map(|within| within.value),
         })
     }
 
     /// Checks a condition in which `QUERY is missing` and `surely(…)` may stand. `None` where it has an error.
-    fn event_condition(&mut self, node: &Node, scope: Scope<'_>) -> Option<EventCondition> {
+    fn event_condition(&mut self, node: &ExprNode, scope: Scope<'_>) -> Option<EventCondition> {
         match &*node.value {
             Expr::And(of) => self.event_conditions(of, scope).map(EventCondition::And),
             Expr::Or(of) => self.event_conditions(of, scope).map(EventCondition::Or),
@@ -119,7 +119,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn event_conditions(&mut self, of: &[Node], scope: Scope<'_>) -> Option<Vec<EventCondition>> {
+    fn event_conditions(&mut self, of: &[ExprNode], scope: Scope<'_>) -> Option<Vec<EventCondition>> {
         // Each is checked, so that each reports its errors.
         let conditions: Vec<_> = of.iter().map(|node| self.event_condition(node, scope)).collect();
         conditions.into_iter().collect()
@@ -129,10 +129,10 @@ impl Checker<'_, '_> {
     pub(super) fn item_of(
         &mut self,
         query: &Spanned<String>,
-        item: &Node,
-        node: &Node,
+        item: &ExprNode,
+        node: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         if !matches!(scope.context, Context::Events | Context::Derived) {
             let text = shortened(&node.value.to_string());
             let message = format!("'{text}' is of another query");
@@ -158,11 +158,11 @@ impl Checker<'_, '_> {
         }
         let (name, kind) = self.parent_item(query, item)?;
         let value = Expression::Field(format!("{}.{name}", query.value));
-        Some(Typed { value, kind, is_nullable: false })
+        Some(TypedExpression { value, kind, is_nullable: false })
     }
 
     /// The name and type of another query's column or key.
-    fn parent_item(&mut self, query: &Spanned<String>, item: &Node) -> Option<(String, Kind)> {
+    fn parent_item(&mut self, query: &Spanned<String>, item: &ExprNode) -> Option<(String, ValueKind)> {
         let parent = self.parent(query)?;
         let (written, canonical) = match &*item.value {
             Expr::Literal(Literal::Text(text)) => (text.clone(), text.clone()),
@@ -170,7 +170,7 @@ impl Checker<'_, '_> {
             other => (other.to_string(), other.to_string()),
         };
         if !parent.is_known {
-            return Some((canonical, Kind::Unknown));
+            return Some((canonical, ValueKind::Unknown));
         }
         for name in [&written, &canonical] {
             if let Some(kind) = parent.item(name) {
@@ -187,7 +187,12 @@ impl Checker<'_, '_> {
     }
 
     /// `FIELD = QUERY.ITEM` in `where`.
-    fn binding(&mut self, node: &Node, query: &QueryText, parents: &BTreeSet<String>) -> Option<Bound> {
+    fn binding(
+        &mut self,
+        node: &ExprNode,
+        query: &QueryText,
+        parents: &BTreeSet<String>,
+    ) -> Option<FieldBinding> {
         let Expr::Compare(left, _, right) = &*node.value else { return None };
         let (field, of) = if Self::is_of_query(right) { (left, right) } else { (right, left) };
         let Expr::Of(parent, item) = &*of.value else { return None };
@@ -229,7 +234,7 @@ impl Checker<'_, '_> {
                 return None;
             }
             self.parent(parent)?;
-            return Some(Bound {
+            return Some(FieldBinding {
                 field: info.name,
                 parent: parent.value.clone(),
                 item: "node_id".to_owned(),
@@ -238,15 +243,15 @@ impl Checker<'_, '_> {
         self.use_field(&info, &field.span)?;
         let (item_name, kind) = self.parent_item(parent, item)?;
         let fits = kind == info.kind
-            || kind == Kind::Unknown
-            || matches!((&kind, &info.kind), (Kind::Number(_), Kind::Number(_)));
+            || kind == ValueKind::Unknown
+            || matches!((&kind, &info.kind), (ValueKind::Number(_), ValueKind::Number(_)));
         if !fits {
             let message =
                 format!("'{}' is {}, but '{}.{item_name}' is {kind}", info.name, info.kind, parent.value);
             self.diagnostics.error("type", &node.span, message);
             return None;
         }
-        Some(Bound { field: info.name, parent: parent.value.clone(), item: item_name })
+        Some(FieldBinding { field: info.name, parent: parent.value.clone(), item: item_name })
     }
 
     /// Reports a structure that there is not. Names have `_` where those of `--task` have `-`.
@@ -265,7 +270,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports parts of a trigger that do not go together, and captures that are too large.
-    fn known_parts(&mut self, query: &QueryText, trigger: Option<&Trigger>) {
+    fn known_parts(&mut self, query: &QueryText, trigger: Option<&TriggerClause>) {
         let is_while = trigger.is_some_and(|trigger| trigger.kind == EdgeKind::While);
         if let Some(clause) = query.same_window.as_ref().filter(|_| is_while) {
             let message = "'while' answers in the windows in which the condition holds";
@@ -317,7 +322,7 @@ impl Checker<'_, '_> {
 }
 
 /// The queries that a condition is about.
-fn parents_of(node: &Node, parents: &mut BTreeSet<String>) {
+fn parents_of(node: &ExprNode, parents: &mut BTreeSet<String>) {
     match &*node.value {
         Expr::Of(query, _) => {
             parents.insert(query.value.clone());

@@ -1,24 +1,24 @@
 //! Values: fields, variables, arithmetic.
 
-use super::{Checker, Columns, Context, Scope, Typed};
-use crate::ast::{Expr, Node};
-use crate::constant::Constant;
+use super::{Checker, Context, QueryColumns, Scope, TypedExpression};
+use crate::ast::{Expr, ExprNode};
+use crate::constant::SignedLiteral;
 use crate::earlier::EarlierWindows;
 use crate::fields::{self, FieldInfo};
-use crate::kind::{Kind, Unit};
+use crate::kind::{Unit, ValueKind};
 use crate::lexer::shortened;
 use crate::literal::{Literal, duration_text};
 use crate::names;
-use crate::parser::Shown;
+use crate::parser::ExpressionText;
 use crate::sql_length::until_now;
-use crate::variables::Meaning;
+use crate::variables::VariableValue;
 use std::ops::Range;
 use task::query::{Expression, GroupField, Operator};
 
 /// A side of a comparison or of an operator.
-pub(super) enum Operand {
-    Value(Typed),
-    Constant(Constant),
+pub(super) enum CheckedOperand {
+    Value(TypedExpression),
+    Constant(SignedLiteral),
     /// A name that means nothing yet: what it is compared with may give it a meaning.
     Bare(String),
 }
@@ -28,41 +28,43 @@ const SUGGESTED_GROUP: &str = "group by it, or aggregate it";
 
 impl Checker<'_, '_> {
     /// A value. `None` where an error was reported.
-    pub(super) fn value(&mut self, node: &Node, scope: Scope<'_>) -> Option<Typed> {
+    pub(super) fn value(&mut self, node: &ExprNode, scope: Scope<'_>) -> Option<TypedExpression> {
         match self.operand(node, scope)? {
-            Operand::Value(value) => Some(value),
-            Operand::Constant(constant) => match constant.natural() {
-                Ok((kind, value)) => Some(Typed { value, kind, is_nullable: false }),
+            CheckedOperand::Value(value) => Some(value),
+            CheckedOperand::Constant(constant) => match constant.natural() {
+                Ok((kind, value)) => Some(TypedExpression { value, kind, is_nullable: false }),
                 Err(unfit) => {
                     self.unfit(&node.span, unfit);
                     None
                 }
             },
-            Operand::Bare(name) => {
+            CheckedOperand::Bare(name) => {
                 self.undefined(&name, &node.span, scope);
                 None
             }
         }
     }
 
-    pub(super) fn operand(&mut self, node: &Node, scope: Scope<'_>) -> Option<Operand> {
+    pub(super) fn operand(&mut self, node: &ExprNode, scope: Scope<'_>) -> Option<CheckedOperand> {
         if self.diagnostics.is_full() {
             return None;
         }
         match &*node.value {
-            Expr::Literal(literal) => Some(Operand::Constant(Constant::new(literal.clone()))),
+            Expr::Literal(literal) => Some(CheckedOperand::Constant(SignedLiteral::new(literal.clone()))),
             Expr::Name(name) => self.name(name, &node.span, scope),
             Expr::Negative(of) => self.negative(node, of, scope),
-            Expr::Prefixed(name, lengths) => self.prefixed(name, lengths, node, scope).map(Operand::Value),
-            Expr::Of(query, item) => self.item_of(query, item, node, scope).map(Operand::Value),
+            Expr::Prefixed(name, lengths) => {
+                self.prefixed(name, lengths, node, scope).map(CheckedOperand::Value)
+            }
+            Expr::Of(query, item) => self.item_of(query, item, node, scope).map(CheckedOperand::Value),
             Expr::Call { function, distinct, arguments } => {
-                self.call(function, *distinct, arguments, node, scope).map(Operand::Value)
+                self.call(function, *distinct, arguments, node, scope).map(CheckedOperand::Value)
             }
             Expr::Arithmetic(left, operator, right) => {
-                self.arithmetic(left, *operator, right, scope).map(Operand::Value)
+                self.arithmetic(left, *operator, right, scope).map(CheckedOperand::Value)
             }
             Expr::Offset(of, ns) => {
-                self.earlier(of, EarlierWindows::Offset(*ns), node, scope).map(Operand::Value)
+                self.earlier(of, EarlierWindows::Offset(*ns), node, scope).map(CheckedOperand::Value)
             }
             Expr::Star => {
                 self.diagnostics.error("star", &node.span, "'*' belongs into count(*)");
@@ -89,39 +91,40 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn name(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) -> Option<Operand> {
+    fn name(&mut self, name: &str, span: &Range<usize>, scope: Scope<'_>) -> Option<CheckedOperand> {
         if let Some(column) = scope.columns.get(name) {
             self.expand(scope.columns.size(name), span)?;
-            return Some(Operand::Value(column.clone()));
+            return Some(CheckedOperand::Value(column.clone()));
         }
         if let Some(meaning) = self.variables.get(name) {
             self.expand(meaning.size(), span)?;
             return Some(match meaning {
-                Meaning::Constant(constant) => Operand::Constant(constant.clone()),
-                Meaning::Bare(text) => Operand::Bare(text.clone()),
+                VariableValue::Constant(constant) => CheckedOperand::Constant(constant.clone()),
+                VariableValue::Bare(text) => CheckedOperand::Bare(text.clone()),
             });
         }
         match fields::find(name) {
-            Some(field) => self.field(&field, span, scope).map(Operand::Value),
-            None => Some(Operand::Bare(name.to_owned())),
+            Some(field) => self.field(&field, span, scope).map(CheckedOperand::Value),
+            None => Some(CheckedOperand::Bare(name.to_owned())),
         }
     }
 
-    fn negative(&mut self, node: &Node, of: &Node, scope: Scope<'_>) -> Option<Operand> {
+    fn negative(&mut self, node: &ExprNode, of: &ExprNode, scope: Scope<'_>) -> Option<CheckedOperand> {
         match self.operand(of, scope)? {
-            Operand::Constant(constant) => {
-                Some(Operand::Constant(Constant { is_negative: !constant.is_negative, ..constant }))
-            }
-            Operand::Value(value) => {
+            CheckedOperand::Constant(constant) => Some(CheckedOperand::Constant(SignedLiteral {
+                is_negative: !constant.is_negative,
+                ..constant
+            })),
+            CheckedOperand::Value(value) => {
                 self.check_number(&value, of)?;
                 let minus = Expression::Arithmetic(
                     Box::new(Expression::Integer(0)),
                     Operator::Subtract,
                     Box::new(value.value),
                 );
-                Some(Operand::Value(Typed { value: minus, ..value }))
+                Some(CheckedOperand::Value(TypedExpression { value: minus, ..value }))
             }
-            Operand::Bare(name) => {
+            CheckedOperand::Bare(name) => {
                 self.undefined(&name, &node.span, scope);
                 None
             }
@@ -134,7 +137,7 @@ impl Checker<'_, '_> {
         field: &FieldInfo,
         span: &Range<usize>,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         if matches!(scope.context, Context::Events) {
             let message = format!(
                 "'{}' alone has no meaning in when: it reads the answers of other queries",
@@ -151,7 +154,7 @@ impl Checker<'_, '_> {
                 if !is_grouped && Expression::of_group(&field.name).is_some() =>
             {
                 let value = Expression::of_group(&field.name)?;
-                return Some(Typed { value, kind: field.kind.clone(), is_nullable: true });
+                return Some(TypedExpression { value, kind: field.kind.clone(), is_nullable: true });
             }
             Context::Groups if !is_grouped => {
                 let message = format!("'{}' is neither grouped by nor aggregated", field.name);
@@ -178,12 +181,12 @@ impl Checker<'_, '_> {
             _ => {}
         }
         let value = Expression::Field(field.name.clone());
-        Some(Typed { value, kind: field.kind.clone(), is_nullable: field.is_nullable })
+        Some(TypedExpression { value, kind: field.kind.clone(), is_nullable: field.is_nullable })
     }
 
     /// Returns advice on how a query with these groups may have a field.
     fn of_group(&self, field: &FieldInfo, span: &Range<usize>, scope: Scope<'_>) -> String {
-        let node = |expression| Node::new(Box::new(expression), span.clone());
+        let node = |expression| ExprNode::new(Box::new(expression), span.clone());
         let name = node(Expr::Name(field.name.clone()));
         let groups: Vec<_> = scope.groups.iter().cloned().chain([GroupField::of(&field.name)]).collect();
         let by_it = self.first_usable(std::slice::from_ref(&name), Scope { groups: &groups, ..scope });
@@ -265,7 +268,13 @@ impl Checker<'_, '_> {
         None
     }
 
-    fn prefixed(&mut self, name: &str, lengths: &[u8], node: &Node, scope: Scope<'_>) -> Option<Typed> {
+    fn prefixed(
+        &mut self,
+        name: &str,
+        lengths: &[u8],
+        node: &ExprNode,
+        scope: Scope<'_>,
+    ) -> Option<TypedExpression> {
         let field = fields::find(name)?;
         let prefix = prefix_lengths(lengths);
         let is_grouped =
@@ -286,11 +295,11 @@ impl Checker<'_, '_> {
 
     fn arithmetic(
         &mut self,
-        left: &Node,
+        left: &ExprNode,
         operator: Operator,
-        right: &Node,
+        right: &ExprNode,
         scope: Scope<'_>,
-    ) -> Option<Typed> {
+    ) -> Option<TypedExpression> {
         if let (true, Expr::Literal(Literal::Duration(ns))) = (is_now(left), &*right.value) {
             let help = until_now(*ns);
             self.diagnostics.error_with_help("unknown_function", &left.span, "there is no 'now'", help);
@@ -299,19 +308,19 @@ impl Checker<'_, '_> {
         let (a, b) = (self.operand(left, scope), self.operand(right, scope));
         let (mut a, mut b) = match (a?, b?) {
             // The literal takes the unit of the other side where they are added.
-            (Operand::Value(a), Operand::Constant(b))
+            (CheckedOperand::Value(a), CheckedOperand::Constant(b))
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
                 self.check_addend(&a, left)?;
                 let b = self.fitted(&b, &a, left, &right.span)?;
-                (a.clone(), Typed { value: b, kind: a.kind, is_nullable: false })
+                (a.clone(), TypedExpression { value: b, kind: a.kind, is_nullable: false })
             }
-            (Operand::Constant(a), Operand::Value(b))
+            (CheckedOperand::Constant(a), CheckedOperand::Value(b))
                 if matches!(operator, Operator::Add | Operator::Subtract) =>
             {
                 self.check_addend(&b, right)?;
                 let a = self.fitted(&a, &b, right, &left.span)?;
-                (Typed { value: a, kind: b.kind.clone(), is_nullable: false }, b)
+                (TypedExpression { value: a, kind: b.kind.clone(), is_nullable: false }, b)
             }
             (a, b) => {
                 let a = self.of_operand(a, &left.span, scope);
@@ -320,38 +329,39 @@ impl Checker<'_, '_> {
             }
         };
         let is_nullable = a.is_nullable || b.is_nullable || operator == Operator::Divide;
-        let kind = if a.kind == Kind::Time && b.kind == Kind::Time && operator == Operator::Subtract {
-            Kind::Number(Unit::Nanoseconds)
+        let kind = if a.kind == ValueKind::Time && b.kind == ValueKind::Time && operator == Operator::Subtract
+        {
+            ValueKind::Number(Unit::Nanoseconds)
         } else {
             let (x, y) = (self.check_number(&a, left), self.check_number(&b, right));
             self.unit(operator, &mut a, &x?, &mut b, &y?, &(left.span.start..right.span.end))?
         };
         let value = Expression::Arithmetic(Box::new(a.value), operator, Box::new(b.value));
-        Some(Typed { value, kind, is_nullable })
+        Some(TypedExpression { value, kind, is_nullable })
     }
 
     /// The type of a sum, difference, product or quotient.
     fn unit(
         &mut self,
         operator: Operator,
-        a: &mut Typed,
+        a: &mut TypedExpression,
         x: &Unit,
-        b: &mut Typed,
+        b: &mut TypedExpression,
         y: &Unit,
         span: &Range<usize>,
-    ) -> Option<Kind> {
-        if a.kind == Kind::Unknown || b.kind == Kind::Unknown {
-            return Some(Kind::Unknown);
+    ) -> Option<ValueKind> {
+        if a.kind == ValueKind::Unknown || b.kind == ValueKind::Unknown {
+            return Some(ValueKind::Unknown);
         }
-        Some(Kind::Number(match operator {
+        Some(ValueKind::Number(match operator {
             Operator::Multiply => x.times(y),
             Operator::Divide => x.over(y),
             Operator::Add | Operator::Subtract => {
                 let Some(unit) = unify(a, x, b, y) else {
                     let message = format!(
                         "{} and {} cannot be added",
-                        Kind::Number(x.clone()),
-                        Kind::Number(y.clone())
+                        ValueKind::Number(x.clone()),
+                        ValueKind::Number(y.clone())
                     );
                     self.diagnostics.error("units", span, message);
                     return None;
@@ -361,17 +371,22 @@ impl Checker<'_, '_> {
         }))
     }
 
-    fn of_operand(&mut self, operand: Operand, span: &Range<usize>, scope: Scope<'_>) -> Option<Typed> {
+    fn of_operand(
+        &mut self,
+        operand: CheckedOperand,
+        span: &Range<usize>,
+        scope: Scope<'_>,
+    ) -> Option<TypedExpression> {
         match operand {
-            Operand::Value(value) => Some(value),
-            Operand::Constant(constant) => match constant.natural() {
-                Ok((kind, value)) => Some(Typed { value, kind, is_nullable: false }),
+            CheckedOperand::Value(value) => Some(value),
+            CheckedOperand::Constant(constant) => match constant.natural() {
+                Ok((kind, value)) => Some(TypedExpression { value, kind, is_nullable: false }),
                 Err(unfit) => {
                     self.unfit(span, unfit);
                     None
                 }
             },
-            Operand::Bare(name) => {
+            CheckedOperand::Bare(name) => {
                 self.undefined(&name, span, scope);
                 None
             }
@@ -381,15 +396,15 @@ impl Checker<'_, '_> {
     /// A literal next to a value.
     pub(super) fn fitted(
         &mut self,
-        constant: &Constant,
-        typed: &Typed,
-        of: &Node,
+        constant: &SignedLiteral,
+        typed: &TypedExpression,
+        of: &ExprNode,
         span: &Range<usize>,
     ) -> Option<Expression> {
-        match constant.fit(&typed.kind, &Shown(of)) {
+        match constant.fit(&typed.kind, &ExpressionText(of)) {
             Ok(value) => {
                 // What is multiplied or divided by a number may be in any unit.
-                if typed.kind == Kind::Number(Unit::Nanoseconds) && !is_scaled(&typed.value) {
+                if typed.kind == ValueKind::Number(Unit::Nanoseconds) && !is_scaled(&typed.value) {
                     self.warn_of_plain(constant, of, span);
                 }
                 Some(value)
@@ -402,7 +417,7 @@ impl Checker<'_, '_> {
     }
 
     /// Warns of a number without a unit next to a duration.
-    fn warn_of_plain(&mut self, constant: &Constant, of: &Node, span: &Range<usize>) {
+    fn warn_of_plain(&mut self, constant: &SignedLiteral, of: &ExprNode, span: &Range<usize>) {
         const SECOND: u64 = 1_000_000_000;
         let text = constant.text();
         let help = match constant.literal {
@@ -418,21 +433,21 @@ impl Checker<'_, '_> {
     }
 
     /// An error for what a literal cannot be added to or subtracted from.
-    fn check_addend(&mut self, value: &Typed, node: &Node) -> Option<()> {
-        if value.kind == Kind::Time {
+    fn check_addend(&mut self, value: &TypedExpression, node: &ExprNode) -> Option<()> {
+        if value.kind == ValueKind::Time {
             return Some(());
         }
         self.check_number(value, node).map(|_| ())
     }
 
     /// The unit of a number; an error for what cannot be computed with.
-    pub(super) fn check_number(&mut self, value: &Typed, node: &Node) -> Option<Unit> {
+    pub(super) fn check_number(&mut self, value: &TypedExpression, node: &ExprNode) -> Option<Unit> {
         let is_either_end = value.value == Expression::field("port");
         match &value.kind {
-            Kind::Number(unit) => Some(unit.clone()),
-            Kind::Unknown => Some(Unit::None),
-            Kind::Protocol | Kind::Identifier => Some(Unit::None),
-            Kind::Port if !is_either_end => Some(Unit::None),
+            ValueKind::Number(unit) => Some(unit.clone()),
+            ValueKind::Unknown => Some(Unit::None),
+            ValueKind::Protocol | ValueKind::Identifier => Some(Unit::None),
+            ValueKind::Port if !is_either_end => Some(Unit::None),
             kind => {
                 let message = format!(
                     "'{}' is {kind}: there is no arithmetic on it",
@@ -468,15 +483,15 @@ fn is_scaled(value: &Expression) -> bool {
 }
 
 /// Returns whether an expression is the time at which SQL answers.
-fn is_now(node: &Node) -> bool {
+fn is_now(node: &ExprNode) -> bool {
     let is_it =
         |name: &str| name.eq_ignore_ascii_case("now") || name.eq_ignore_ascii_case("current_timestamp");
     matches!(&*node.value, Expr::Call { function: name, .. } | Expr::Name(name) if is_it(name))
 }
 
 /// The common unit of two numbers that are compared or added; bytes per second become bits per second where they must.
-pub(super) fn unify(a: &mut Typed, x: &Unit, b: &mut Typed, y: &Unit) -> Option<Unit> {
-    let in_bits = |typed: &mut Typed| {
+pub(super) fn unify(a: &mut TypedExpression, x: &Unit, b: &mut TypedExpression, y: &Unit) -> Option<Unit> {
+    let in_bits = |typed: &mut TypedExpression| {
         let value = std::mem::replace(&mut typed.value, Expression::Integer(8));
         typed.value =
             Expression::Arithmetic(Box::new(value), Operator::Multiply, Box::new(Expression::Integer(8)));
@@ -509,6 +524,6 @@ pub(crate) fn group_text(group: &task::query::GroupField) -> String {
 }
 
 /// Columns of a place that has none.
-pub(super) fn no_columns() -> Columns {
-    Columns::default()
+pub(super) fn no_columns() -> QueryColumns {
+    QueryColumns::default()
 }

@@ -1,9 +1,9 @@
 //! The clauses of a query.
 
-use super::{Failed, Parsed, Parser};
+use super::{Failed, ParseResult, Parser};
 use crate::ast::{
-    Expr, From, Node, OrderItem, QueryText, Run, SelectItem, Spanned, TimeText, TriggerKind, TriggerText,
-    Using,
+    Expr, ExprNode, From, OrderItem, QueryText, RunClause, SelectItem, Spanned, TimeText, TriggerKeyword,
+    TriggerText, Using,
 };
 use crate::lexer::Token;
 use crate::literal::Literal;
@@ -18,7 +18,7 @@ const MOST_ITEMS: usize = 256;
 
 impl Parser<'_, '_, '_> {
     /// Reads the clause that begins here.
-    pub(super) fn clause(&mut self, query: &mut QueryText) -> Parsed<()> {
+    pub(super) fn clause(&mut self, query: &mut QueryText) -> ParseResult<()> {
         let start = self.span();
         let keyword = self.word().to_ascii_lowercase();
         self.advance();
@@ -86,13 +86,13 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn order(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn order(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         self.expect_word("by", "behind 'order'")?;
         let items = self.items("members of order by", |parser| parser.order_item())?;
         self.set(&mut query.order, items, start, "order by")
     }
 
-    fn limit(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn limit(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         let limit = self.count("a number of rows behind limit, such as 10")?;
         if self.takes_symbol(",") || self.takes_word("offset") {
             return Err(self.passed_over(start, Some(limit)));
@@ -100,22 +100,22 @@ impl Parser<'_, '_, '_> {
         self.set(&mut query.limit, limit, start, "limit")
     }
 
-    fn same_window(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn same_window(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         self.expect_word("same", "behind 'in'")?;
         self.expect_word("window", "behind 'in same'")?;
         self.set(&mut query.same_window, (), start, "in same window")
     }
 
-    fn run(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn run(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         let run = if self.takes_word("once") {
-            Run::Once
+            RunClause::Once
         } else {
-            Run::For(self.duration("or 'once' behind run")?.value)
+            RunClause::For(self.duration("or 'once' behind run")?.value)
         };
         self.set(&mut query.run, run, start, "run")
     }
 
-    fn capture(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn capture(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         let packets = self.count("a number of packets behind capture, such as 100")?;
         self.expect_word("packets", "behind the number")?;
         self.set(&mut query.capture, packets, start, "capture")
@@ -128,7 +128,7 @@ impl Parser<'_, '_, '_> {
         value: T,
         start: &Range<usize>,
         clause: &str,
-    ) -> Parsed<()> {
+    ) -> ParseResult<()> {
         if place.is_some() {
             let message = format!("'{clause}' stands here for the second time in one query");
             let help = "remove it, or end the query before it with ';'";
@@ -141,7 +141,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Members separated by commas.
-    fn items<T>(&mut self, what: &str, read: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    fn items<T>(&mut self, what: &str, read: fn(&mut Self) -> ParseResult<T>) -> ParseResult<Vec<T>> {
         let mut items = vec![read(self)?];
         while self.takes_symbol(",") {
             if items.len() == MOST_ITEMS {
@@ -155,7 +155,7 @@ impl Parser<'_, '_, '_> {
         Ok(items)
     }
 
-    fn select_item(&mut self) -> Parsed<SelectItem> {
+    fn select_item(&mut self) -> ParseResult<SelectItem> {
         if matches!(self.peek(), Token::Symbol("*")) {
             let span = self.span();
             let help = "name the columns: 'select src_addr, dst_addr, protocol, src_port, dst_port, total_count, total_byte'";
@@ -193,7 +193,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Reports `select distinct …` and `select top 10 …`.
-    fn other_select(&mut self) -> Parsed<()> {
+    fn other_select(&mut self) -> ParseResult<()> {
         let span = self.span();
         if self.is_distinct() {
             self.advance();
@@ -216,7 +216,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Returns what to write in the place of SQL's `on (a) a, b`: a row for each value of `a`, with that of `b` in the row that comes first.
-    fn distinct_on(&mut self) -> Parsed<String> {
+    fn distinct_on(&mut self) -> ParseResult<String> {
         self.advance();
         self.advance();
         let groups = self.items("fields", |parser| parser.expression())?;
@@ -224,7 +224,7 @@ impl Parser<'_, '_, '_> {
         let items = self.items("columns", |parser| parser.select_item())?;
         // What it is ordered by is of rows, too.
         self.is_lost = true;
-        let column = |value: &Node| {
+        let column = |value: &ExprNode| {
             let text = value.value.to_string();
             let field = match &*value.value {
                 _ if groups.contains(value) => None,
@@ -244,7 +244,7 @@ impl Parser<'_, '_, '_> {
         ))
     }
 
-    fn alias(&mut self) -> Parsed<Spanned<String>> {
+    fn alias(&mut self) -> ParseResult<Spanned<String>> {
         match self.peek().clone() {
             Token::Literal(Literal::Text(text)) if !text.is_empty() => {
                 let alias = Spanned::new(text, self.span());
@@ -255,7 +255,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    pub(super) fn order_item(&mut self) -> Parsed<OrderItem> {
+    pub(super) fn order_item(&mut self) -> ParseResult<OrderItem> {
         // A column's name may need quotes.
         let value = self.expression()?;
         let descending = self.takes_word("desc");
@@ -313,7 +313,7 @@ impl Parser<'_, '_, '_> {
         Some(*number)
     }
 
-    fn group(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn group(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         if self.is_word(0, "grouping") && self.is_word(1, "sets") {
             let help =
                 "ask a query for each of them, as with 'groupby src_addr' and without groupby for the total";
@@ -321,11 +321,11 @@ impl Parser<'_, '_, '_> {
             self.is_lost = true;
             return Err(failed);
         }
-        let fields: Vec<Node> = self.items("fields to group by", |parser| parser.expression())?;
+        let fields: Vec<ExprNode> = self.items("fields to group by", |parser| parser.expression())?;
         self.set(&mut query.group, fields, start, "groupby")
     }
 
-    fn from(&mut self) -> Parsed<From> {
+    fn from(&mut self) -> ParseResult<From> {
         let is_time = matches!(self.peek(), Token::Literal(Literal::Text(_)) | Token::Symbol("-"));
         if !is_time {
             let names =
@@ -344,7 +344,7 @@ impl Parser<'_, '_, '_> {
         Ok(From::Range(from, to))
     }
 
-    fn time(&mut self) -> Parsed<Spanned<TimeText>> {
+    fn time(&mut self) -> ParseResult<Spanned<TimeText>> {
         let start = self.span().start;
         let time = match self.peek().clone() {
             Token::Literal(Literal::Text(text)) => {
@@ -360,7 +360,7 @@ impl Parser<'_, '_, '_> {
         Ok(Spanned::new(time, self.since(start)))
     }
 
-    fn count(&mut self, what: &str) -> Parsed<u64> {
+    fn count(&mut self, what: &str) -> ParseResult<u64> {
         match self.literal() {
             Some(Literal::Integer(number)) if *number != 0 => {
                 self.advance();
@@ -375,7 +375,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn percent(&mut self) -> Parsed<f64> {
+    fn percent(&mut self) -> ParseResult<f64> {
         match self.literal() {
             Some(Literal::Percent(percent)) if *percent > 0.0 && *percent <= 100.0 => {
                 self.advance();
@@ -385,7 +385,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn across(&mut self, query: &mut QueryText, start: &Range<usize>) -> Parsed<()> {
+    fn across(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         self.expect_word("nodes", "behind 'across'")?;
         self.expect_word("by", "behind 'across nodes'")?;
         let across = if self.takes_word("sum") {
@@ -400,7 +400,7 @@ impl Parser<'_, '_, '_> {
         self.set(&mut query.across, across, start, "across")
     }
 
-    fn using(&mut self) -> Parsed<Using> {
+    fn using(&mut self) -> ParseResult<Using> {
         let mut structure = self.name("the name of a structure")?;
         // Tasks write names with hyphens.
         while let (Token::Symbol("-"), Token::Word(word)) = (self.peek(), self.ahead(1)) {
@@ -426,11 +426,11 @@ impl Parser<'_, '_, '_> {
         *self.ahead(1) == Token::Symbol(".") || self.is_word(1, "is") && self.is_word(2, "missing")
     }
 
-    fn trigger(&mut self, query: &mut QueryText, keyword: &str, start: &Range<usize>) -> Parsed<()> {
+    fn trigger(&mut self, query: &mut QueryText, keyword: &str, start: &Range<usize>) -> ParseResult<()> {
         let kind = match keyword {
-            "while" => TriggerKind::While,
-            _ if !self.is_name_each() && self.takes_word("each") => TriggerKind::WhenEach,
-            _ => TriggerKind::When,
+            "while" => TriggerKeyword::While,
+            _ if !self.is_name_each() && self.takes_word("each") => TriggerKeyword::WhenEach,
+            _ => TriggerKeyword::When,
         };
         let condition = self.condition()?;
         let mut trigger = TriggerText { kind, condition, lasting: None, until: None, cooldown: None };
@@ -450,7 +450,7 @@ impl Parser<'_, '_, '_> {
             };
             let message = match (is_double, kind) {
                 (true, _) => format!("'{name}' stands here for the second time"),
-                (false, TriggerKind::When) => continue,
+                (false, TriggerKeyword::When) => continue,
                 _ => format!(
                     "'{name}' belongs to a plain 'when'; 'while' and 'when each' answer in each window in which they hold"
                 ),
@@ -462,7 +462,7 @@ impl Parser<'_, '_, '_> {
             &mut query.trigger,
             trigger,
             start,
-            if kind == TriggerKind::While { "while" } else { "when" },
+            if kind == TriggerKeyword::While { "while" } else { "when" },
         )
     }
 }

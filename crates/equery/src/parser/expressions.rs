@@ -1,7 +1,7 @@
 //! Expressions: values and conditions, by precedence.
 
-use super::{Failed, Parsed, Parser};
-use crate::ast::{Expr, Node, Spanned};
+use super::{Failed, ParseResult, Parser};
+use crate::ast::{Expr, ExprNode, Spanned};
 use crate::lexer::Token;
 use crate::literal::Literal;
 use crate::names::{is_address_field, is_reserved};
@@ -12,11 +12,11 @@ pub(crate) const DEEPEST: usize = 64;
 
 impl Parser<'_, '_, '_> {
     /// A condition in which a comma means `and`.
-    pub(super) fn condition(&mut self) -> Parsed<Node> {
+    pub(super) fn condition(&mut self) -> ParseResult<ExprNode> {
         self.nested(|parser| parser.conjunction_by_comma())
     }
 
-    fn conjunction_by_comma(&mut self) -> Parsed<Node> {
+    fn conjunction_by_comma(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let mut all = vec![self.alternatives()?];
         while self.takes_symbol(",") {
@@ -26,12 +26,12 @@ impl Parser<'_, '_, '_> {
     }
 
     /// A value or a condition.
-    pub(super) fn expression(&mut self) -> Parsed<Node> {
+    pub(super) fn expression(&mut self) -> ParseResult<ExprNode> {
         self.nested(|parser| parser.alternatives())
     }
 
     /// Reads one level deeper.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         self.depth += 1;
         self.limit_depth(self.depth)?;
         let read = read(self)?;
@@ -39,7 +39,7 @@ impl Parser<'_, '_, '_> {
         Ok(read)
     }
 
-    fn limit_depth(&mut self, depth: usize) -> Parsed<()> {
+    fn limit_depth(&mut self, depth: usize) -> ParseResult<()> {
         self.deepest = self.deepest.max(depth);
         if depth <= DEEPEST {
             return Ok(());
@@ -52,7 +52,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Reads something, and how deep it is.
-    fn measured(&mut self, read: fn(&mut Self) -> Parsed<Node>) -> Parsed<(Node, usize)> {
+    fn measured(&mut self, read: fn(&mut Self) -> ParseResult<ExprNode>) -> ParseResult<(ExprNode, usize)> {
         let outer = std::mem::replace(&mut self.deepest, self.depth);
         let node = read(self)?;
         let height = self.deepest - self.depth;
@@ -60,18 +60,18 @@ impl Parser<'_, '_, '_> {
         Ok((node, height))
     }
 
-    fn joined(&self, start: usize, mut parts: Vec<Node>, join: fn(Vec<Node>) -> Expr) -> Node {
+    fn joined(&self, start: usize, mut parts: Vec<ExprNode>, join: fn(Vec<ExprNode>) -> Expr) -> ExprNode {
         match parts.len() {
             1 => parts.remove(0),
             _ => self.node(start, join(flattened(parts, join))),
         }
     }
 
-    fn node(&self, start: usize, value: Expr) -> Node {
+    fn node(&self, start: usize, value: Expr) -> ExprNode {
         Spanned::new(Box::new(value), self.since(start))
     }
 
-    fn alternatives(&mut self) -> Parsed<Node> {
+    fn alternatives(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let mut any = vec![self.conjunction()?];
         while self.takes_word("or") {
@@ -80,7 +80,7 @@ impl Parser<'_, '_, '_> {
         Ok(self.joined(start, any, Expr::Or))
     }
 
-    fn conjunction(&mut self) -> Parsed<Node> {
+    fn conjunction(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let mut all = vec![self.negation()?];
         while self.takes_word("and") {
@@ -89,7 +89,7 @@ impl Parser<'_, '_, '_> {
         Ok(self.joined(start, all, Expr::And))
     }
 
-    fn negation(&mut self) -> Parsed<Node> {
+    fn negation(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         if !self.takes_word("not") {
             return self.comparison();
@@ -98,7 +98,7 @@ impl Parser<'_, '_, '_> {
         Ok(self.node(start, Expr::Not(of)))
     }
 
-    fn comparison(&mut self) -> Parsed<Node> {
+    fn comparison(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let value = self.sum()?;
         if let Some(comparison) = self.comparison_symbol() {
@@ -162,7 +162,7 @@ impl Parser<'_, '_, '_> {
         Some(comparison)
     }
 
-    fn is(&mut self, start: usize, value: Node) -> Parsed<Node> {
+    fn is(&mut self, start: usize, value: ExprNode) -> ParseResult<ExprNode> {
         let negated = self.takes_word("not");
         if self.takes_word("null") {
             return Ok(self.node(start, Expr::IsNull { value, negated }));
@@ -182,7 +182,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Values in parentheses, or one without.
-    fn list(&mut self) -> Parsed<Vec<Node>> {
+    fn list(&mut self) -> ParseResult<Vec<ExprNode>> {
         if !self.takes_symbol("(") {
             return Ok(vec![self.sum()?]);
         }
@@ -196,7 +196,7 @@ impl Parser<'_, '_, '_> {
         })
     }
 
-    fn sum(&mut self) -> Parsed<Node> {
+    fn sum(&mut self) -> ParseResult<ExprNode> {
         self.operations(Self::product, |token| match token {
             Token::Symbol("+") => Some(Operator::Add),
             Token::Symbol("-") => Some(Operator::Subtract),
@@ -204,7 +204,7 @@ impl Parser<'_, '_, '_> {
         })
     }
 
-    fn product(&mut self) -> Parsed<Node> {
+    fn product(&mut self) -> ParseResult<ExprNode> {
         self.operations(Self::offset, |token| match token {
             Token::Symbol("*") => Some(Operator::Multiply),
             Token::Symbol("/") => Some(Operator::Divide),
@@ -215,9 +215,9 @@ impl Parser<'_, '_, '_> {
     /// Operators of one precedence, from the left. Each deepens the tree.
     fn operations(
         &mut self,
-        operand: fn(&mut Self) -> Parsed<Node>,
+        operand: fn(&mut Self) -> ParseResult<ExprNode>,
         operator_of: fn(&Token<'_>) -> Option<Operator>,
-    ) -> Parsed<Node> {
+    ) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let (mut left, mut height) = self.measured(operand)?;
         while let Some(operator) = operator_of(self.peek()) {
@@ -238,7 +238,7 @@ impl Parser<'_, '_, '_> {
         Ok(left)
     }
 
-    fn offset(&mut self) -> Parsed<Node> {
+    fn offset(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         let of = self.operand()?;
         let span = self.span();
@@ -253,7 +253,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// A value with its sign.
-    pub(super) fn operand(&mut self) -> Parsed<Node> {
+    pub(super) fn operand(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         if self.takes_symbol("+") {
             return self.nested(|parser| parser.operand());
@@ -265,7 +265,7 @@ impl Parser<'_, '_, '_> {
         Ok(self.node(start, Expr::Negative(of)))
     }
 
-    fn primary(&mut self) -> Parsed<Node> {
+    fn primary(&mut self) -> ParseResult<ExprNode> {
         let start = self.span().start;
         match self.peek().clone() {
             Token::Literal(literal) => {
@@ -307,7 +307,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Reads an expression that begins with a name: `name`, `name(…)`, `name.item`, `name/24/64`.
-    fn named(&mut self, start: usize, name: Spanned<String>) -> Parsed<Node> {
+    fn named(&mut self, start: usize, name: Spanned<String>) -> ParseResult<ExprNode> {
         if self.takes_symbol("(") {
             return self.nested(|parser| parser.call(start, &name.value));
         }
@@ -339,7 +339,7 @@ impl Parser<'_, '_, '_> {
         self.plain(start, name)
     }
 
-    fn plain(&mut self, start: usize, name: Spanned<String>) -> Parsed<Node> {
+    fn plain(&mut self, start: usize, name: Spanned<String>) -> ParseResult<ExprNode> {
         let mut lengths = Vec::new();
         while is_address_field(&name.value)
             && *self.peek() == Token::Symbol("/")
@@ -388,7 +388,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Arguments, behind the parenthesis.
-    fn call(&mut self, start: usize, function: &str) -> Parsed<Node> {
+    fn call(&mut self, start: usize, function: &str) -> ParseResult<ExprNode> {
         let distinct = self.is_distinct();
         if distinct {
             self.advance();
@@ -424,7 +424,7 @@ impl Parser<'_, '_, '_> {
 }
 
 /// Conjunctions within conjunctions become one, and alternatives within alternatives.
-fn flattened(parts: Vec<Node>, join: fn(Vec<Node>) -> Expr) -> Vec<Node> {
+fn flattened(parts: Vec<ExprNode>, join: fn(Vec<ExprNode>) -> Expr) -> Vec<ExprNode> {
     let joins_all = matches!(join(Vec::new()), Expr::And(_));
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {

@@ -1,16 +1,16 @@
 //! Forms of SQL in expressions: those that mean something here, and what is said of the others.
 
-use super::{Failed, Parsed, Parser};
-use crate::ast::{Expr, Node};
+use super::{Failed, ParseResult, Parser};
+use crate::ast::{Expr, ExprNode};
 use crate::lexer::{Token, shortened};
 use crate::literal::Literal;
 use crate::names::{begins_clause, is_address_field};
 use crate::sql_length::{is_of_calendar, sql_length_ns};
-use flow::{Field, Value};
+use flow::{Field, FieldAccessor};
 
 impl Parser<'_, '_, '_> {
     /// Returns what to write in the place of an operator of bits, which is next, behind a value.
-    pub(super) fn instead_of_bits(&self, left: &Node, symbol: &str) -> String {
+    pub(super) fn instead_of_bits(&self, left: &ExprNode, symbol: &str) -> String {
         let list = "list the values that are meant";
         let Expr::Name(name) = &*left.value else { return list.to_owned() };
         let field = Field::named(flow::usual_name(name));
@@ -31,7 +31,7 @@ impl Parser<'_, '_, '_> {
         let mut behind = behind.skip_while(|token| **token == Token::Symbol(")"));
         let (comparison, value) = (behind.next(), behind.next());
         let is_compared = matches!(comparison, Some(Token::Symbol("=" | "!=" | "<" | "<=" | ">" | ">=")));
-        let is_of_octet = field.is_some_and(|field| matches!(field.value, Value::Unsigned(8, _)));
+        let is_of_octet = field.is_some_and(|field| matches!(field.value, FieldAccessor::Unsigned(8, _)));
         let not = |comparison| if comparison == "=" { "" } else { "not " };
         match (mask, comparison, value) {
             (
@@ -60,7 +60,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Reads a length of time as SQL has it behind `interval`: `'7 days'`, `'1' day`, `1 day`. Returns nanoseconds.
-    pub(super) fn interval(&mut self, start: usize) -> Parsed<u64> {
+    pub(super) fn interval(&mut self, start: usize) -> ParseResult<u64> {
         let mut text = match self.peek() {
             Token::Literal(Literal::Text(text)) => text.clone(),
             Token::Literal(literal) => literal.to_string(),
@@ -108,7 +108,11 @@ impl Parser<'_, '_, '_> {
 
     /// The arguments of a function that SQL gives its values in an order: `percentile_cont(0.5) within group (order by x)` has those of
     /// `percentile_cont(x, 0.5)`. From the greatest down, a share is that of the values above. An error where no function has them.
-    pub(super) fn within_group(&mut self, function: &str, mut arguments: Vec<Node>) -> Parsed<Vec<Node>> {
+    pub(super) fn within_group(
+        &mut self,
+        function: &str,
+        mut arguments: Vec<ExprNode>,
+    ) -> ParseResult<Vec<ExprNode>> {
         let span = self.span();
         (0..2).for_each(|_| self.advance());
         if !["percentile_cont", "percentile_disc", "mode"].contains(&function) {
@@ -129,7 +133,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Passes over the rows around each row, of which SQL has a function: `over (partition by x)`. An error where the function is one of groups too.
-    pub(super) fn over_rows(&mut self, start: usize, function: &str) -> Parsed<()> {
+    pub(super) fn over_rows(&mut self, start: usize, function: &str) -> ParseResult<()> {
         self.advance();
         let mut depth = 0;
         while !self.is_end() {

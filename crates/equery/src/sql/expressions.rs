@@ -146,7 +146,9 @@ fn is_whole(value: &Expression) -> bool {
             flow::Field::named(name).is_some_and(|field| {
                 matches!(
                     field.value,
-                    flow::Value::Unsigned(..) | flow::Value::Optional(..) | flow::Value::Time(_)
+                    flow::FieldAccessor::Unsigned(..)
+                        | flow::FieldAccessor::Optional(..)
+                        | flow::FieldAccessor::Time(_)
                 )
             }) || ["port", "duration"].contains(&name.as_str())
         }

@@ -36,7 +36,7 @@ fn values(query: &Query, table: &RowTable<'_>) -> Vec<&'static flow::Field> {
 /// A column as one to calculate with.
 fn number(dialect: Dialect, field: &flow::Field, column: &str) -> String {
     match field.value {
-        flow::Value::Unsigned(..) | flow::Value::Optional(..) => dialect.number(column),
+        flow::FieldAccessor::Unsigned(..) | flow::FieldAccessor::Optional(..) => dialect.number(column),
         _ => column.to_owned(),
     }
 }

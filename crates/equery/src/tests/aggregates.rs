@@ -3,7 +3,7 @@
 use super::{checked, query, refused, said};
 use crate::{Dialect, RowTable, sql};
 use task::query::Comparison::Greater;
-use task::query::{Aggregate, Condition, Expression, Item};
+use task::query::{Aggregate, Condition, Expression, OutputColumn};
 
 fn count_if(condition: Condition) -> Expression {
     Expression::Aggregate(Aggregate::CountIf(Box::new(condition)))
@@ -28,9 +28,9 @@ fn a_condition_counts_flows_within_their_group() {
     )
     .plan;
     let columns = [
-        Item::field("dst_addr"),
-        Item::new("count_if(total_byte > 1000000)", large.clone()),
-        Item::new("web", web.clone()),
+        OutputColumn::field("dst_addr"),
+        OutputColumn::new("count_if(total_byte > 1000000)", large.clone()),
+        OutputColumn::new("web", web.clone()),
     ];
     assert_eq!(plan.columns, columns);
     assert_eq!(plan.having, Some(Condition::Compare(large, Greater, Expression::Integer(5))));
@@ -98,7 +98,7 @@ fn a_geometric_mean_is_of_numbers() {
         "select dst_addr, geomean(total_byte / total_count) as size, geomean(total_byte) groupby dst_addr having size > 100",
     );
     let mean = Expression::Aggregate(Aggregate::GeometricMean(Box::new(Expression::field("total_byte"))));
-    assert_eq!(found.plan.columns[2], Item::new("geomean(total_byte)", mean));
+    assert_eq!(found.plan.columns[2], OutputColumn::new("geomean(total_byte)", mean));
     assert_eq!(found.columns[2].kind.to_string(), "a number of bytes");
     refused(
         "select geomean(src_addr)",

@@ -1,8 +1,8 @@
 //! Queries that read answers: of others, and of earlier windows.
 
 use super::{checked, query, refused, said, said_with};
-use crate::{Chain, ChainSite, EarlierWindows, ExplainOptions, Options, explain};
-use events::{ALL_NODES, Formula, Role};
+use crate::{Chain, ChainSite, CheckOptions, EarlierWindows, ExplainContext, explain};
+use events::{ALL_NODES, ColumnRole, Formula};
 use task::query::Over;
 
 const A: &str = "a: select dst_addr, sum(total_byte) as b groupby dst_addr every 10s;";
@@ -21,7 +21,7 @@ fn chain_of(text: &str, nodes: &[&str]) -> Result<Chain, Vec<String>> {
         nodes: &nodes,
         key: &packet::KeySpec::FIVE_TUPLE.parts(),
         window_ns: 10_000_000_000,
-        settings: events::Settings::default(),
+        settings: events::EventSettings::default(),
     };
     Chain::new(&checked.queries, &site)
 }
@@ -64,7 +64,7 @@ fn earlier_windows_are_windows_of_the_query() {
     // Where the length of windows is not known, it is checked when that is.
     let text = "select sum(total_byte) offset 15s as b";
     assert!(said(text).is_empty());
-    let options = Options { base_window_ns: Some(10_000_000_000), ..Options::default() };
+    let options = CheckOptions { base_window_ns: Some(10_000_000_000), ..CheckOptions::default() };
     assert!(said_with(text, &options)[0].contains("15s is no multiple"));
     assert!(chain_of(text, &["N"]).expect_err("refused")[0].contains("15s is no multiple"));
 }
@@ -165,8 +165,8 @@ fn keys_are_joined_whatever_their_order() {
     assert_eq!((derivation.values.len(), derivation.order[0].value), (5, 4));
     let query = &chain.graph.queries[2];
     assert_eq!((query.key.clone(), chain.shown[2]), (vec![2, 0], 3));
-    let roles: Vec<Role> = query.columns.iter().map(|column| column.role).collect();
-    assert_eq!(roles, [Role::Key, Role::Bounded, Role::Key]);
+    let roles: Vec<ColumnRole> = query.columns.iter().map(|column| column.role).collect();
+    assert_eq!(roles, [ColumnRole::Key, ColumnRole::Bounded, ColumnRole::Key]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn explain_tells_where_it_is_computed() {
         "{A} d: select a.b - prev(a.b) as more from a; \
          h: select dst_addr, avg_over(sum(total_byte), 1min) as usual groupby dst_addr having usual > 5 every 10s;"
     );
-    let explained = explain(&checked(&text), &ExplainOptions::default());
+    let explained = explain(&checked(&text), &ExplainContext::default());
     let [_, d, h] = &explained.queries[..] else { panic!("three queries") };
     assert!(d.probe[0].starts_with("none: the controller computes it"), "{:?}", d.probe);
     assert!(

@@ -1,7 +1,7 @@
 //! What plans and links between queries are, beyond the rules in `tests/equery`.
 
 use super::{checked, query, refused, said, said_with};
-use crate::{Bound, EdgeKind, ExplainOptions, Options, explain};
+use crate::{CheckOptions, EdgeKind, ExplainContext, FieldBinding, explain};
 use task::query::Comparison::{Equal, Greater, GreaterOrEqual, LessOrEqual};
 use task::query::{Condition, Expression, Over};
 
@@ -54,7 +54,8 @@ fn an_error_says_what_was_expected() {
     refused("select src_addr + 1", 8, &["there is no arithmetic on it"]);
     refused("select vlan using space_savin", 19, &["'space_saving' may be meant"]);
     refused("select src_addr / 24", 8, &["there is no arithmetic on it"]);
-    let nodes = Options { known_nodes: Some(vec!["Node1".into(), "Node2".into()]), ..Options::default() };
+    let nodes =
+        CheckOptions { known_nodes: Some(vec!["Node1".into(), "Node2".into()]), ..CheckOptions::default() };
     assert_eq!(
         said_with("select vlan where node_id in (Node1, nod2)", &nodes),
         ["1:38: error: there is no node 'nod2'; 'Node2' may be meant; nodes are Node1, Node2"]
@@ -66,7 +67,7 @@ fn variables_stand_in_clauses_too() {
     let q = query("select vlan limit N every W; let N = 5; let W = 1min;");
     let minute = 60_000_000_000;
     assert_eq!((q.plan.limit, q.plan.over), (Some(5), Over::Windows { every_ns: minute, over_ns: minute }));
-    let set = Options { set: vec![("N".into(), "7".into())], ..Options::default() };
+    let set = CheckOptions { set: vec![("N".into(), "7".into())], ..CheckOptions::default() };
     let text = "let N = 5; select vlan limit N";
     assert_eq!(said_with(text, &set), Vec::<String>::new());
     refused("select vlan limit N", 19, &["expected a number of rows", "found 'N'"]);
@@ -83,8 +84,11 @@ fn only_what_fires_binds_and_only_its_items() {
     };
     let checked = checked(&with("dst_addr = q1.src_addr, node_id = q1.node_id"));
     let q2 = checked.queries.last().expect("it has no errors");
-    let bound =
-        |field: &str, item: &str| Bound { field: field.into(), parent: "q1".into(), item: item.into() };
+    let bound = |field: &str, item: &str| FieldBinding {
+        field: field.into(),
+        parent: "q1".into(),
+        item: item.into(),
+    };
     assert_eq!(q2.bindings, [bound("dst_addr", "src_addr"), bound("node_id", "node_id")]);
     let trigger = q2.trigger.as_ref().expect("it has one");
     assert_eq!((trigger.kind, trigger.until.as_deref()), (EdgeKind::When, Some("q1.c < 3")));
@@ -137,7 +141,7 @@ fn chains_have_sixteen_queries_and_no_circles() {
     );
     assert!(circle.len() == 1 && circle[0].contains("in a circle: b → c → b"), "{circle:?}");
     let reaction = |base_window_ns| {
-        let site = ExplainOptions { base_window_ns, ..ExplainOptions::default() };
+        let site = ExplainContext { base_window_ns, ..ExplainContext::default() };
         explain(&checked(&chain(4)), &site).queries[3].reaction_ns
     };
     assert_eq!(

@@ -1,10 +1,10 @@
 //! What is printed of a text parses to the same plans.
 
 use super::generator::Generator;
-use crate::{Checked, CheckedQuery, Options, Source, check};
+use crate::{CheckOptions, CheckedQuery, CheckedText, SourceText, check};
 
 /// What of a query is not where it stands.
-fn meanings(checked: &Checked) -> Vec<CheckedQuery> {
+fn meanings(checked: &CheckedText) -> Vec<CheckedQuery> {
     let meaning = |query: &CheckedQuery| {
         let mut query = query.clone();
         query.text_span = 0..0;
@@ -14,12 +14,12 @@ fn meanings(checked: &Checked) -> Vec<CheckedQuery> {
     checked.queries.iter().map(meaning).collect()
 }
 
-fn checked(text: &str, set: &[(String, String)]) -> Checked {
-    check(&Source { name: "q", text }, &Options { set: set.to_vec(), ..Options::default() })
+fn checked(text: &str, set: &[(String, String)]) -> CheckedText {
+    check(&SourceText { name: "q", text }, &CheckOptions { set: set.to_vec(), ..CheckOptions::default() })
 }
 
 /// Its definitions and its queries, as `edison explain` prints them.
-fn printed(checked: &Checked) -> String {
+fn printed(checked: &CheckedText) -> String {
     let texts = checked.queries.iter().map(|query| query.text.as_str());
     checked.definitions.iter().map(String::as_str).chain(texts).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,6 @@
 //! Random words and bytes.
 
-use crate::{ExplainOptions, Options, Severity, Source, check, explain};
+use crate::{CheckOptions, ExplainContext, Severity, SourceText, check, explain};
 use proptest::prelude::*;
 
 /// Words of queries that are right and wrong, one line a kind.
@@ -11,15 +11,15 @@ const WORDS: &str = "select where groupby group by having order desc limit every
     02:00:5e:10:00:01 5 0.5 10K 5% 10s 1min 5Mbps 'text' \"2026-11-01\" -- # ' \"";
 
 fn judge(text: &str) {
-    let source = Source { name: "random", text };
-    let checked = check(&source, &Options::default());
+    let source = SourceText { name: "random", text };
+    let checked = check(&source, &CheckOptions::default());
     let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     assert!(errors <= 51, "{errors}");
     for found in &checked.diagnostics {
         assert!(text.get(found.span.clone()).is_some(), "{found:?}");
     }
     if errors == 0 {
-        let _ = explain(&checked, &ExplainOptions::default()).to_string();
+        let _ = explain(&checked, &ExplainContext::default()).to_string();
     }
 }
 

@@ -1,7 +1,7 @@
 //! `using` and `error`: which queries are counted in packets, and what is refused.
 
 use super::{query, refused, said, said_with};
-use crate::{ExplainOptions, Options, Source, check, explain};
+use crate::{CheckOptions, ExplainContext, SourceText, check, explain};
 use model::Class;
 
 const BYTES: &str = "select dst_addr, sum(total_byte) groupby dst_addr";
@@ -95,10 +95,10 @@ fn what_no_structure_answers_is_refused_where_it_stands() {
 
 #[test]
 fn windows_are_those_of_the_run() {
-    let options = |base: Option<u64>, packets| Options {
+    let options = |base: Option<u64>, packets| CheckOptions {
         base_window_ns: base,
         window_packets: packets,
-        ..Options::default()
+        ..CheckOptions::default()
     };
     let text = format!("{BYTES} every 20s error 1%");
     assert_eq!(said_with(&text, &options(Some(20_000_000_000), None)), Vec::<String>::new());
@@ -113,7 +113,7 @@ fn queries_of_answers_and_events_are_not_counted_yet() {
     let text = "a: select dst_addr, sum(total_byte) as b groupby dst_addr; \
                 c: select dst_addr, sum(total_byte) groupby dst_addr error 1% when a.b > 5";
     assert_eq!(said(text), Vec::<String>::new());
-    let checked = check(&Source { name: "q", text }, &Options::default());
+    let checked = check(&SourceText { name: "q", text }, &CheckOptions::default());
     let clauses: Vec<_> = checked.queries[1].not_run.iter().map(|not_run| not_run.clause.as_str()).collect();
     assert_eq!((clauses, &checked.queries[1].sketch), (vec!["error"], &None));
 }
@@ -121,8 +121,8 @@ fn queries_of_answers_and_events_are_not_counted_yet() {
 #[test]
 fn it_is_explained_with_its_structure() {
     let text = format!("{BYTES} limit 5 using space_saving(memory=128KiB)");
-    let checked = check(&Source { name: "q", text: &text }, &Options::default());
-    let explanation = explain(&checked, &ExplainOptions::default());
+    let checked = check(&SourceText { name: "q", text: &text }, &CheckOptions::default());
+    let explanation = explain(&checked, &ExplainContext::default());
     let shown = explanation.to_string();
     for words in ["class    sketch", "structure=space-saving,memory=128KiB", "theory promises", "limit: 5"] {
         assert!(shown.contains(words), "{words}: {shown}");

@@ -179,7 +179,7 @@ fn queries_of_the_cookbook_are_printed_in_each_dialect() {
                 continue;
             }
             for dialect in Dialect::ALL {
-                let site = crate::ExplainOptions { dialect, ..crate::ExplainOptions::default() };
+                let site = crate::ExplainContext { dialect, ..crate::ExplainContext::default() };
                 for explained in crate::explain(&checked, &site).queries {
                     let statement = explained.statement();
                     let is_whole = statement.trim_end().ends_with(';') && statement.contains("ORDER BY");
@@ -197,7 +197,7 @@ fn queries_of_the_cookbook_are_printed_in_each_dialect() {
 fn questions_by_packets_say_so_and_have_sql_where_rows_of_flows_answer_them() {
     let explained = |text: &str, key: &[&str]| {
         let key: Vec<String> = key.iter().map(|field| (*field).to_owned()).collect();
-        let site = crate::ExplainOptions { key, ..crate::ExplainOptions::default() };
+        let site = crate::ExplainContext { key, ..crate::ExplainContext::default() };
         let explanation = crate::explain(&super::checked(text), &site);
         explanation.queries.into_iter().next().expect("one query")
     };

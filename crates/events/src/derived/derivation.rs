@@ -1,26 +1,26 @@
 //! A query whose answers are computed of those of others.
 
-use crate::condition::Condition;
-use crate::derived::formula::{Formula, Reads};
+use crate::condition::TriggerCondition;
+use crate::derived::formula::{Formula, ReadWindows};
 
 /// The way in which the answers of a query follow from those of others, window by window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivation {
     /// The queries that it reads: earlier ones, with windows like its own, which nothing starts.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DerivationSource>,
     /// The formulas of its columns, then of whatever else `having` and the order read.
     pub values: Vec<Formula>,
     /// Groups that are in the answer, by the numbers of values; `None` for all.
-    pub having: Option<Condition>,
+    pub having: Option<TriggerCondition>,
     /// The values that groups are ordered by, the first before the second. Equal ones are in the order of their keys.
-    pub order: Vec<Order>,
+    pub order: Vec<ValueOrder>,
     /// The most groups in an answer.
     pub limit: usize,
 }
 
 /// A query that another one reads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct DerivationSource {
     /// The number of the query.
     pub query: usize,
     /// The name of the query, unless it is a part of the query that reads it.
@@ -33,14 +33,14 @@ pub struct Source {
 
 /// A value that groups are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct ValueOrder {
     /// The number of the value.
     pub value: usize,
     /// True if the largest is first. Nulls are last in either direction.
     pub descending: bool,
 }
 
-impl Source {
+impl DerivationSource {
     /// The node whose answers are read for an answer of this one.
     pub(crate) fn on(&self, node: usize) -> usize {
         self.node.unwrap_or(node)
@@ -57,7 +57,7 @@ impl Derivation {
     }
 
     /// The windows that it reads.
-    pub(crate) fn reads(&self) -> Vec<Reads> {
+    pub(crate) fn reads(&self) -> Vec<ReadWindows> {
         let mut reads = Vec::new();
         self.values.iter().for_each(|value| value.add_reads(&mut reads));
         reads

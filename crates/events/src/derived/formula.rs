@@ -1,7 +1,7 @@
 //! Formulas by which a value follows from those of other queries.
 
-use crate::figure::Role;
-use crate::graph::Query;
+use crate::figure::ColumnRole;
+use crate::graph::GraphQuery;
 use model::ColumnKind;
 use notation::Operator;
 
@@ -38,7 +38,7 @@ pub enum Formula {
 
 /// Windows of a source that a formula reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Reads {
+pub(crate) struct ReadWindows {
     pub(crate) source: usize,
     pub(crate) column: usize,
     /// The time from the end of the last of them to that of the window that is computed, nanoseconds. 0 is that window itself.
@@ -48,7 +48,7 @@ pub(crate) struct Reads {
 
 impl Formula {
     /// The kind and the unit of its values. `sources`: the queries that it reads, `key`: the kinds of the key's members.
-    pub fn kind(&self, sources: &[&Query], key: &[(ColumnKind, String)]) -> (ColumnKind, String) {
+    pub fn kind(&self, sources: &[&GraphQuery], key: &[(ColumnKind, String)]) -> (ColumnKind, String) {
         match self {
             Self::Key(member) => key[*member].clone(),
             Self::Item { source, column } => {
@@ -75,35 +75,37 @@ impl Formula {
     }
 
     /// Returns the role of its values: of a group that none of the sources has, sums and differences of totals are 0.
-    pub fn role(&self, sources: &[&Query]) -> Role {
-        let is = |of: &Self, allowed: &[Role]| match of {
-            Self::Integer(number) => *number >= 0 || allowed.contains(&Role::Net),
-            Self::Number(number) => *number >= 0.0 || allowed.contains(&Role::Net),
+    pub fn role(&self, sources: &[&GraphQuery]) -> ColumnRole {
+        let is = |of: &Self, allowed: &[ColumnRole]| match of {
+            Self::Integer(number) => *number >= 0 || allowed.contains(&ColumnRole::Net),
+            Self::Number(number) => *number >= 0.0 || allowed.contains(&ColumnRole::Net),
             of => allowed.contains(&of.role(sources)),
         };
         match self {
-            Self::Key(_) => Role::Key,
+            Self::Key(_) => ColumnRole::Key,
             Self::Item { source, column } => match sources[*source].columns[*column].role {
-                role @ (Role::Total | Role::Net | Role::Rate) => role,
-                _ => Role::Bounded,
+                role @ (ColumnRole::Total | ColumnRole::Net | ColumnRole::Rate) => role,
+                _ => ColumnRole::Bounded,
             },
             Self::Arithmetic(left, operator, right) => {
                 let is_constant = |of: &Self| matches!(of, Self::Integer(_) | Self::Number(_));
-                let all = |allowed: &[Role]| is(left, allowed) && is(right, allowed);
+                let all = |allowed: &[ColumnRole]| is(left, allowed) && is(right, allowed);
                 // Without traffic a constant that is added is no 0.
                 match operator {
-                    Operator::Divide => Role::Bounded,
+                    Operator::Divide => ColumnRole::Bounded,
                     Operator::Add | Operator::Subtract if is_constant(left) || is_constant(right) => {
-                        Role::Bounded
+                        ColumnRole::Bounded
                     }
-                    Operator::Multiply if is_constant(left) && is_constant(right) => Role::Bounded,
-                    Operator::Add | Operator::Multiply if all(&[Role::Total, Role::Rate]) => Role::Total,
-                    _ if all(&[Role::Total, Role::Rate, Role::Net]) => Role::Net,
-                    _ => Role::Bounded,
+                    Operator::Multiply if is_constant(left) && is_constant(right) => ColumnRole::Bounded,
+                    Operator::Add | Operator::Multiply if all(&[ColumnRole::Total, ColumnRole::Rate]) => {
+                        ColumnRole::Total
+                    }
+                    _ if all(&[ColumnRole::Total, ColumnRole::Rate, ColumnRole::Net]) => ColumnRole::Net,
+                    _ => ColumnRole::Bounded,
                 }
             }
             // Whether earlier windows are known, the window itself does not tell.
-            Self::Integer(_) | Self::Number(_) | Self::Before(..) | Self::Mean { .. } => Role::Bounded,
+            Self::Integer(_) | Self::Number(_) | Self::Before(..) | Self::Mean { .. } => ColumnRole::Bounded,
         }
     }
 
@@ -120,14 +122,15 @@ impl Formula {
     }
 
     /// Adds what it reads. `every_ns`: from window to window.
-    pub(crate) fn add_reads(&self, reads: &mut Vec<Reads>) {
+    pub(crate) fn add_reads(&self, reads: &mut Vec<ReadWindows>) {
         self.add_reads_at(0, 1, reads);
     }
 
-    fn add_reads_at(&self, before_ns: u64, windows: u64, reads: &mut Vec<Reads>) {
+    fn add_reads_at(&self, before_ns: u64, windows: u64, reads: &mut Vec<ReadWindows>) {
         match self {
             Self::Item { source, column } => {
-                let own = Reads { source: *source, column: *column, first_ns: before_ns, number: windows };
+                let own =
+                    ReadWindows { source: *source, column: *column, first_ns: before_ns, number: windows };
                 if !reads.contains(&own) {
                     reads.push(own);
                 }

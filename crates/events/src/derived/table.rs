@@ -2,35 +2,35 @@
 
 use crate::condition::GroupFigures;
 use crate::derived::derivation::Derivation;
-use crate::figure::Role;
-use crate::graph::Query;
-use crate::key::Key;
-use crate::known::{Known, Number};
-use crate::truth::Truth;
-use model::{Answer, Class, Column, Rest, Span, Status, Value};
+use crate::figure::ColumnRole;
+use crate::graph::GraphQuery;
+use crate::key::EventKey;
+use crate::known::{BoundedNumber, DerivedValue};
+use crate::truth::TruthValue;
+use model::{Answer, AnswerStatus, Class, Column, Rest, Span, Value};
 use notation::Operator;
 use std::cmp::Ordering;
 
 /// A group and its values.
-pub(crate) struct Group {
-    pub(crate) key: Key,
-    pub(crate) values: Vec<Known>,
+pub(crate) struct ComputedGroup {
+    pub(crate) key: EventKey,
+    pub(crate) values: Vec<DerivedValue>,
 }
 
 /// The groups of a window, and where they come from.
-pub(crate) struct Table<'a> {
-    pub(crate) groups: Vec<Group>,
+pub(crate) struct DerivedTable<'a> {
+    pub(crate) groups: Vec<ComputedGroup>,
     /// The reasons why the answer is not complete.
     pub(crate) reasons: Vec<String>,
     /// The name of each source, its answer, and how many of the groups it does not list.
     pub(crate) sources: Vec<(Option<&'a str>, Option<&'a Answer>, u64)>,
 }
 
-impl Table<'_> {
+impl DerivedTable<'_> {
     pub(crate) fn answer(
         mut self,
         derivation: &Derivation,
-        query: &Query,
+        query: &GraphQuery,
         node: Option<&str>,
         end_ns: u64,
     ) -> Answer {
@@ -40,7 +40,7 @@ impl Table<'_> {
         let more = self.more_groups();
         let window = Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns };
         let columns: Vec<Column> = query.columns.iter().map(|column| column.column.clone()).collect();
-        let row = |group: &Group| -> Vec<Value> {
+        let row = |group: &ComputedGroup| -> Vec<Value> {
             columns.iter().zip(&group.values).map(|(column, known)| known.value(column.kind)).collect()
         };
         let rows = self.groups.iter().map(row).collect();
@@ -55,10 +55,10 @@ impl Table<'_> {
         };
         let shown = self.groups.iter().flat_map(|group| group.values.iter().take(answer.columns.len()));
         // Groups that a source does not list may be larger than those that are known.
-        if more != 0 || shown.clone().any(Known::is_open) {
+        if more != 0 || shown.clone().any(DerivedValue::is_open) {
             answer.bounds = "certain".to_owned();
         }
-        let unknown = shown.filter(|known| matches!(known, Known::Unknown)).count();
+        let unknown = shown.filter(|known| matches!(known, DerivedValue::Unknown)).count();
         self.take_sources(&mut answer);
         let said = |number: usize, one: &str, what: [&str; 2]| {
             (number != 0).then(|| notation::counted_as(number as u64, one, what))
@@ -73,7 +73,7 @@ impl Table<'_> {
         );
         self.reasons.extend(undecided);
         // What was watched in part, or is not complete, says that itself.
-        if answer.status == Status::Complete && self.reasons.is_empty() {
+        if answer.status == AnswerStatus::Complete && self.reasons.is_empty() {
             self.reasons.extend(said(unknown, "value", ["that may be anything"; 2]));
         }
         self.reasons.iter().for_each(|reason| answer.lacks(reason));
@@ -102,12 +102,12 @@ impl Table<'_> {
         let items = having.items();
         let mut undecided = 0;
         self.groups.retain(|group| {
-            let figures: Vec<_> = group.values.iter().map(Known::figure).collect();
+            let figures: Vec<_> = group.values.iter().map(DerivedValue::figure).collect();
             let truth = having.holds(GroupFigures::of(&figures));
             // What is null passes nothing, whatever else becomes known.
-            let is_open = |item: &usize| group.values.get(*item).is_some_and(Known::is_open);
-            undecided += usize::from(truth == Truth::Unknown && items.iter().any(is_open));
-            truth == Truth::True
+            let is_open = |item: &usize| group.values.get(*item).is_some_and(DerivedValue::is_open);
+            undecided += usize::from(truth == TruthValue::Unknown && items.iter().any(is_open));
+            truth == TruthValue::True
         });
         undecided
     }
@@ -144,9 +144,9 @@ impl Table<'_> {
                 });
             }
             match source.status {
-                Status::Complete => {}
-                Status::Cut => answer.status = Status::Cut,
-                Status::Partial => {
+                AnswerStatus::Complete => {}
+                AnswerStatus::Cut => answer.status = AnswerStatus::Cut,
+                AnswerStatus::Partial => {
                     let reason = source.reason.as_deref().unwrap_or("incomplete");
                     self.reasons.push(match name {
                         Some(name) => format!("{name}: {reason}"),
@@ -161,24 +161,26 @@ impl Table<'_> {
 }
 
 /// Compares two groups by the order of the answer.
-fn compare(derivation: &Derivation, one: &Group, other: &Group) -> Ordering {
+fn compare(derivation: &Derivation, one: &ComputedGroup, other: &ComputedGroup) -> Ordering {
     let by_values = derivation.order.iter().map(|order| {
-        let of = |group: &Group| group.values.get(order.value).cloned().unwrap_or(Known::Null);
+        let of = |group: &ComputedGroup| group.values.get(order.value).cloned().unwrap_or(DerivedValue::Null);
         of(one).order(&of(other), order.descending)
     });
     by_values.fold(Ordering::Equal, Ordering::then).then_with(|| one.key.cmp(&other.key))
 }
 
 /// The totals of groups, of columns that are sums and counts.
-fn totals(groups: &[Group], query: &Query) -> Vec<(String, Value)> {
+fn totals(groups: &[ComputedGroup], query: &GraphQuery) -> Vec<(String, Value)> {
     if groups.is_empty() {
         return Vec::new();
     }
     let columns = query.columns.iter().enumerate();
-    let of_sums = columns.filter(|(_, column)| matches!(column.role, Role::Total | Role::Net));
+    let of_sums = columns.filter(|(_, column)| matches!(column.role, ColumnRole::Total | ColumnRole::Net));
     let total = |at: usize| {
         let values = groups.iter().filter_map(|group| group.values.get(at)).cloned();
-        values.fold(Known::Number(Number::integer(0)), |sum, value| sum.calculate(Operator::Add, value))
+        values.fold(DerivedValue::Number(BoundedNumber::integer(0)), |sum, value| {
+            sum.calculate(Operator::Add, value)
+        })
     };
     of_sums.map(|(at, column)| (column.column.name.clone(), total(at).value(column.column.kind))).collect()
 }

@@ -1,18 +1,18 @@
 //! Chains that must reach a query in time (`within`).
 
-use super::{Machine, Step, plain_event, window};
+use super::{Machine, MachineStep, plain_event, window};
 use crate::graph::Graph;
 use crate::key::Member;
-use crate::run::Run;
-use crate::state::{Chain, State};
+use crate::run::QueryRun;
+use crate::state::{ChainDeadline, MachineState};
 use model::{Column, ColumnKind, EventKind, Item, Value};
 use std::collections::BTreeSet;
 
 impl Machine {
     /// Ends chains that have not reached a query in time.
-    pub(super) fn end_chains(&mut self, end_ns: u64, step: &mut Step) {
+    pub(super) fn end_chains(&mut self, end_ns: u64, step: &mut MachineStep) {
         let Self { graph, state, .. } = self;
-        let is_over = |chain: &Chain| {
+        let is_over = |chain: &ChainDeadline| {
             !chain.has_started && chain.deadline_ns <= end_ns && graph.queries[chain.query].ends_at(end_ns)
         };
         let (mut over, left): (Vec<_>, Vec<_>) = state.chains.drain(..).partition(is_over);
@@ -21,7 +21,7 @@ impl Machine {
             return;
         }
         over.sort_by_key(|chain| chain.query);
-        for Chain { query, root, reached, cause, .. } in over {
+        for ChainDeadline { query, root, reached, cause, .. } in over {
             let own = &graph.queries[query];
             let name = graph.queries[reached].name.as_str();
             let mut event = plain_event(
@@ -45,14 +45,14 @@ impl Machine {
 }
 
 /// A query starts: the chains of these first events have reached it.
-pub(super) fn reach(state: &mut State, query: usize, roots: &BTreeSet<&str>) {
+pub(super) fn reach(state: &mut MachineState, query: usize, roots: &BTreeSet<&str>) {
     for chain in state.chains.iter_mut().filter(|chain| chain.query == query) {
         chain.has_started |= roots.contains(chain.root.as_str());
     }
 }
 
 /// Follows the chain of a run that begins, for each query that it must reach in time.
-pub(super) fn follow(graph: &Graph, state: &mut State, run: &Run) {
+pub(super) fn follow(graph: &Graph, state: &mut MachineState, run: &QueryRun) {
     for (query, of) in graph.queries.iter().enumerate() {
         let Some(within_ns) = of.trigger.as_ref().and_then(|trigger| trigger.within_ns) else { continue };
         if !graph.before(query).contains(&run.query) {
@@ -70,7 +70,7 @@ pub(super) fn follow(graph: &Graph, state: &mut State, run: &Run) {
             *state.unfollowed.entry(query).or_default() += 1;
             continue;
         }
-        state.chains.push(Chain {
+        state.chains.push(ChainDeadline {
             query,
             root: run.root.clone(),
             deadline_ns: run.begun_ns.saturating_add(within_ns),

@@ -1,12 +1,12 @@
 //! Edges of a machine's state, each for a place and for the runs of the sources.
 
-use super::watch::Watch;
+use super::watch::TriggerPlan;
 use super::{Machine, window};
-use crate::graph::{Graph, Place, Query, Trigger};
-use crate::judged::Time;
-use crate::key::{Key, Member};
-use crate::run::Run;
-use crate::state::Edge;
+use crate::graph::{EvaluationPoint, Graph, GraphQuery, QueryTrigger};
+use crate::judged::WindowTime;
+use crate::key::{EventKey, Member};
+use crate::run::QueryRun;
+use crate::state::EdgeState;
 use model::{Item, Span};
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ const MOST_SETS: usize = 64;
 
 /// The runs of the sources that do not always run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Runs {
+pub(super) struct SourceRuns {
     /// The run of each source; `None` of one that always runs.
-    pub(super) of: Vec<Option<Run>>,
+    pub(super) of: Vec<Option<QueryRun>>,
 }
 
-impl Runs {
+impl SourceRuns {
     /// The events that started them.
     pub(super) fn causes(&self) -> Vec<String> {
         self.of.iter().flatten().map(|run| run.cause.clone()).collect()
     }
 
     /// Returns what tells the events of one instance from those of another.
-    pub(super) fn instances(&self) -> Key {
+    pub(super) fn instances(&self) -> EventKey {
         let instances = self.of.iter().flatten().filter(|run| !run.instance.is_empty() || run.node.is_some());
         instances.map(|run| Member::Text(run.cause.clone())).collect()
     }
 
     /// The key that they pin, if they pin one.
-    pub(super) fn pinned(&self, graph: &Graph, trigger: &Trigger) -> Option<Key> {
+    pub(super) fn pinned(&self, graph: &Graph, trigger: &QueryTrigger) -> Option<EventKey> {
         trigger.sources.iter().zip(&self.of).find_map(|(source, run)| {
             let query = &graph.queries[source.query];
             let (run, columns, bound) = (run.as_ref()?, source.key.as_ref()?, query.bound_key.as_ref()?);
@@ -46,19 +46,19 @@ impl Runs {
     }
 
     /// The run with which the chain began, if it did not begin here.
-    pub(super) fn first(&self) -> Option<&Run> {
+    pub(super) fn first(&self) -> Option<&QueryRun> {
         self.of.iter().flatten().min_by_key(|run| run.begun_ns)
     }
 }
 
 impl Machine {
     /// The sets of runs whose windows end then, none of which pin different values of a field: one where all sources always run. Also the number of further sets, which are not judged.
-    pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> (Vec<Runs>, usize) {
+    pub(super) fn sets(&self, sources: &[usize], end_ns: u64) -> (Vec<SourceRuns>, usize) {
         let mut left_out: usize = 0;
-        let mut sets = vec![Runs::default()];
+        let mut sets = vec![SourceRuns::default()];
         for source in sources {
             let query = &self.graph.queries[*source];
-            let runs: Vec<Option<Run>> = match &query.trigger {
+            let runs: Vec<Option<QueryRun>> = match &query.trigger {
                 None if query.ends_at(end_ns) => vec![None],
                 None => Vec::new(),
                 Some(_) => {
@@ -66,10 +66,10 @@ impl Machine {
                     runs.filter(|run| run_window(query, run, end_ns).is_some()).cloned().map(Some).collect()
                 }
             };
-            let with = |set: &Runs, run: &Option<Run>| Runs {
+            let with = |set: &SourceRuns, run: &Option<QueryRun>| SourceRuns {
                 of: [&set.of[..], std::slice::from_ref(run)].concat(),
             };
-            let fits = |set: &Runs, run: &Option<Run>| {
+            let fits = |set: &SourceRuns, run: &Option<QueryRun>| {
                 run.as_ref().is_none_or(|run| set.of.iter().flatten().all(|of| agree(&self.graph, of, run)))
             };
             sets = sets
@@ -84,12 +84,12 @@ impl Machine {
     }
 
     /// The place of an edge among all, which is made where it is new.
-    pub(super) fn edge(&mut self, query: usize, place: &Place, runs: &[String]) -> usize {
+    pub(super) fn edge(&mut self, query: usize, place: &EvaluationPoint, runs: &[String]) -> usize {
         let edges = &mut self.state.edges;
         let known =
             edges.iter().position(|edge| edge.query == query && edge.place == *place && edge.runs == runs);
         known.unwrap_or_else(|| {
-            edges.push(Edge {
+            edges.push(EdgeState {
                 query,
                 place: place.clone(),
                 runs: runs.to_vec(),
@@ -106,8 +106,8 @@ impl Machine {
 }
 
 /// Returns true if two runs pin no field to different values.
-fn agree(graph: &Graph, one: &Run, other: &Run) -> bool {
-    let pinned = |run: &Run| graph.queries[run.query].pinned_by(&run.instance);
+fn agree(graph: &Graph, one: &QueryRun, other: &QueryRun) -> bool {
+    let pinned = |run: &QueryRun| graph.queries[run.query].pinned_by(&run.instance);
     let others = pinned(other);
     let differs = |item: &Item| {
         others.iter().any(|other| other.column.name == item.column.name && other.value != item.value)
@@ -116,7 +116,7 @@ fn agree(graph: &Graph, one: &Run, other: &Run) -> bool {
 }
 
 /// Counts the windows that were skipped, in which all was as in the last one.
-pub(super) fn pass_time(edge: &mut Edge, watch: &Watch, end_ns: u64) -> Time {
+pub(super) fn pass_time(edge: &mut EdgeState, watch: &TriggerPlan, end_ns: u64) -> WindowTime {
     let length_ns = watch.every_ns;
     let begin = end_ns.saturating_sub(length_ns);
     let skipped_ns = edge.last_end_ns.map_or(0, |last| begin.saturating_sub(last));
@@ -127,11 +127,11 @@ pub(super) fn pass_time(edge: &mut Edge, watch: &Watch, end_ns: u64) -> Time {
     for missing in edge.missing.iter_mut().filter(|missing| **missing != 0) {
         *missing += skipped_ns / length_ns;
     }
-    Time { end_ns, length_ns, skipped_ns }
+    WindowTime { end_ns, length_ns, skipped_ns }
 }
 
 /// The window of a run that ends then.
-pub(super) fn run_window(query: &Query, run: &Run, end_ns: u64) -> Option<Span> {
+pub(super) fn run_window(query: &GraphQuery, run: &QueryRun, end_ns: u64) -> Option<Span> {
     let first_ns = if run.looks_back { run.end_ns } else { run.start_ns.saturating_add(query.over_ns) };
     let is_in = first_ns <= end_ns && end_ns <= run.end_ns;
     (is_in && query.ends_at(end_ns)).then(|| window(query, end_ns))
@@ -140,17 +140,17 @@ pub(super) fn run_window(query: &Query, run: &Run, end_ns: u64) -> Option<Span> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Binding, Settings};
-    use crate::{Column, Condition, Role};
+    use crate::graph::{Binding, EventSettings};
+    use crate::{AnswerColumn, ColumnRole, TriggerCondition};
     use model::ColumnKind;
 
     /// A query that a firing starts and that pins these fields.
-    fn query(fields: &[&str]) -> Query {
+    fn query(fields: &[&str]) -> GraphQuery {
         let column = |name: &str| model::Column::new(name, ColumnKind::Unsigned, String::new());
-        let mut query = Query {
+        let mut query = GraphQuery {
             name: "q".to_owned(),
             text: String::new(),
-            columns: vec![Column { column: column("key"), role: Role::Key }],
+            columns: vec![AnswerColumn { column: column("key"), role: ColumnRole::Key }],
             key: vec![0],
             every_ns: 1,
             over_ns: 1,
@@ -161,7 +161,7 @@ mod tests {
             left_out: None,
             trigger: None,
         };
-        let mut trigger = Trigger::new(0, &query, Condition::And(Vec::new()));
+        let mut trigger = QueryTrigger::new(0, &query, TriggerCondition::And(Vec::new()));
         let binding = |(item, field): (usize, &&str)| Binding::Field { column: column(field), item };
         trigger.bindings = fields.iter().enumerate().map(binding).collect();
         query.trigger = Some(trigger);
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn runs_agree_unless_a_field_of_both_has_different_values() {
         let queries = vec![query(&["a"]), query(&["b"]), query(&["a", "b"])];
-        let graph = Graph { queries, nodes: vec!["A".to_owned()], settings: Settings::default() };
-        let run = |query: usize, values: &[u64]| Run {
+        let graph = Graph { queries, nodes: vec!["A".to_owned()], settings: EventSettings::default() };
+        let run = |query: usize, values: &[u64]| QueryRun {
             query,
             start_ns: 0,
             end_ns: 1,

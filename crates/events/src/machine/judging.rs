@@ -1,19 +1,19 @@
 //! The conditions of one query, judged for each key of its sources' answers.
 
-use super::edges::{Runs, pass_time};
+use super::edges::{SourceRuns, pass_time};
 use super::runs::Firing;
-use super::sides::{Group, Sides};
-use super::told::{Happened, Told};
-use super::watch::Watch;
-use super::{MISSING, Machine, Step, plain_event, window};
-use crate::condition::{Condition, GroupFigures};
-use crate::figure::{Certainty, Figure, Role};
-use crate::graph::{Binding, Graph, Trigger, TriggerKind};
-use crate::judged::{Change, Judged, Time};
-use crate::key::{Key, Member};
-use crate::seen::{Asked, Find, Seen};
-use crate::state::{Edge, Phase, Progress};
-use crate::truth::Truth;
+use super::sides::{JoinedGroup, SourceAnswers};
+use super::told::{EdgeContext, Happened};
+use super::watch::TriggerPlan;
+use super::{MISSING, Machine, MachineStep, plain_event, window};
+use crate::condition::{GroupFigures, TriggerCondition};
+use crate::figure::{BoundedValue, Certainty, ColumnRole};
+use crate::graph::{Binding, Graph, QueryTrigger, TriggerKind};
+use crate::judged::{Judged, PhaseChange, WindowTime};
+use crate::key::{EventKey, Member};
+use crate::seen::{Find, ObservedWindow, QueryWindow};
+use crate::state::{EdgeState, KeyPhase, KeyProgress};
+use crate::truth::TruthValue;
 use crate::undecided::Why;
 use model::{Event, EventKind, Span, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -22,13 +22,13 @@ use std::rc::Rc;
 /// An edge and a window of it.
 struct Judging<'a> {
     graph: &'a Graph,
-    trigger: &'a Trigger,
-    watch: &'a Watch,
-    sides: &'a Sides<'a>,
+    trigger: &'a QueryTrigger,
+    watch: &'a TriggerPlan,
+    sides: &'a SourceAnswers<'a>,
     /// The key that the runs of the sources pin.
-    pinned: Option<Key>,
-    edge: &'a mut Edge,
-    time: Time,
+    pinned: Option<EventKey>,
+    edge: &'a mut EdgeState,
+    time: WindowTime,
     happened: Vec<Happened>,
     /// The phase of a key changed.
     changed: bool,
@@ -40,7 +40,7 @@ struct Judging<'a> {
 
 impl Machine {
     /// Judges the windows of a query's sources that end then.
-    pub(super) fn judge(&mut self, child: usize, end_ns: u64, find: &Find<'_>, step: &mut Step) {
+    pub(super) fn judge(&mut self, child: usize, end_ns: u64, find: &Find<'_>, step: &mut MachineStep) {
         let Some(trigger) = &self.graph.queries[child].trigger else { return };
         let sources: Vec<usize> = trigger.sources.iter().map(|source| source.query).collect();
         let places = trigger.places.clone();
@@ -52,7 +52,7 @@ impl Machine {
             let runs = Rc::new(runs);
             for place in &places {
                 let is_on = |(run, node): (&Option<_>, &usize)| {
-                    run.as_ref().is_none_or(|run: &crate::run::Run| run.is_on(*node))
+                    run.as_ref().is_none_or(|run: &crate::run::QueryRun| run.is_on(*node))
                 };
                 if !runs.of.iter().zip(&place.of).all(is_on) {
                     continue;
@@ -67,9 +67,9 @@ impl Machine {
                     let query = &graph.queries[source.query];
                     let instance: &[Member] = runs.of[at].as_ref().map_or(&[], |run| &run.instance);
                     let window = super::window(query, end_ns);
-                    find(Asked { query: source.query, node: place.of[at], instance, window })
+                    find(QueryWindow { query: source.query, node: place.of[at], instance, window })
                 };
-                let seen: Vec<Seen<'_>> = trigger.sources.iter().enumerate().map(seen).collect();
+                let seen: Vec<ObservedWindow<'_>> = trigger.sources.iter().enumerate().map(seen).collect();
                 let before = step.events.len();
                 let edge = &mut state.edges[number];
                 edge.forgotten += std::mem::take(&mut left_out) as u64;
@@ -95,8 +95,8 @@ impl Machine {
 /// The data by which an edge is judged.
 struct JudgedEdge<'a> {
     graph: &'a Graph,
-    trigger: &'a Trigger,
-    watch: &'a Watch,
+    trigger: &'a QueryTrigger,
+    watch: &'a TriggerPlan,
     window: Span,
 }
 
@@ -105,14 +105,14 @@ impl JudgedEdge<'_> {
     /// for all keys, if it does not.
     fn judge(
         &self,
-        edge: &mut Edge,
-        runs: &Rc<Runs>,
-        seen: &[Seen<'_>],
+        edge: &mut EdgeState,
+        runs: &Rc<SourceRuns>,
+        seen: &[ObservedWindow<'_>],
         events: &mut Vec<Event>,
     ) -> (Vec<Firing>, Option<Why>) {
         let Self { graph, trigger, watch, window } = *self;
         let time = pass_time(edge, watch, window.end_ns);
-        let sides = Sides::new(graph, trigger, seen);
+        let sides = SourceAnswers::new(graph, trigger, seen);
         self.count_missing(edge, runs, sides.missing(), events);
         if watch.sees(edge) {
             edge.watched_ns += time.length_ns;
@@ -141,13 +141,20 @@ impl JudgedEdge<'_> {
         judging.all();
         let Judging { happened, holding, changed, edge, is_undecided, .. } = judging;
         edge.is_settled &= !changed;
-        let told = Told { graph, query: edge.query, trigger, watch, window, coverage: sides.coverage() };
+        let told =
+            EdgeContext { graph, query: edge.query, trigger, watch, window, coverage: sides.coverage() };
         let why = is_undecided.then(|| sides.why());
         (told.add_events(happened, holding, edge, runs, events), why)
     }
 
     /// Counts windows that are missing, and says when nothing has been known of a source for long.
-    fn count_missing(&self, edge: &mut Edge, runs: &Runs, missing: &[bool], events: &mut Vec<Event>) {
+    fn count_missing(
+        &self,
+        edge: &mut EdgeState,
+        runs: &SourceRuns,
+        missing: &[bool],
+        events: &mut Vec<Event>,
+    ) {
         let Self { graph, trigger, watch, window } = *self;
         for (at, is_missing) in missing.iter().enumerate() {
             edge.missing[at] = if *is_missing { edge.missing[at] + 1 } else { 0 };
@@ -156,7 +163,7 @@ impl JudgedEdge<'_> {
             }
             let source = &graph.queries[trigger.sources[at].query].name;
             let apart = match trigger.sources.len() {
-                1 => Key::new(),
+                1 => EventKey::new(),
                 _ => vec![Member::Text(source.clone())],
             };
             let apart = [apart, runs.instances()].concat();
@@ -170,9 +177,9 @@ impl JudgedEdge<'_> {
     }
 }
 
-impl Phase {
+impl KeyPhase {
     /// A window of which nothing is known.
-    fn wait(&mut self, time: Time) {
+    fn wait(&mut self, time: WindowTime) {
         if let Self::Pending { held_ns, is_true } | Self::Recovering { held_ns, is_true, .. } = self {
             *held_ns += if *is_true { time.skipped_ns } else { 0 };
             *is_true = false;
@@ -188,8 +195,8 @@ impl Judging<'_> {
         if self.edge.keys.is_empty() && self.watch.pinned.is_empty() && self.pinned.is_none() {
             return;
         }
-        let with_rows: HashSet<&Key> = groups.iter().map(|group| &group.key).collect();
-        let pinned: BTreeSet<&Key> = self.watch.pinned.iter().chain(&self.pinned).collect();
+        let with_rows: HashSet<&EventKey> = groups.iter().map(|group| &group.key).collect();
+        let pinned: BTreeSet<&EventKey> = self.watch.pinned.iter().chain(&self.pinned).collect();
         let pinned = pinned.into_iter().filter(|key| !self.edge.keys.contains_key(*key));
         let absent = self.edge.keys.keys().chain(pinned).filter(|key| !with_rows.contains(*key));
         for key in absent.cloned().collect::<Vec<_>>() {
@@ -198,9 +205,9 @@ impl Judging<'_> {
     }
 
     /// Judges a key.
-    fn key(&mut self, group: &Group<'_>, is_seen: bool) {
+    fn key(&mut self, group: &JoinedGroup<'_>, is_seen: bool) {
         let (own, rearms) = self.judged(group);
-        self.is_undecided |= own == Truth::Unknown;
+        self.is_undecided |= own == TruthValue::Unknown;
         let Self { trigger, time, watch, .. } = *self;
         let settings = &self.graph.settings;
         let key = &group.key;
@@ -210,7 +217,7 @@ impl Judging<'_> {
             self.edge.forgotten += 1;
             return;
         }
-        let before = known.map_or(Phase::Idle, |progress| progress.phase);
+        let before = known.map_or(KeyPhase::Idle, |progress| progress.phase);
         let seen_ns = match known {
             Some(progress) if !is_seen => progress.seen_ns,
             _ => self.edge.watched_ns,
@@ -219,13 +226,13 @@ impl Judging<'_> {
         let (phase, change) = before.after(Judged { truth: own, rearms }, time, trigger);
         self.changed |= change.is_some() || is_other(before, phase);
         let expires = watch.every_ns.saturating_mul(settings.expire_windows);
-        let is_expired = !is_pinned && unseen_ns >= expires && change != Some(Change::Fired);
+        let is_expired = !is_pinned && unseen_ns >= expires && change != Some(PhaseChange::Fired);
         let kind = match change {
-            Some(Change::Fired) => Some(EventKind::Fired),
+            Some(PhaseChange::Fired) => Some(EventKind::Fired),
             // Each firing stands for itself.
-            Some(Change::Resolved) if trigger.kind == TriggerKind::Each => None,
-            Some(Change::Resolved) => Some(EventKind::Resolved),
-            None if is_expired && phase != Phase::Idle => Some(EventKind::Expired),
+            Some(PhaseChange::Resolved) if trigger.kind == TriggerKind::Each => None,
+            Some(PhaseChange::Resolved) => Some(EventKind::Resolved),
+            None if is_expired && phase != KeyPhase::Idle => Some(EventKind::Expired),
             None => None,
         };
         let fired = known.and_then(|progress| progress.fired.clone());
@@ -233,38 +240,38 @@ impl Judging<'_> {
         if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || fired.is_some()) {
             let happened = self.happened(kind, group, fired.clone());
             self.happened.push(happened);
-        } else if trigger.kind == TriggerKind::While && own == Truth::True && fired.is_some() {
+        } else if trigger.kind == TriggerKind::While && own == TruthValue::True && fired.is_some() {
             let holding = self.happened(EventKind::Fired, group, fired.clone());
             self.holding.push(holding);
             self.changed = true;
         }
         // An idle key is worth remembering only if it would fire without packets.
-        let is_kept = phase != Phase::Idle
-            || !is_pinned && watch.without_packets(self.graph, trigger, key) == Truth::True;
+        let is_kept = phase != KeyPhase::Idle
+            || !is_pinned && watch.without_packets(self.graph, trigger, key) == TruthValue::True;
         if !is_kept || is_expired {
             self.changed |= self.edge.keys.remove(key).is_some();
         } else if let Some(progress) = self.edge.keys.get_mut(key) {
             (progress.phase, progress.seen_ns) = (phase, seen_ns);
             // A firing that is suppressed has no event: the one before is not what a later event is due to.
-            if change == Some(Change::Fired) {
+            if change == Some(PhaseChange::Fired) {
                 progress.fired = None;
             }
         } else {
-            self.edge.keys.insert(key.clone(), Progress { phase, seen_ns, fired: None });
+            self.edge.keys.insert(key.clone(), KeyProgress { phase, seen_ns, fired: None });
         }
     }
 
     /// Returns whether the condition holds, and whether the key is re-armed.
-    fn judged(&self, group: &Group<'_>) -> (Truth, Truth) {
+    fn judged(&self, group: &JoinedGroup<'_>) -> (TruthValue, TruthValue) {
         let figures = self.sides.figures(group, false);
         let widened = if self.watch.widens { self.sides.figures(group, true) } else { Vec::new() };
         let known = GroupFigures { figures: &figures, widened: &widened, missing: self.sides.missing() };
         let own = self.trigger.condition.holds(known);
-        let until = self.trigger.until.as_ref().map(|until: &Condition| until.holds(known));
+        let until = self.trigger.until.as_ref().map(|until: &TriggerCondition| until.holds(known));
         (own, until.unwrap_or_else(|| own.negated()))
     }
 
-    fn happened(&self, kind: EventKind, group: &Group<'_>, fired: Option<String>) -> Happened {
+    fn happened(&self, kind: EventKind, group: &JoinedGroup<'_>, fired: Option<String>) -> Happened {
         let Self { sides, watch, trigger, .. } = *self;
         let values = sides.values(group, watch, &watch.items);
         let is_fired = kind == EventKind::Fired;
@@ -285,17 +292,17 @@ impl Judging<'_> {
 
 /// Returns the size of a group, by the first value of the condition.
 fn size(values: &[Value]) -> f64 {
-    match values.first().map(|value| Figure::of(value, Role::Total, Certainty::Whole)) {
-        Some(Figure::Number(interval)) => interval.lower,
+    match values.first().map(|value| BoundedValue::of(value, ColumnRole::Total, Certainty::Whole)) {
+        Some(BoundedValue::Number(interval)) => interval.lower,
         _ => 0.0,
     }
 }
 
 /// Returns true if two phases differ in more than the time that passes.
-fn is_other(before: Phase, after: Phase) -> bool {
+fn is_other(before: KeyPhase, after: KeyPhase) -> bool {
     match (before, after) {
-        (Phase::Pending { is_true: before, .. }, Phase::Pending { is_true: after, .. })
-        | (Phase::Recovering { is_true: before, .. }, Phase::Recovering { is_true: after, .. }) => {
+        (KeyPhase::Pending { is_true: before, .. }, KeyPhase::Pending { is_true: after, .. })
+        | (KeyPhase::Recovering { is_true: before, .. }, KeyPhase::Recovering { is_true: after, .. }) => {
             before != after
         }
         (before, after) => before != after,

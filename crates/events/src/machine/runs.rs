@@ -1,12 +1,12 @@
 //! Runs of queries that others start.
 
 use super::chains::{follow, reach};
-use super::edges::{Runs, run_window};
-use super::{Machine, Report, Started, Step, plain_event, window};
-use crate::graph::{Graph, Query, Trigger, TriggerKind};
-use crate::key::{Key, Member};
-use crate::run::Run;
-use crate::seen::{Asked, Find, Seen};
+use super::edges::{SourceRuns, run_window};
+use super::{Machine, MachineStep, Report, Started, plain_event, window};
+use crate::graph::{Graph, GraphQuery, QueryTrigger, TriggerKind};
+use crate::key::{EventKey, Member};
+use crate::run::QueryRun;
+use crate::seen::{Find, ObservedWindow, QueryWindow};
 use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
@@ -18,18 +18,18 @@ pub(super) struct Firing {
     /// True if the event is told in this step.
     pub(super) is_new: bool,
     /// The values that it pins.
-    pub(super) instance: Key,
+    pub(super) instance: EventKey,
     /// The node that it pins.
     pub(super) node: Option<usize>,
     /// The size by which the largest is first.
     pub(super) size: f64,
     /// The runs of the sources.
-    pub(super) runs: Rc<Runs>,
+    pub(super) runs: Rc<SourceRuns>,
 }
 
 impl Machine {
     /// Reports what the runs of triggered queries found.
-    pub(super) fn report(&mut self, end_ns: u64, find: &Find<'_>, step: &mut Step) {
+    pub(super) fn report(&mut self, end_ns: u64, find: &Find<'_>, step: &mut MachineStep) {
         let Self { graph, state, .. } = self;
         for run in &mut state.runs {
             report_run(graph, run, end_ns, find, step);
@@ -43,7 +43,7 @@ impl Machine {
         end_ns: u64,
         mut firings: Vec<Firing>,
         find: &Find<'_>,
-        step: &mut Step,
+        step: &mut MachineStep,
     ) {
         let roots =
             firings.iter().flat_map(|firing| firing.runs.of.iter().flatten()).map(|run| run.root.as_str());
@@ -57,8 +57,8 @@ impl Machine {
         firings.sort_by(|a, b| b.size.total_cmp(&a.size));
         let mut suppressed: Vec<Firing> = Vec::new();
         for firing in firings {
-            let own = |run: &&Run| run.query == child && (run.end_ns > end_ns || run.looks_back);
-            let known = |run: &Run| run.instance == firing.instance && run.node == firing.node;
+            let own = |run: &&QueryRun| run.query == child && (run.end_ns > end_ns || run.looks_back);
+            let known = |run: &QueryRun| run.instance == firing.instance && run.node == firing.node;
             let is_known = self.state.runs.iter().filter(own).any(known);
             if is_known || self.state.runs.iter().filter(own).count() < most {
                 self.run(child, end_ns, &[firing], find, step);
@@ -78,10 +78,17 @@ impl Machine {
     }
 
     /// Starts one run, or lets it go on: of the first firing's instance.
-    fn run(&mut self, child: usize, end_ns: u64, firings: &[Firing], find: &Find<'_>, step: &mut Step) {
+    fn run(
+        &mut self,
+        child: usize,
+        end_ns: u64,
+        firings: &[Firing],
+        find: &Find<'_>,
+        step: &mut MachineStep,
+    ) {
         let Some(first) = firings.first() else { return };
         let query = &self.graph.queries[child];
-        let looks_back = query.trigger.as_ref().is_some_and(Trigger::looks_back);
+        let looks_back = query.trigger.as_ref().is_some_and(QueryTrigger::looks_back);
         let (start_ns, last_ns) = match looks_back {
             true => (window(query, end_ns).start_ns, end_ns),
             false => {
@@ -89,14 +96,14 @@ impl Machine {
                 (start_ns, query.last_end(start_ns))
             }
         };
-        let is_same = |run: &Run| {
+        let is_same = |run: &QueryRun| {
             let goes_on = if looks_back { run.looks_back } else { start_ns < run.end_ns };
             run.query == child && goes_on && run.instance == first.instance && run.node == first.node
         };
         let at = self.state.runs.iter().position(is_same).unwrap_or_else(|| {
             let chain = first.runs.first().map(|run| (run.root.clone(), run.begun_ns));
             let (root, begun_ns) = chain.unwrap_or_else(|| (first.event.clone(), end_ns));
-            let run = Run {
+            let run = QueryRun {
                 query: child,
                 start_ns,
                 end_ns: last_ns,
@@ -123,11 +130,12 @@ impl Machine {
     }
 
     /// Runs that end then are no more.
-    pub(super) fn end_runs(&mut self, end_ns: u64, step: &mut Step) {
+    pub(super) fn end_runs(&mut self, end_ns: u64, step: &mut MachineStep) {
         let before = self.state.runs.len();
-        let kind = |run: &Run| self.graph.queries[run.query].trigger.as_ref().map(|trigger| trigger.kind);
+        let kind =
+            |run: &QueryRun| self.graph.queries[run.query].trigger.as_ref().map(|trigger| trigger.kind);
         // One that goes on while a condition holds ends in the first window in which that does not.
-        let goes_on = |run: &Run| run.end_ns == end_ns && kind(run) == Some(TriggerKind::While);
+        let goes_on = |run: &QueryRun| run.end_ns == end_ns && kind(run) == Some(TriggerKind::While);
         self.state.runs.retain(|run| run.end_ns > end_ns || goes_on(run));
         if self.state.runs.len() != before {
             step.is_quiet = false;
@@ -136,9 +144,9 @@ impl Machine {
     }
 
     /// Ends the machine: no windows follow, and what is to run later does not.
-    pub fn end(&mut self) -> Step {
+    pub fn end(&mut self) -> MachineStep {
         let Self { graph, state, .. } = self;
-        let mut step = Step::default();
+        let mut step = MachineStep::default();
         let until_ns = state.until_ns.unwrap_or(0);
         for run in std::mem::take(&mut state.runs) {
             let query = &graph.queries[run.query];
@@ -155,7 +163,7 @@ impl Machine {
 }
 
 /// Reports what a run found in the window that ends then.
-fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: &mut Step) {
+fn report_run(graph: &Graph, run: &mut QueryRun, end_ns: u64, find: &Find<'_>, step: &mut MachineStep) {
     let query = &graph.queries[run.query];
     let Some(window) = run_window(query, run, end_ns) else { return };
     step.is_quiet = false;
@@ -163,10 +171,10 @@ fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: 
         if !run.is_on(node) {
             continue;
         }
-        let seen = find(Asked { query: run.query, node, instance: &run.instance, window });
+        let seen = find(QueryWindow { query: run.query, node, instance: &run.instance, window });
         let text = crate::words::found(query, seen);
         let is_first = window.start_ns == run.start_ns;
-        let is_missing = matches!(seen, Seen::Missing);
+        let is_missing = matches!(seen, ObservedWindow::Missing);
         let cause = run.cause.clone();
         let instance = run.instance.clone();
         let report = Report { cause, query: run.query, node, instance, window, is_first, is_missing, text };
@@ -179,7 +187,7 @@ fn report_run(graph: &Graph, run: &mut Run, end_ns: u64, find: &Find<'_>, step: 
 }
 
 /// A window in which a query was to run on a node and did not.
-fn missed(query: &Query, node: Option<&str>, window: Span, run: &Run) -> Event {
+fn missed(query: &GraphQuery, node: Option<&str>, window: Span, run: &QueryRun) -> Event {
     let event = plain_event(EventKind::Missed, query, node, window, &run.instance);
     let key = query.pinned_by(&run.instance);
     Event { parent: Some(run.cause.clone()), key, ..event }

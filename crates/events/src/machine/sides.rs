@@ -1,52 +1,52 @@
 //! The sources of a condition in one window, as far as they are known, group by group.
 
-use super::watch::{Watch, own_key};
-use crate::figure::Figure;
-use crate::graph::{Graph, Query, Trigger};
-use crate::key::{Key, Member};
-use crate::rows::{Rows, unknown};
-use crate::seen::Seen;
+use super::watch::{TriggerPlan, own_key};
+use crate::figure::BoundedValue;
+use crate::graph::{Graph, GraphQuery, QueryTrigger};
+use crate::key::{EventKey, Member};
+use crate::rows::{ConditionGroups, unknown};
+use crate::seen::ObservedWindow;
 use crate::undecided::Why;
 use model::Value;
 use std::collections::HashMap;
 
 /// The answer of one source in a window.
-struct Side<'a> {
-    query: &'a Query,
+struct SourceAnswer<'a> {
+    query: &'a GraphQuery,
     /// The columns of the key; `None` if its one group counts for all keys.
     key: Option<&'a [usize]>,
     /// The rows of the source; `None` if it is missing.
-    rows: Option<Rows<'a>>,
+    rows: Option<ConditionGroups<'a>>,
     /// True if so much was lost that no value is known.
     is_uncovered: bool,
 }
 
 /// The answers of all sources in a window.
-pub(super) struct Sides<'a> {
-    sides: Vec<Side<'a>>,
+pub(super) struct SourceAnswers<'a> {
+    sides: Vec<SourceAnswer<'a>>,
     missing: Vec<bool>,
 }
 
 /// A group: its key, and its row in each source that has one.
-pub(super) struct Group<'a> {
-    pub(super) key: Key,
+pub(super) struct JoinedGroup<'a> {
+    pub(super) key: EventKey,
     rows: Vec<Option<&'a [Value]>>,
 }
 
-impl<'a> Sides<'a> {
+impl<'a> SourceAnswers<'a> {
     /// Reads the answers of all sources in a window. `seen`: what each source has.
-    pub(super) fn new(graph: &'a Graph, trigger: &'a Trigger, seen: &[Seen<'a>]) -> Self {
-        let side = |(source, seen): (&'a crate::graph::TriggerSource, &Seen<'a>)| {
+    pub(super) fn new(graph: &'a Graph, trigger: &'a QueryTrigger, seen: &[ObservedWindow<'a>]) -> Self {
+        let side = |(source, seen): (&'a crate::graph::TriggerSource, &ObservedWindow<'a>)| {
             let query = &graph.queries[source.query];
             let rows = match seen {
-                Seen::Answer(answer) => Rows::of(query, answer),
-                Seen::Empty => Some(Rows::none(query)),
-                Seen::Missing => None,
+                ObservedWindow::Answer(answer) => ConditionGroups::of(query, answer),
+                ObservedWindow::Empty => Some(ConditionGroups::none(query)),
+                ObservedWindow::Missing => None,
             };
             let is_uncovered = rows.as_ref().is_some_and(|rows| rows.is_uncovered(&graph.settings));
-            Side { query, key: source.key.as_deref(), rows, is_uncovered }
+            SourceAnswer { query, key: source.key.as_deref(), rows, is_uncovered }
         };
-        let sides: Vec<Side<'a>> = trigger.sources.iter().zip(seen).map(side).collect();
+        let sides: Vec<SourceAnswer<'a>> = trigger.sources.iter().zip(seen).map(side).collect();
         let missing = sides.iter().map(|side| side.rows.is_none()).collect();
         Self { sides, missing }
     }
@@ -58,7 +58,7 @@ impl<'a> Sides<'a> {
 
     /// Returns the reason why a condition may be undecided.
     pub(super) fn why(&self) -> Why {
-        let of = |side: &Side<'_>| match &side.rows {
+        let of = |side: &SourceAnswer<'_>| match &side.rows {
             None => Some(Why::Missing),
             Some(_) if side.is_uncovered => Some(Why::Uncovered),
             Some(rows) => rows.lacks(),
@@ -77,15 +77,15 @@ impl<'a> Sides<'a> {
     }
 
     /// The groups that have rows, each once.
-    pub(super) fn groups(&self) -> Vec<Group<'a>> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        let mut known: HashMap<Key, usize> = HashMap::new();
+    pub(super) fn groups(&self) -> Vec<JoinedGroup<'a>> {
+        let mut groups: Vec<JoinedGroup<'a>> = Vec::new();
+        let mut known: HashMap<EventKey, usize> = HashMap::new();
         for (at, side) in self.sides.iter().enumerate() {
             let (Some(columns), Some(rows)) = (side.key, &side.rows) else { continue };
             for row in rows.rows() {
-                let key = Rows::members(row, columns);
+                let key = ConditionGroups::members(row, columns);
                 let number = *known.entry(key).or_insert_with_key(|key| {
-                    groups.push(Group { key: key.clone(), rows: vec![None; self.sides.len()] });
+                    groups.push(JoinedGroup { key: key.clone(), rows: vec![None; self.sides.len()] });
                     groups.len() - 1
                 });
                 groups[number].rows[at] = Some(row);
@@ -95,19 +95,19 @@ impl<'a> Sides<'a> {
     }
 
     /// A group without rows.
-    pub(super) fn absent(&self, key: Key) -> Group<'a> {
-        Group { key, rows: vec![None; self.sides.len()] }
+    pub(super) fn absent(&self, key: EventKey) -> JoinedGroup<'a> {
+        JoinedGroup { key, rows: vec![None; self.sides.len()] }
     }
 
     /// Returns what is known of a group, item by item. `widened`: packets that were lost may have been of it.
-    pub(super) fn figures(&self, group: &Group<'_>, widened: bool) -> Vec<Figure> {
+    pub(super) fn figures(&self, group: &JoinedGroup<'_>, widened: bool) -> Vec<BoundedValue> {
         let mut figures = Vec::new();
         for (side, row) in self.sides.iter().zip(&group.rows) {
             let key = || own_key(side.query, side.key, &group.key);
             figures.extend(match (&side.rows, side.row(*row)) {
                 (None, _) => unknown(side.query, &key()),
                 (Some(_), _) if side.is_uncovered && !widened => {
-                    vec![Figure::Unknown; side.query.columns.len()]
+                    vec![BoundedValue::Unknown; side.query.columns.len()]
                 }
                 (Some(rows), Some(row)) => rows.figures(row, widened),
                 (Some(rows), None) => rows.absent(&key(), widened),
@@ -117,7 +117,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The values of these items of a group.
-    pub(super) fn values(&self, group: &Group<'_>, watch: &Watch, items: &[usize]) -> Vec<Value> {
+    pub(super) fn values(&self, group: &JoinedGroup<'_>, watch: &TriggerPlan, items: &[usize]) -> Vec<Value> {
         let value = |item: &usize| {
             let (source, column) = watch.place(*item);
             let side = &self.sides[source];
@@ -134,12 +134,12 @@ impl<'a> Sides<'a> {
     }
 
     /// The value of an item as a member of a key.
-    pub(super) fn member(&self, group: &Group<'_>, watch: &Watch, item: usize) -> Member {
+    pub(super) fn member(&self, group: &JoinedGroup<'_>, watch: &TriggerPlan, item: usize) -> Member {
         self.values(group, watch, &[item]).first().map_or(Member::Null, Member::from)
     }
 }
 
-impl<'a> Side<'a> {
+impl<'a> SourceAnswer<'a> {
     /// The row of a group: the only one where it counts for all keys.
     fn row<'r>(&self, own: Option<&'r [Value]>) -> Option<&'r [Value]>
     where

@@ -1,25 +1,25 @@
 //! Events of what happened to the keys of an edge.
 
-use super::edges::Runs;
+use super::edges::SourceRuns;
 use super::plain_event;
 use super::runs::Firing;
-use super::watch::Watch;
-use crate::graph::{Binding, Graph, Trigger};
+use super::watch::TriggerPlan;
+use crate::graph::{Binding, Graph, QueryTrigger};
 use crate::id::{About, identifier};
-use crate::key::{Key, items};
-use crate::state::Edge;
+use crate::key::{EventKey, items};
+use crate::state::EdgeState;
 use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
 /// A change of a key that becomes an event.
 pub(super) struct Happened {
     pub(super) kind: EventKind,
-    pub(super) key: Key,
+    pub(super) key: EventKey,
     pub(super) values: Vec<Value>,
     /// The value by which the largest is first, of what fired.
     pub(super) size: f64,
     /// The values that a firing pins.
-    pub(super) instance: Key,
+    pub(super) instance: EventKey,
     /// The event that fired before.
     pub(super) fired: Option<String>,
 }
@@ -31,25 +31,25 @@ impl Happened {
 }
 
 /// The facts that all events of an edge in a window share.
-pub(super) struct Told<'a> {
+pub(super) struct EdgeContext<'a> {
     pub(super) graph: &'a Graph,
     /// The query that is started, by number.
     pub(super) query: usize,
-    pub(super) trigger: &'a Trigger,
-    pub(super) watch: &'a Watch,
+    pub(super) trigger: &'a QueryTrigger,
+    pub(super) watch: &'a TriggerPlan,
     pub(super) window: Span,
     pub(super) coverage: Option<f64>,
 }
 
-impl Told<'_> {
+impl EdgeContext<'_> {
     /// Adds the events: what ended in the order of keys, then what fired, the largest first. Returns what starts the query, with
     /// those of `holding`, which have fired before.
     pub(super) fn add_events(
         &self,
         mut happened: Vec<Happened>,
         mut holding: Vec<Happened>,
-        edge: &mut Edge,
-        runs: &Rc<Runs>,
+        edge: &mut EdgeState,
+        runs: &Rc<SourceRuns>,
         events: &mut Vec<Event>,
     ) -> Vec<Firing> {
         happened.sort_by(|a, b| {
@@ -89,7 +89,7 @@ impl Told<'_> {
         firings
     }
 
-    fn suppressed(&self, number: usize, runs: &Runs, edge: &Edge) -> Event {
+    fn suppressed(&self, number: usize, runs: &SourceRuns, edge: &EdgeState) -> Event {
         let node = self.graph.node_name(edge.place.node);
         let child = &self.graph.queries[self.query];
         let mut event = plain_event(EventKind::Suppressed, child, node, self.window, &runs.instances());
@@ -117,7 +117,7 @@ impl Told<'_> {
         }
     }
 
-    fn event(&self, one: Happened, runs: &Runs, node: usize) -> Event {
+    fn event(&self, one: Happened, runs: &SourceRuns, node: usize) -> Event {
         let Self { window, .. } = *self;
         let child = &self.graph.queries[self.query];
         let node = self.graph.node_name(node);

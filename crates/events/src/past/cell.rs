@@ -1,12 +1,12 @@
 //! A value that is kept.
 
 use crate::interval::Interval;
-use crate::known::{Known, Number};
+use crate::known::{BoundedNumber, DerivedValue};
 use serde::{Deserialize, Serialize};
 
 /// A number, or its absence, in two words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Cell {
+pub(crate) enum RetainedValue {
     /// The value is null.
     #[serde(rename = "n")]
     Null,
@@ -27,10 +27,10 @@ pub(crate) enum Cell {
     Between(Box<[u64; 3]>),
 }
 
-impl Cell {
-    pub(crate) fn of(known: &Known) -> Self {
-        let Known::Number(number) = known else {
-            return if *known == Known::Null { Self::Null } else { Self::Unknown };
+impl RetainedValue {
+    pub(crate) fn of(known: &DerivedValue) -> Self {
+        let DerivedValue::Number(number) = known else {
+            return if *known == DerivedValue::Null { Self::Null } else { Self::Unknown };
         };
         match number.exact() {
             Some(exact) => match (u64::try_from(exact), i64::try_from(exact)) {
@@ -46,16 +46,16 @@ impl Cell {
         }
     }
 
-    pub(crate) fn known(&self) -> Known {
-        Known::Number(match self {
-            Self::Null => return Known::Null,
-            Self::Unknown => return Known::Unknown,
-            Self::Unsigned(number) => Number::integer((*number).into()),
-            Self::Signed(number) => Number::integer((*number).into()),
-            Self::Float(bits) => Number::float(f64::from_bits(*bits)),
+    pub(crate) fn known(&self) -> DerivedValue {
+        DerivedValue::Number(match self {
+            Self::Null => return DerivedValue::Null,
+            Self::Unknown => return DerivedValue::Unknown,
+            Self::Unsigned(number) => BoundedNumber::integer((*number).into()),
+            Self::Signed(number) => BoundedNumber::integer((*number).into()),
+            Self::Float(bits) => BoundedNumber::float(f64::from_bits(*bits)),
             Self::Between(bits) => {
                 let [value, lower, upper] = bits.map(f64::from_bits);
-                Number::between(value, Interval { lower, upper })
+                BoundedNumber::between(value, Interval { lower, upper })
             }
         })
     }

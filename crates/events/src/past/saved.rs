@@ -2,10 +2,10 @@
 
 use crate::derived::Derivation;
 use crate::graph::{ALL_NODES, Graph};
-use crate::key::Key;
-use crate::past::Past;
-use crate::past::cell::Cell;
-use crate::past::track::{Content, Groups, Stretch, Track};
+use crate::key::EventKey;
+use crate::past::AnswerHistory;
+use crate::past::cell::RetainedValue;
+use crate::past::track::{Stretch, Track, WindowContent, WindowGroups};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -31,8 +31,8 @@ enum SavedContent {
     Rows {
         /// The numbers of the query's columns that are kept.
         columns: Vec<usize>,
-        rows: Vec<(Key, Vec<Cell>)>,
-        unlisted: Vec<Cell>,
+        rows: Vec<(EventKey, Vec<RetainedValue>)>,
+        unlisted: Vec<RetainedValue>,
     },
 }
 
@@ -51,10 +51,10 @@ impl PastPart<'_> {
     pub fn name(&self) -> String {
         let Self { query, node, track, first_ns, stretch } = self;
         let kind = match stretch.content {
-            Content::Unknown => "unknown",
-            Content::NotKept => "not_kept",
-            Content::Empty => "empty",
-            Content::Rows(_) => "rows",
+            WindowContent::Unknown => "unknown",
+            WindowContent::NotKept => "not_kept",
+            WindowContent::Empty => "empty",
+            WindowContent::Rows(_) => "rows",
         };
         let columns: Vec<String> = track.columns.iter().map(|(column, _)| column.to_string()).collect();
         let (columns, node) = (columns.join(","), node.unwrap_or("*"));
@@ -74,7 +74,7 @@ impl PastPart<'_> {
     }
 }
 
-impl Past {
+impl AnswerHistory {
     /// All that is kept, in parts: the answer of a window is one that does not change any more.
     pub fn parts<'a>(
         &'a self,
@@ -123,12 +123,12 @@ impl Past {
 }
 
 impl Track {
-    fn saved(&self, content: &Content) -> SavedContent {
+    fn saved(&self, content: &WindowContent) -> SavedContent {
         match content {
-            Content::Unknown => SavedContent::Unknown,
-            Content::NotKept => SavedContent::NotKept,
-            Content::Empty => SavedContent::Empty,
-            Content::Rows(groups) => {
+            WindowContent::Unknown => SavedContent::Unknown,
+            WindowContent::NotKept => SavedContent::NotKept,
+            WindowContent::Empty => SavedContent::Empty,
+            WindowContent::Rows(groups) => {
                 let cells = groups.cells.chunks(self.columns.len());
                 let rows = groups.keys.iter().zip(cells);
                 let rows =
@@ -151,9 +151,9 @@ impl Track {
         }
         let SavedContent::Rows { columns, rows, unlisted } = content else {
             let content = match content {
-                SavedContent::NotKept => Content::NotKept,
-                SavedContent::Empty => Content::Empty,
-                _ => Content::Unknown,
+                SavedContent::NotKept => WindowContent::NotKept,
+                SavedContent::Empty => WindowContent::Empty,
+                _ => WindowContent::Unknown,
             };
             self.stretches.insert(first_ns, Stretch { last_ns, content });
             return true;
@@ -164,19 +164,20 @@ impl Track {
             && rows.iter().all(|(_, cells)| cells.len() == columns.len())
             && first_ns == last_ns;
         let Some(own) = own.filter(|_| is_whole) else {
-            self.put(first_ns, Content::Unknown);
+            self.put(first_ns, WindowContent::Unknown);
             return true;
         };
-        let pick = |cells: &[Cell]| own.iter().map(|at| cells[*at].clone()).collect::<Vec<_>>();
-        let mut groups: Vec<(u32, Vec<Cell>)> =
+        let pick = |cells: &[RetainedValue]| own.iter().map(|at| cells[*at].clone()).collect::<Vec<_>>();
+        let mut groups: Vec<(u32, Vec<RetainedValue>)> =
             rows.iter().map(|(key, cells)| (self.keys.take(key), pick(cells))).collect();
         groups.sort_by_key(|(key, _)| *key);
-        let (keys, cells): (Vec<u32>, Vec<Vec<Cell>>) = groups.into_iter().unzip();
-        let groups = Groups { keys, cells: cells.into_iter().flatten().collect(), unlisted: pick(&unlisted) };
-        self.put(first_ns, Content::Rows(groups));
+        let (keys, cells): (Vec<u32>, Vec<Vec<RetainedValue>>) = groups.into_iter().unzip();
+        let groups =
+            WindowGroups { keys, cells: cells.into_iter().flatten().collect(), unlisted: pick(&unlisted) };
+        self.put(first_ns, WindowContent::Rows(groups));
         let has_room = self.bytes() <= room;
         if !has_room {
-            self.put(first_ns, Content::NotKept);
+            self.put(first_ns, WindowContent::NotKept);
         }
         has_room
     }

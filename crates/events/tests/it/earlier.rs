@@ -1,21 +1,21 @@
 //! What is known of earlier windows: whatever order they come in, however a run of empty ones is passed, and after it was saved.
 
 use events::{
-    Column, Derivation, Find, Formula, Graph, Order, Outcome, Past, Query, Role, SavedWindows, Seen,
-    Settings, Source,
+    AnswerColumn, AnswerHistory, ColumnRole, Derivation, DerivationSource, DerivedResult, EventSettings,
+    Find, Formula, Graph, GraphQuery, ObservedWindow, SavedWindows, ValueOrder,
 };
-use model::{Answer, ColumnKind, Span, Status, Value};
+use model::{Answer, AnswerStatus, ColumnKind, Span, Value};
 use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
 const COUNT: u64 = 40;
 
-fn query(name: &str, columns: &[(&str, ColumnKind, Role)]) -> Query {
-    let column = |(name, kind, role): &(&str, ColumnKind, Role)| Column {
+fn query(name: &str, columns: &[(&str, ColumnKind, ColumnRole)]) -> GraphQuery {
+    let column = |(name, kind, role): &(&str, ColumnKind, ColumnRole)| AnswerColumn {
         column: model::Column::new(*name, *kind, ""),
         role: *role,
     };
-    Query {
+    GraphQuery {
         name: name.to_owned(),
         text: String::new(),
         columns: columns.iter().map(column).collect(),
@@ -34,17 +34,17 @@ fn query(name: &str, columns: &[(&str, ColumnKind, Role)]) -> Query {
 /// A source, and a query that reads its last window, the one three before, and the mean of five.
 fn graph(past_bytes: u64) -> (Graph, Vec<Option<Derivation>>) {
     use ColumnKind::{Float, Unsigned};
-    let base = query("base", &[("key", Unsigned, Role::Key), ("n", Unsigned, Role::Total)]);
+    let base = query("base", &[("key", Unsigned, ColumnRole::Key), ("n", Unsigned, ColumnRole::Total)]);
     let columns = [
-        ("key", Unsigned, Role::Key),
-        ("n", Unsigned, Role::Total),
-        ("before", Unsigned, Role::Bounded),
-        ("old", Unsigned, Role::Bounded),
-        ("usual", Float, Role::Bounded),
+        ("key", Unsigned, ColumnRole::Key),
+        ("n", Unsigned, ColumnRole::Total),
+        ("before", Unsigned, ColumnRole::Bounded),
+        ("old", Unsigned, ColumnRole::Bounded),
+        ("usual", Float, ColumnRole::Bounded),
     ];
     let item = || Formula::Item { source: 0, column: 1 };
     let derivation = Derivation {
-        sources: vec![Source { query: 0, name: None, node: None, key: vec![0] }],
+        sources: vec![DerivationSource { query: 0, name: None, node: None, key: vec![0] }],
         values: vec![
             Formula::Key(0),
             item(),
@@ -53,10 +53,10 @@ fn graph(past_bytes: u64) -> (Graph, Vec<Option<Derivation>>) {
             Formula::Mean { of: Box::new(item()), first_ns: SECOND, number: 5 },
         ],
         having: None,
-        order: vec![Order { value: 1, descending: true }],
+        order: vec![ValueOrder { value: 1, descending: true }],
         limit: 100,
     };
-    let settings = Settings { past_bytes, ..Settings::default() };
+    let settings = EventSettings { past_bytes, ..EventSettings::default() };
     let queries = vec![base, query("derived", &columns)];
     (Graph { queries, nodes: vec!["A".to_owned()], settings }, vec![None, Some(derivation)])
 }
@@ -98,41 +98,41 @@ fn draw(random: &mut Random) -> Windows {
             let columns = ["key", "n"].map(|name| model::Column::new(name, ColumnKind::Unsigned, ""));
             let answer = Answer::new("base", Some(span(end)), columns.to_vec(), rows.collect());
             let is_cut = random.below(8) == 0;
-            let status = if is_cut { Status::Cut } else { Status::Complete };
+            let status = if is_cut { AnswerStatus::Cut } else { AnswerStatus::Complete };
             Window::Answer(Box::new(Answer { status, ..answer }))
         }
     };
     (1..=COUNT).map(|end| (end, window(end))).collect()
 }
 
-fn seen(windows: &Windows, end: u64) -> Seen<'_> {
+fn seen(windows: &Windows, end: u64) -> ObservedWindow<'_> {
     match windows.get(&end) {
-        None | Some(Window::Missing) => Seen::Missing,
-        Some(Window::Empty) => Seen::Empty,
-        Some(Window::Answer(answer)) => Seen::Answer(answer),
+        None | Some(Window::Missing) => ObservedWindow::Missing,
+        Some(Window::Empty) => ObservedWindow::Empty,
+        Some(Window::Answer(answer)) => ObservedWindow::Answer(answer),
     }
 }
 
-fn record(past: &mut Past, graph: &Graph, windows: &Windows, end: u64) {
+fn record(past: &mut AnswerHistory, graph: &Graph, windows: &Windows, end: u64) {
     let find: &Find<'_> = &|asked| seen(windows, asked.window.end_ns / SECOND);
     past.record(graph, end * SECOND, find);
 }
 
 fn evaluate(
-    past: &Past,
+    past: &AnswerHistory,
     graph: &Graph,
     derivations: &[Option<Derivation>],
     windows: &Windows,
     end: u64,
-) -> Outcome {
+) -> DerivedResult {
     let find: &Find<'_> = &|asked| seen(windows, asked.window.end_ns / SECOND);
     let derivation = derivations[1].as_ref().expect("derived");
     derivation.evaluate(graph, (1, 0), end * SECOND, find, past)
 }
 
 /// The outcomes of all windows when they come in order.
-fn in_order(graph: &Graph, derivations: &[Option<Derivation>], windows: &Windows) -> Vec<Outcome> {
-    let mut past = Past::new(graph, derivations);
+fn in_order(graph: &Graph, derivations: &[Option<Derivation>], windows: &Windows) -> Vec<DerivedResult> {
+    let mut past = AnswerHistory::new(graph, derivations);
     let each = (1..=COUNT).map(|end| {
         let outcome = evaluate(&past, graph, derivations, windows, end);
         record(&mut past, graph, windows, end);
@@ -148,7 +148,7 @@ fn windows_that_come_late_are_put_into_their_places() {
     for _ in 0..200 {
         let windows = draw(&mut random);
         let expected = in_order(&graph, &derivations, &windows);
-        let mut past = Past::new(&graph, &derivations);
+        let mut past = AnswerHistory::new(&graph, &derivations);
         // Each window as if nothing were known, then what came late.
         let none = Windows::new();
         (1..=COUNT).for_each(|end| record(&mut past, &graph, &none, end));
@@ -172,7 +172,7 @@ fn what_is_saved_is_continued() {
     for _ in 0..100 {
         let windows = draw(&mut random);
         let expected = in_order(&graph, &derivations, &windows);
-        let mut past = Past::new(&graph, &derivations);
+        let mut past = AnswerHistory::new(&graph, &derivations);
         for end in 1..=COUNT {
             assert_eq!(evaluate(&past, &graph, &derivations, &windows, end), expected[end as usize - 1]);
             record(&mut past, &graph, &windows, end);
@@ -185,7 +185,7 @@ fn what_is_saved_is_continued() {
                 let saved = texts.values();
                 let saved = saved.map(|text| serde_json::from_str::<SavedWindows>(text).expect("windows"));
                 let bytes = past.bytes();
-                past = Past::new(&graph, &derivations);
+                past = AnswerHistory::new(&graph, &derivations);
                 past.restore(&graph, &derivations, saved);
                 assert_eq!((past.bytes(), past.not_kept()), (bytes, 0));
             }
@@ -194,11 +194,11 @@ fn what_is_saved_is_continued() {
     // Of another query nothing is continued.
     let mut other = graph.clone();
     other.queries[0].text = "another".to_owned();
-    let mut past = Past::new(&graph, &derivations);
+    let mut past = AnswerHistory::new(&graph, &derivations);
     let windows = draw(&mut random);
     (1..=COUNT).for_each(|end| record(&mut past, &graph, &windows, end));
     let saved: Vec<SavedWindows> = past.parts(&graph, &derivations).map(|part| part.windows()).collect();
-    let mut again = Past::new(&other, &derivations);
+    let mut again = AnswerHistory::new(&other, &derivations);
     again.restore(&other, &derivations, saved);
     assert_eq!(again.parts(&other, &derivations).count(), 0);
 }
@@ -207,7 +207,7 @@ fn what_is_saved_is_continued() {
 fn a_run_of_windows_is_passed_in_one_step() {
     let (graph, derivations) = graph(1 << 30);
     let (far, mut windows) = (4_000_000_000, draw(&mut Random(3)));
-    let mut past = Past::new(&graph, &derivations);
+    let mut past = AnswerHistory::new(&graph, &derivations);
     (1..=COUNT).for_each(|end| record(&mut past, &graph, &windows, end));
     let mut end = COUNT;
     let mut steps = 0;
@@ -224,12 +224,12 @@ fn a_run_of_windows_is_passed_in_one_step() {
     let rows = vec![[7, 5].map(Value::Unsigned).to_vec()];
     let answer = Answer::new("base", Some(span(far)), columns.to_vec(), rows);
     windows.insert(far, Window::Answer(Box::new(answer)));
-    let Outcome::Answer(answer) = evaluate(&past, &graph, &derivations, &windows, far) else {
+    let DerivedResult::Answer(answer) = evaluate(&past, &graph, &derivations, &windows, far) else {
         panic!("no answer")
     };
     let zero = || Value::Unsigned(0);
     let expected = vec![Value::Unsigned(7), Value::Unsigned(5), zero(), zero(), Value::Float(0.0)];
-    assert_eq!((answer.rows, answer.status), (vec![expected], Status::Complete));
+    assert_eq!((answer.rows, answer.status), (vec![expected], AnswerStatus::Complete));
 }
 
 #[test]
@@ -243,16 +243,16 @@ fn what_has_no_room_is_counted_and_null() {
         let answer = Answer::new("base", Some(span(end)), columns.to_vec(), rows.collect());
         windows.insert(end, Window::Answer(Box::new(answer)));
     }
-    let mut past = Past::new(&graph, &derivations);
+    let mut past = AnswerHistory::new(&graph, &derivations);
     for end in 1..=COUNT {
         record(&mut past, &graph, &windows, end);
         assert!(past.bytes() <= 1_000, "{}", past.bytes());
     }
     assert!(past.not_kept() >= COUNT - 3, "{}", past.not_kept());
-    let Outcome::Answer(answer) = evaluate(&past, &graph, &derivations, &windows, COUNT) else {
+    let DerivedResult::Answer(answer) = evaluate(&past, &graph, &derivations, &windows, COUNT) else {
         panic!("no answer")
     };
-    assert_eq!((answer.rows.len(), answer.status), (5, Status::Partial));
+    assert_eq!((answer.rows.len(), answer.status), (5, AnswerStatus::Partial));
     assert_eq!(answer.reason.as_deref(), Some("no room for earlier windows that it reads"));
     assert!(answer.rows.iter().all(|row| row[2..].iter().all(|value| *value == Value::Null)));
 }

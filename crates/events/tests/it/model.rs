@@ -14,7 +14,7 @@ mod windows;
 
 use compare::agree;
 use draw::Draw;
-use events::{Asked, Find, Graph, Machine, Query, Seen, Step};
+use events::{Find, Graph, GraphQuery, Machine, MachineStep, ObservedWindow, QueryWindow};
 use jump::{jump, walk};
 use late::{as_they_come, in_order};
 use model::EventKind;
@@ -117,8 +117,8 @@ fn a_restored_machine_continues_as_the_one_that_was_saved() {
             let step = machine.step(end_ns, find);
             if let Some(saved) = &mut saved {
                 let own = numbered_as_before(saved.step(end_ns, &|asked| match asked.query {
-                    0 => Seen::Missing,
-                    query => find(Asked { query: query - 1, ..asked }),
+                    0 => ObservedWindow::Missing,
+                    query => find(QueryWindow { query: query - 1, ..asked }),
                 }));
                 if own != step {
                     return Err(format!("the step to {end_ns}:\n saved:    {own:?}\n original: {step:?}"));
@@ -145,13 +145,13 @@ fn with_another(graph: &Graph) -> Graph {
         .filter_map(|query| query.trigger.as_mut())
         .flat_map(|trigger| &mut trigger.sources)
         .for_each(|source| source.query += 1);
-    let other = Query { name: "another".to_owned(), trigger: None, ..graph.queries[0].clone() };
+    let other = GraphQuery { name: "another".to_owned(), trigger: None, ..graph.queries[0].clone() };
     graph.queries.insert(0, other);
     graph
 }
 
 /// A step of a machine of that graph in the numbers of the graph without the other query.
-fn numbered_as_before(mut step: Step) -> Step {
+fn numbered_as_before(mut step: MachineStep) -> MachineStep {
     step.started.iter_mut().for_each(|started| started.run.query -= 1);
     step.reports.iter_mut().for_each(|report| report.query -= 1);
     step

@@ -1,8 +1,8 @@
 //! Histories of a few windows in which one rule decides.
 
 use events::{
-    Binding, Column, Condition, Find, Graph, Key, Machine, Member, Operand, Place, Query, Role, Seen,
-    Settings, Trigger, TriggerKind, TriggerSource,
+    AnswerColumn, Binding, ColumnRole, EvaluationPoint, EventKey, EventSettings, Find, Graph, GraphQuery,
+    Machine, Member, ObservedWindow, Operand, QueryTrigger, TriggerCondition, TriggerKind, TriggerSource,
 };
 use model::{Answer, ColumnKind, Event, EventKind, Value};
 use notation::Comparison;
@@ -10,16 +10,16 @@ use notation::Comparison;
 const SECOND: u64 = 1_000_000_000;
 
 /// A query on one node that answers every `seconds` with a key, its total and its rate.
-fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
+fn query(name: &str, every: u64, trigger: Option<QueryTrigger>) -> GraphQuery {
     let column =
-        |name: &str, kind, role| Column { column: model::Column::new(name, kind, String::new()), role };
-    Query {
+        |name: &str, kind, role| AnswerColumn { column: model::Column::new(name, kind, String::new()), role };
+    GraphQuery {
         name: name.to_owned(),
         text: String::new(),
         columns: vec![
-            column("key", ColumnKind::Unsigned, Role::Key),
-            column("total", ColumnKind::Unsigned, Role::Total),
-            column("rate", ColumnKind::Float, Role::Rate),
+            column("key", ColumnKind::Unsigned, ColumnRole::Key),
+            column("total", ColumnKind::Unsigned, ColumnRole::Total),
+            column("rate", ColumnKind::Float, ColumnRole::Rate),
         ],
         key: vec![0],
         every_ns: every * SECOND,
@@ -33,25 +33,25 @@ fn query(name: &str, every: u64, trigger: Option<Trigger>) -> Query {
     }
 }
 
-fn when(condition: Condition) -> Option<Trigger> {
-    Some(Trigger::new(0, &query("parent", 1, None), condition))
+fn when(condition: TriggerCondition) -> Option<QueryTrigger> {
+    Some(QueryTrigger::new(0, &query("parent", 1, None), condition))
 }
 
-fn compare(column: usize, comparison: Comparison, number: f64) -> Condition {
-    Condition::Compare(Operand::Item(column), comparison, Operand::Number(number))
+fn compare(column: usize, comparison: Comparison, number: f64) -> TriggerCondition {
+    TriggerCondition::Compare(Operand::Item(column), comparison, Operand::Number(number))
 }
 
-fn machine(queries: Vec<Query>, most_firings: usize) -> Machine {
-    let settings = Settings { most_firings, ..Settings::default() };
+fn machine(queries: Vec<GraphQuery>, most_firings: usize) -> Machine {
+    let settings = EventSettings { most_firings, ..EventSettings::default() };
     Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings })
 }
 
-fn key(number: u64) -> Key {
+fn key(number: u64) -> EventKey {
     vec![Member::Unsigned(number)]
 }
 
 /// The events of all windows until then, with jumps where the machine says that nothing changes.
-fn jump(machine: &mut Machine, seen: Seen<'static>, until: u64) -> Vec<Event> {
+fn jump(machine: &mut Machine, seen: ObservedWindow<'static>, until: u64) -> Vec<Event> {
     let find: &Find<'_> = &|_| seen;
     let (mut events, mut end_ns) = (Vec::new(), SECOND);
     while end_ns <= until * SECOND {
@@ -67,7 +67,7 @@ fn jump(machine: &mut Machine, seen: Seen<'static>, until: u64) -> Vec<Event> {
 
 #[test]
 fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
-    let condition = Condition::And(vec![
+    let condition = TriggerCondition::And(vec![
         compare(1, Comparison::Less, 1.0),
         compare(0, Comparison::Equal, 7.0),
         compare(2, Comparison::Less, 1.0),
@@ -75,7 +75,7 @@ fn events_of_absent_groups_show_their_key_and_zeros_of_their_columns() {
     let mut parent = query("parent", 1, None);
     parent.pinned = [key(7)].into();
     let mut machine = machine(vec![parent, query("child", 1, when(condition))], 64);
-    let events = machine.step(SECOND, &|_| Seen::Empty).events;
+    let events = machine.step(SECOND, &|_| ObservedWindow::Empty).events;
     let values: Vec<_> = events[0].values.iter().map(|item| item.value.clone()).collect();
     assert_eq!(values, [Value::Unsigned(0), Value::Unsigned(7), Value::Float(0.0)]);
 }
@@ -89,7 +89,7 @@ fn a_suppressed_firing_is_not_resolved_as_the_firing_before() {
     let mut step = |end, rows: Vec<Vec<Value>>| {
         let columns = query("parent", 1, None).columns.into_iter().map(|column| column.column).collect();
         let answer = Answer::new("parent", None, columns, rows);
-        machine.step(end * SECOND, &|_| Seen::Answer(&answer)).events
+        machine.step(end * SECOND, &|_| ObservedWindow::Answer(&answer)).events
     };
     let first = step(1, vec![row(1, 1)]);
     let resolved = step(2, Vec::new());
@@ -114,7 +114,7 @@ fn firings(hold: u64, cooldown: u64, windows: &str) -> Vec<u64> {
         if truth == 'U' {
             answer.lacks("a part");
         }
-        let events = machine.step(end * SECOND, &|_| Seen::Answer(&answer)).events;
+        let events = machine.step(end * SECOND, &|_| ObservedWindow::Answer(&answer)).events;
         fired.extend(events.iter().filter(|event| event.kind == EventKind::Fired).map(|_| end));
     }
     fired
@@ -152,15 +152,15 @@ fn a_jump_ends_where_a_cooldown_or_a_hold_does() {
         let mut fired = Vec::new();
         while end < hold {
             end += 1;
-            fired.extend(machine.step(end * SECOND, &|_| Seen::Empty).events);
+            fired.extend(machine.step(end * SECOND, &|_| ObservedWindow::Empty).events);
         }
         assert_eq!(fired.iter().map(|event| event.at_ns).collect::<Vec<_>>(), [hold * SECOND]);
         end += 1;
-        machine.step(end * SECOND, &|_| Seen::Answer(&present));
+        machine.step(end * SECOND, &|_| ObservedWindow::Answer(&present));
         let since = end * SECOND;
         let mut next = end * SECOND + SECOND;
         let again = loop {
-            let step = machine.step(next, &|_| Seen::Empty);
+            let step = machine.step(next, &|_| ObservedWindow::Empty);
             if let Some(event) = step.events.iter().find(|event| event.kind == EventKind::Fired) {
                 break event.at_ns;
             }
@@ -177,7 +177,8 @@ fn a_jump_ends_where_a_cooldown_or_a_hold_does() {
 fn a_jump_waits_for_what_longer_windows_change() {
     let never = compare(1, Comparison::Less, 0.0);
     let mut machine = machine(vec![query("parent", 3, None), query("child", 3, when(never))], 64);
-    let ends: Vec<_> = jump(&mut machine, Seen::Missing, 100).iter().map(|event| event.at_ns).collect();
+    let ends: Vec<_> =
+        jump(&mut machine, ObservedWindow::Missing, 100).iter().map(|event| event.at_ns).collect();
     assert_eq!(ends, [9 * SECOND], "no data after three windows");
 }
 
@@ -190,7 +191,7 @@ fn a_jump_counts_from_the_last_window_of_each_query() {
     let mut other = query("other", 2, None);
     other.over_ns = 8 * SECOND;
     let mut machine = machine(vec![parent, child, other], 64);
-    let first = jump(&mut machine, Seen::Empty, 40).into_iter().next().map(|event| event.at_ns);
+    let first = jump(&mut machine, ObservedWindow::Empty, 40).into_iter().next().map(|event| event.at_ns);
     assert_eq!(first, Some(30 * SECOND));
 }
 
@@ -209,11 +210,11 @@ fn keys_and_chains_that_find_no_room_are_counted() {
     let mut third = query("third", 1, when(compare(1, Comparison::Greater, 99.0)));
     let trigger = third.trigger.as_mut().expect("it has one");
     (trigger.sources[0].query, trigger.within_ns) = (1, Some(100 * SECOND));
-    let settings = Settings { most_keys: 1, ..Settings::default() };
+    let settings = EventSettings { most_keys: 1, ..EventSettings::default() };
     let queries = vec![query("parent", 1, None), second, third, query("child", 1, more())];
     let mut machine = Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings });
     let (one, two) = (totals(&[(1, 1)]), totals(&[(1, 1), (2, 1)]));
-    machine.step(SECOND, &|_| Seen::Answer(&one));
+    machine.step(SECOND, &|_| ObservedWindow::Answer(&one));
     let counted = |machine: &Machine| {
         let keys: Vec<_> =
             machine.forgotten().map(|(query, node, keys)| format!("{query} {node:?} {keys}")).collect();
@@ -223,7 +224,7 @@ fn keys_and_chains_that_find_no_room_are_counted() {
     };
     assert_eq!(counted(&machine), (Vec::new(), Vec::new()));
     for end in 2..=5 {
-        machine.step(end * SECOND, &|_| Seen::Answer(&two));
+        machine.step(end * SECOND, &|_| ObservedWindow::Answer(&two));
     }
     let (keys, chains) = counted(&machine);
     // The second key, in four windows.
@@ -240,9 +241,9 @@ fn a_jump_is_no_farther_than_the_first_window_of_its_own() {
     parent.over_ns = 8 * SECOND;
     let never = compare(1, Comparison::Less, 0.0);
     let mut machine = machine(vec![parent, query("child", 2, when(never))], 64);
-    machine.step(20 * SECOND, &|_| Seen::Empty);
+    machine.step(20 * SECOND, &|_| ObservedWindow::Empty);
     assert_eq!(machine.next_change(20 * SECOND), Some(22 * SECOND));
-    machine.step(30 * SECOND, &|_| Seen::Empty);
+    machine.step(30 * SECOND, &|_| ObservedWindow::Empty);
     // From 20 s on, 8 s and a window: then nothing is new.
     assert_eq!(machine.next_change(20 * SECOND), None);
     assert_eq!(machine.next_change(21 * SECOND), Some(32 * SECOND));
@@ -255,10 +256,12 @@ fn a_window_is_quiet_once_only_time_passes() {
     let mut child = query("child", 3, when(compare(1, Comparison::Less, 1.0)));
     child.trigger.as_mut().expect("it has one").hold_ns = 30 * SECOND;
     let mut machine = machine(vec![parent, child], 64);
-    let quiet: Vec<bool> = (1..=4).map(|n| machine.step(3 * n * SECOND, &|_| Seen::Empty).is_quiet).collect();
+    let quiet: Vec<bool> =
+        (1..=4).map(|n| machine.step(3 * n * SECOND, &|_| ObservedWindow::Empty).is_quiet).collect();
     // In the first one the key begins to wait.
     assert_eq!(quiet, [false, true, true, true]);
-    let rest: Vec<bool> = (5..=11).map(|n| machine.step(3 * n * SECOND, &|_| Seen::Empty).is_quiet).collect();
+    let rest: Vec<bool> =
+        (5..=11).map(|n| machine.step(3 * n * SECOND, &|_| ObservedWindow::Empty).is_quiet).collect();
     // In the tenth it fires.
     assert_eq!(rest, [true, true, true, true, true, false, true]);
 }
@@ -276,7 +279,7 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     let mut last = query("last", 1, when(compare(1, Comparison::Greater, 99.0)));
     let trigger = last.trigger.as_mut().expect("it has one");
     trigger.sources = [1, 2].map(|query| TriggerSource { query, key: Some(vec![0]) }).to_vec();
-    trigger.places = vec![Place { node: 0, of: vec![0, 0] }];
+    trigger.places = vec![EvaluationPoint { node: 0, of: vec![0, 0] }];
     let queries = vec![query("parent", 1, None), pins("one", "a"), pins("other", "b"), last];
     let mut machine = machine(queries, 64);
     // Nine instances of each make 81 sets.
@@ -286,10 +289,10 @@ fn sets_of_runs_that_find_no_room_are_counted() {
         machine.forgotten().filter(|(query, ..)| *query == "last").map(|(.., sets)| sets).sum()
     };
     for end in 1..=3 {
-        machine.step(end * SECOND, &|_| Seen::Answer(&answer));
+        machine.step(end * SECOND, &|_| ObservedWindow::Answer(&answer));
         assert_eq!(forgotten(&machine), 0, "no window of the runs has ended after {end} s");
     }
-    machine.step(4 * SECOND, &|_| Seen::Answer(&answer));
+    machine.step(4 * SECOND, &|_| ObservedWindow::Answer(&answer));
     assert_eq!(forgotten(&machine), 81 - 64);
     // A window that does not decide is one window, however many sets of runs it is of.
     let mut partial = answer.clone();
@@ -299,7 +302,7 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     };
     assert_eq!(undecided(&machine), 0);
     for (end, expected) in [(5, 1), (6, 2)] {
-        machine.step(end * SECOND, &|_| Seen::Answer(&partial));
+        machine.step(end * SECOND, &|_| ObservedWindow::Answer(&partial));
         assert_eq!(undecided(&machine), expected);
     }
 }
@@ -309,13 +312,13 @@ fn events_of_two_queries_name_them_and_have_the_least_coverage() {
     let mut child = query("child", 1, when(compare(1, Comparison::Greater, 5.0)));
     let trigger = child.trigger.as_mut().expect("it has one");
     trigger.sources = [0, 1].map(|query| TriggerSource { query, key: Some(vec![0]) }).to_vec();
-    trigger.places = vec![Place { node: 0, of: vec![0, 0] }];
+    trigger.places = vec![EvaluationPoint { node: 0, of: vec![0, 0] }];
     let queries = vec![query("one", 1, None), query("two", 1, None), child];
-    let settings = Settings { coverage: 0.1, ..Settings::default() };
+    let settings = EventSettings { coverage: 0.1, ..EventSettings::default() };
     let mut machine = Machine::new(Graph { queries, nodes: vec!["A".to_owned()], settings });
     let covered = |coverage| Answer { coverage, ..totals(&[(1, 9)]) };
     let mut step = |end: u64, answers: [Answer; 2]| {
-        machine.step(end * SECOND, &|asked| Seen::Answer(&answers[asked.query])).events
+        machine.step(end * SECOND, &|asked| ObservedWindow::Answer(&answers[asked.query])).events
     };
     let fired = step(1, [covered(Some(0.75)), covered(Some(0.5))]);
     assert_eq!((fired.len(), fired[0].kind, fired[0].coverage), (1, EventKind::Fired, Some(0.5)));
@@ -336,7 +339,7 @@ fn the_end_names_runs_that_will_not_have_answered() {
         let mut machine = machine(vec![query("parent", 1, None), child.clone()], 64);
         let answer = totals(&[(1, 1)]);
         for end in 1..=seconds {
-            machine.step(end * SECOND, &|_| Seen::Answer(&answer));
+            machine.step(end * SECOND, &|_| ObservedWindow::Answer(&answer));
         }
         let end = machine.end();
         end.events.iter().map(|event| (event.kind, event.query.clone())).collect::<Vec<_>>()

@@ -3,7 +3,7 @@
 use super::{FlowSink, FlowTable};
 use crate::cuckoo::NONE;
 use crate::entry::Hot;
-use crate::parts::Parts;
+use crate::parts::MeasuredParts;
 use crate::timeouts::Stale;
 use arena::ones;
 use packet::{Key, KeyBurst, KeyedPacket, Numbers, OutOfOrder, TcpSegment};
@@ -25,7 +25,7 @@ const OTHERS: u8 = 2;
 const LOSS: u8 = 3;
 
 /// Returns the kind of change that a packet makes to records with these parts.
-pub(super) fn kind_of(parts: &Parts) -> u8 {
+pub(super) fn kind_of(parts: &MeasuredParts) -> u8 {
     match (parts.loss, parts.have_state(), parts.keep_numbers()) {
         (true, ..) => LOSS,
         (false, true, _) => OTHERS,
@@ -36,7 +36,7 @@ pub(super) fn kind_of(parts: &Parts) -> u8 {
 
 /// Packets that pass through the stages together.
 #[derive(Clone, Copy)]
-struct Batch<'a, K> {
+struct KeyedBatch<'a, K> {
     packets: &'a [KeyedPacket<K>],
     /// Empty, or at least as many.
     segments: &'a [TcpSegment],
@@ -47,7 +47,7 @@ struct Batch<'a, K> {
 }
 
 /// The properties of a batch that are known at compile time.
-struct Mode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
+struct BatchMode<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>;
 
 impl<K: Key> FlowTable<K> {
     /// Prefetches the index lines of these packets, ideally while the rest of their burst is parsed: that
@@ -92,22 +92,22 @@ impl<K: Key> FlowTable<K> {
             let of_batch = out_of_order.iter().take_while(|packet| packet.at < first + packets.len()).count();
             let segments = tail(burst.segments(), first);
             let (out_of_order_here, later) = out_of_order.split_at(of_batch);
-            let batch = Batch { packets, segments, numbers, out_of_order: out_of_order_here, first };
+            let batch = KeyedBatch { packets, segments, numbers, out_of_order: out_of_order_here, first };
             out_of_order = later;
             first += packets.len();
             match (is_changing, self.slot_bits != 0, part) {
-                (false, false, PLAIN) => self.update_batch(Mode::<false, false, PLAIN>, batch, sink),
-                (true, false, PLAIN) => self.update_batch(Mode::<true, false, PLAIN>, batch, sink),
-                (false, false, NUMBERS) => self.update_batch(Mode::<false, false, NUMBERS>, batch, sink),
-                (true, false, NUMBERS) => self.update_batch(Mode::<true, false, NUMBERS>, batch, sink),
-                (false, false, _) => self.update_batch(Mode::<false, false, OTHERS>, batch, sink),
-                (true, false, _) => self.update_batch(Mode::<true, false, OTHERS>, batch, sink),
-                (false, true, PLAIN) => self.update_batch(Mode::<false, true, PLAIN>, batch, sink),
-                (true, true, PLAIN) => self.update_batch(Mode::<true, true, PLAIN>, batch, sink),
-                (false, true, LOSS) => self.update_batch(Mode::<false, true, LOSS>, batch, sink),
-                (true, true, LOSS) => self.update_batch(Mode::<true, true, LOSS>, batch, sink),
-                (false, true, _) => self.update_batch(Mode::<false, true, OTHERS>, batch, sink),
-                (true, true, _) => self.update_batch(Mode::<true, true, OTHERS>, batch, sink),
+                (false, false, PLAIN) => self.update_batch(BatchMode::<false, false, PLAIN>, batch, sink),
+                (true, false, PLAIN) => self.update_batch(BatchMode::<true, false, PLAIN>, batch, sink),
+                (false, false, NUMBERS) => self.update_batch(BatchMode::<false, false, NUMBERS>, batch, sink),
+                (true, false, NUMBERS) => self.update_batch(BatchMode::<true, false, NUMBERS>, batch, sink),
+                (false, false, _) => self.update_batch(BatchMode::<false, false, OTHERS>, batch, sink),
+                (true, false, _) => self.update_batch(BatchMode::<true, false, OTHERS>, batch, sink),
+                (false, true, PLAIN) => self.update_batch(BatchMode::<false, true, PLAIN>, batch, sink),
+                (true, true, PLAIN) => self.update_batch(BatchMode::<true, true, PLAIN>, batch, sink),
+                (false, true, LOSS) => self.update_batch(BatchMode::<false, true, LOSS>, batch, sink),
+                (true, true, LOSS) => self.update_batch(BatchMode::<true, true, LOSS>, batch, sink),
+                (false, true, _) => self.update_batch(BatchMode::<false, true, OTHERS>, batch, sink),
+                (true, true, _) => self.update_batch(BatchMode::<true, true, OTHERS>, batch, sink),
             }
         }
     }
@@ -116,14 +116,14 @@ impl<K: Key> FlowTable<K> {
     #[inline(always)]
     fn update_batch<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
-        _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
-        batch: Batch<'_, K>,
+        _: BatchMode<IS_CHANGING, IS_PAIRED, PARTS>,
+        batch: KeyedBatch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
-        let Batch { packets, segments, numbers, out_of_order, first } = batch;
+        let KeyedBatch { packets, segments, numbers, out_of_order, first } = batch;
         // The slot of each packet, as far as it is known.
         let found = [const { Cell::new(NONE) }; BATCH];
-        let latest = self.look_up(Mode::<IS_CHANGING, IS_PAIRED, PARTS>, packets, &found);
+        let latest = self.look_up(BatchMode::<IS_CHANGING, IS_PAIRED, PARTS>, packets, &found);
         let found = &found[..packets.len()];
         // Some of it may be ahead of stream time: then some flows are looked at that are not due as yet.
         let stale = self.config.timeouts.stale_at(latest);
@@ -136,14 +136,17 @@ impl<K: Key> FlowTable<K> {
         let mut out_of_order =
             out_of_order.iter().map(|packet| (packet.at - first, packet.arrived_ns)).peekable();
         loop {
-            let mode = Mode::<IS_CHANGING, IS_PAIRED, PARTS>;
+            let mode = BatchMode::<IS_CHANGING, IS_PAIRED, PARTS>;
             // A packet out of order is one of the rare ones, whatever its flow.
             let until = out_of_order.peek().map_or(packets.len(), |&(at, _)| at);
-            let known = Batch { packets: &packets[..until], ..batch };
+            let known = KeyedBatch { packets: &packets[..until], ..batch };
             let rare = self.count_known(mode, known, &found[..until], stale, &mut repeat_acks, done);
             if PARTS > NUMBERS {
-                let part =
-                    Batch { packets: &packets[in_parts..rare], segments: tail(segments, in_parts), ..batch };
+                let part = KeyedBatch {
+                    packets: &packets[in_parts..rare],
+                    segments: tail(segments, in_parts),
+                    ..batch
+                };
                 self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
                 in_parts = rare;
             }
@@ -166,7 +169,7 @@ impl<K: Key> FlowTable<K> {
     #[inline(always)]
     fn look_up<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
-        _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
+        _: BatchMode<IS_CHANGING, IS_PAIRED, PARTS>,
         packets: &[KeyedPacket<K>],
         found: &[Cell<u32>; BATCH],
     ) -> u64 {
@@ -216,8 +219,8 @@ impl<K: Key> FlowTable<K> {
     #[inline(always)]
     fn count_known<const IS_CHANGING: bool, const IS_PAIRED: bool, const PARTS: u8>(
         &mut self,
-        _: Mode<IS_CHANGING, IS_PAIRED, PARTS>,
-        Batch { packets, numbers, .. }: Batch<'_, K>,
+        _: BatchMode<IS_CHANGING, IS_PAIRED, PARTS>,
+        KeyedBatch { packets, numbers, .. }: KeyedBatch<'_, K>,
         found: &[Cell<u32>],
         stale: Stale,
         repeat_acks: &mut [bool; BATCH],
@@ -276,8 +279,8 @@ impl<K: Key> FlowTable<K> {
     }
 
     #[inline(never)]
-    fn update_parts(&mut self, batch: Batch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
-        let Batch { packets, segments, numbers, .. } = batch;
+    fn update_parts(&mut self, batch: KeyedBatch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
+        let KeyedBatch { packets, segments, numbers, .. } = batch;
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, numbers, slots);
         }

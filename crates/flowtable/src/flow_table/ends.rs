@@ -1,7 +1,7 @@
 //! The ends of records: by a timeout, or with the source.
 
 use super::{FlowSink, FlowTable};
-use crate::arrivals::Times;
+use crate::arrivals::RecordTimes;
 use flow::{EndReason, FlowRecord, Loss, Metric};
 use packet::Key;
 
@@ -36,24 +36,24 @@ impl<K: Key> FlowTable<K> {
 
     /// The reason to end the record in `slot` by stream time, if there is one; with `--biflow`, that of its pair.
     pub(super) fn due(&self, slot: usize) -> Option<EndReason> {
-        let Times { began, arrived, .. } = self.times_of_record(slot);
+        let RecordTimes { began, arrived, .. } = self.times_of_record(slot);
         self.config.timeouts.due(self.now, began, arrived)
     }
 
     /// The reason to end it before a packet that has this time.
     fn due_before(&self, slot: usize, time_ns: u64) -> Option<EndReason> {
-        let Times { stime, ltime, .. } = self.times_of_record(slot);
+        let RecordTimes { stime, ltime, .. } = self.times_of_record(slot);
         self.config.timeouts.due(time_ns, stime, ltime)
     }
 
     /// Returns when the packets of the record in `slot` were, and when they arrived.
     #[inline]
-    pub(super) fn times(&self, slot: usize) -> Times {
+    pub(super) fn times(&self, slot: usize) -> RecordTimes {
         self.arrivals.times(slot, self.cold[slot].stime, self.hot[slot].arrived)
     }
 
     /// The times of both directions where they are one record.
-    fn times_of_record(&self, slot: usize) -> Times {
+    fn times_of_record(&self, slot: usize) -> RecordTimes {
         let mut times = self.times(slot);
         if self.config.parts.biflow && self.hot[slot ^ 1].is_live() {
             let other = self.times(slot ^ 1);

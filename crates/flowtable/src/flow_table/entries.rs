@@ -2,7 +2,7 @@
 
 use super::FlowTable;
 use crate::cuckoo::{MAX_ENTRIES, NONE};
-use crate::entry::{Cold, Hot, Slot};
+use crate::entry::{Cold, EntrySlot, Hot};
 use packet::Key;
 
 impl<K: Key> FlowTable<K> {
@@ -71,9 +71,9 @@ impl<K: Key> FlowTable<K> {
 
     /// Returns both lines of a slot.
     #[inline]
-    pub(super) fn slot(&mut self, number: usize) -> Slot<'_, K> {
+    pub(super) fn slot(&mut self, number: usize) -> EntrySlot<'_, K> {
         let Self { hot, cold, spills, arrivals, .. } = self;
-        Slot { number, hot: &mut hot[number], cold: &mut cold[number], spills, arrivals }
+        EntrySlot { number, hot: &mut hot[number], cold: &mut cold[number], spills, arrivals }
     }
 
     /// Removes the entry of `slot` from the index if no direction of it has a record, or counts that are to

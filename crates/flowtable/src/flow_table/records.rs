@@ -1,7 +1,7 @@
 //! Records begin, and take packets that do more than add to the counts.
 
 use super::{FlowSink, FlowTable};
-use crate::arrivals::Times;
+use crate::arrivals::RecordTimes;
 use crate::cuckoo::NONE;
 use crate::entry::{Cold, Hot};
 use packet::{Key, KeyedPacket, Numbers, PacketFields};
@@ -126,7 +126,7 @@ impl<K: Key> FlowTable<K> {
     fn began(&mut self, slot: usize, packet: &PacketFields, arrived: Option<u64>, is_second: bool) {
         if let Some(arrived) = arrived {
             let time = packet.time_ns;
-            self.slot(slot).set_times(&Times { stime: time, ltime: time, began: arrived, arrived });
+            self.slot(slot).set_times(&RecordTimes { stime: time, ltime: time, began: arrived, arrived });
         }
         if self.slot_bits != 0 {
             self.hot[slot].set_second(is_second);

@@ -2,8 +2,8 @@
 
 use super::{FlowSink, FlowTable};
 use crate::cuckoo::NONE;
-use crate::entry::{Cold, Hot, Slot};
-use crate::share::{FlowShare, Marks};
+use crate::entry::{Cold, EntrySlot, Hot};
+use crate::share::{FlowAttributes, FlowShare};
 use packet::Key;
 
 impl<K: Key> FlowTable<K> {
@@ -13,8 +13,8 @@ impl<K: Key> FlowTable<K> {
         let Self { hot, cold, spills, arrivals, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
             if hot.is_live() {
-                let slot = Slot { number, hot, cold, spills, arrivals };
-                let marks = Marks::read(&slot, self.number);
+                let slot = EntrySlot { number, hot, cold, spills, arrivals };
+                let marks = FlowAttributes::read(&slot, self.number);
                 take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks });
             }
         }
@@ -42,7 +42,7 @@ impl<K: Key> FlowTable<K> {
             self.began_parts(slot as usize);
         } else {
             self.enter_window(slot as usize, sink);
-            marks = Marks::read(&self.slot(slot as usize), latest);
+            marks = FlowAttributes::read(&self.slot(slot as usize), latest);
             marks.merge(&share.marks);
         }
         let mut slot = self.slot(slot as usize);

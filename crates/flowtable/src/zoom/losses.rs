@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 /// Tables that are turned and swept together.
 #[derive(Debug)]
-pub(super) struct Losses {
+pub(super) struct LossTables {
     pub(super) v4: ZoomTable<KeyV4>,
     pub(super) v6: ZoomTable<KeyV6>,
     /// The sweep is past the first table.
     v4_is_swept: bool,
 }
 
-impl Losses {
+impl LossTables {
     /// Creates the losses of no flow yet, which take memory out of `limits` later. A window is open that has these pins.
     ///
     /// # Errors

@@ -14,11 +14,11 @@ const FIRST: usize = 2;
 
 /// The places of the state of each metric among the words of a flow.
 #[derive(Debug)]
-struct Layout {
+struct StatisticLayout {
     asked: Vec<Statistic>,
     metrics: Vec<OfMetric>,
     /// Places from which the statistics are computed, one for each.
-    places: Vec<Place>,
+    places: Vec<StatisticSlot>,
     width: usize,
 }
 
@@ -31,13 +31,13 @@ struct OfMetric {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum StatisticSlot {
     Mean(usize),
     StdDev(usize),
     Percentile(Quantile, usize),
 }
 
-impl Layout {
+impl StatisticLayout {
     fn new(asked: &[Statistic]) -> Self {
         let mut layout =
             Self { asked: asked.to_vec(), metrics: Vec::new(), places: Vec::new(), width: FIRST };
@@ -48,7 +48,7 @@ impl Layout {
         layout
     }
 
-    fn place(&mut self, statistic: &Statistic) -> Place {
+    fn place(&mut self, statistic: &Statistic) -> StatisticSlot {
         let known = self.metrics.iter().position(|of| of.metric == statistic.metric);
         let at = known.unwrap_or_else(|| {
             self.metrics.push(OfMetric { metric: statistic.metric, moments: None, quantiles: Vec::new() });
@@ -62,13 +62,13 @@ impl Layout {
         };
         let mut moments = || *moments.get_or_insert_with(|| take(Moments::WORDS));
         match statistic.kind {
-            StatisticKind::Mean => Place::Mean(moments()),
-            StatisticKind::StdDev => Place::StdDev(moments()),
+            StatisticKind::Mean => StatisticSlot::Mean(moments()),
+            StatisticKind::StdDev => StatisticSlot::StdDev(moments()),
             StatisticKind::Percentile(percent) => {
                 let quantile = Quantile::new((percent * 1e4).round() as u32);
                 let place = take(PSquare::WORDS);
                 quantiles.push((quantile, place));
-                Place::Percentile(quantile, place)
+                StatisticSlot::Percentile(quantile, place)
             }
         }
     }
@@ -107,9 +107,9 @@ impl Layout {
     fn values(&self, words: &[u64], values: &mut [f64; MAX_ROW_STATISTICS]) {
         for (place, value) in self.places.iter().zip(values) {
             let known = match place {
-                Place::Mean(at) => Moments::read(&words[*at..]).mean(),
-                Place::StdDev(at) => Moments::read(&words[*at..]).stddev(),
-                Place::Percentile(quantile, at) => PSquare::read(&words[*at..]).estimate(quantile),
+                StatisticSlot::Mean(at) => Moments::read(&words[*at..]).mean(),
+                StatisticSlot::StdDev(at) => Moments::read(&words[*at..]).stddev(),
+                StatisticSlot::Percentile(quantile, at) => PSquare::read(&words[*at..]).estimate(quantile),
             };
             *value = known.unwrap_or(f64::NAN);
         }
@@ -118,15 +118,15 @@ impl Layout {
 
 /// The flows of one window.
 #[derive(Debug)]
-struct Window {
-    layout: Layout,
+struct TrackedWindow {
+    layout: StatisticLayout,
     v4: GroupTable<{ KeyV4::WORDS }>,
     v6: GroupTable<{ KeyV6::WORDS }>,
 }
 
-impl Window {
+impl TrackedWindow {
     fn new(asked: &[Statistic], seed: Seed, limits: &Limits) -> Self {
-        let layout = Layout::new(asked);
+        let layout = StatisticLayout::new(asked);
         let initial = vec![0; layout.width];
         let (v4, v6) = (GroupTable::new(&initial, seed, limits), GroupTable::new(&initial, seed, limits));
         Self { layout, v4, v6 }
@@ -137,16 +137,16 @@ impl Window {
 #[derive(Debug)]
 pub(super) struct ZoomStatistics {
     asked: Vec<Statistic>,
-    open: Window,
-    closing: Window,
+    open: TrackedWindow,
+    closing: TrackedWindow,
     seed: Seed,
     limits: Limits,
-    scratch: Scratch,
+    scratch: TrackedFlowScratch,
     values: [f64; MAX_ROW_STATISTICS],
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
+struct TrackedFlowScratch {
     v4: Vec<[u64; KeyV4::WORDS]>,
     v6: Vec<[u64; KeyV6::WORDS]>,
     found: Vec<u32>,
@@ -154,14 +154,14 @@ struct Scratch {
 
 impl ZoomStatistics {
     pub(super) fn new(seed: Seed, limits: &Limits) -> Self {
-        let window = || Window::new(&[], seed, limits);
+        let window = || TrackedWindow::new(&[], seed, limits);
         Self {
             asked: Vec::new(),
             open: window(),
             closing: window(),
             seed,
             limits: limits.clone(),
-            scratch: Scratch::default(),
+            scratch: TrackedFlowScratch::default(),
             values: [f64::NAN; MAX_ROW_STATISTICS],
         }
     }
@@ -175,7 +175,7 @@ impl ZoomStatistics {
     /// The open window begins without packets.
     fn begin(&mut self) {
         if self.open.layout.asked != self.asked {
-            self.open = Window::new(&self.asked, self.seed, &self.limits);
+            self.open = TrackedWindow::new(&self.asked, self.seed, &self.limits);
         }
         self.open.v4.clear();
         self.open.v6.clear();
@@ -194,25 +194,33 @@ impl ZoomStatistics {
     /// Counts the packets that a burst names. Tells of each, in their order, whether it was counted; of none if no statistics are asked
     /// for.
     pub(super) fn count_v4(&mut self, burst: &KeyBurst<KeyV4>) -> impl Iterator<Item = bool> {
-        let Self { open: Window { layout, v4, .. }, scratch: Scratch { v4: keys, found, .. }, .. } = self;
+        let Self {
+            open: TrackedWindow { layout, v4, .. },
+            scratch: TrackedFlowScratch { v4: keys, found, .. },
+            ..
+        } = self;
         count(layout, v4, burst, (keys, found))
     }
 
     /// Counts the packets of IPv6 that a burst names, as [`ZoomStatistics::count_v4`] does.
     pub(super) fn count_v6(&mut self, burst: &KeyBurst<KeyV6>) -> impl Iterator<Item = bool> {
-        let Self { open: Window { layout, v6, .. }, scratch: Scratch { v6: keys, found, .. }, .. } = self;
+        let Self {
+            open: TrackedWindow { layout, v6, .. },
+            scratch: TrackedFlowScratch { v6: keys, found, .. },
+            ..
+        } = self;
         count(layout, v6, burst, (keys, found))
     }
 
     /// The statistics of a key in the window that is being sealed; none if no packet of it was named there.
     pub(super) fn of_v4(&mut self, key: &KeyV4) -> &[f64] {
-        let Self { closing: Window { layout, v4, .. }, scratch, values, .. } = self;
+        let Self { closing: TrackedWindow { layout, v4, .. }, scratch, values, .. } = self;
         of(layout, v4, key, (&mut scratch.found, values))
     }
 
     /// Returns the statistics of an IPv6 key in the window that is being sealed; none if no packet of it was named there.
     pub(super) fn of_v6(&mut self, key: &KeyV6) -> &[f64] {
-        let Self { closing: Window { layout, v6, .. }, scratch, values, .. } = self;
+        let Self { closing: TrackedWindow { layout, v6, .. }, scratch, values, .. } = self;
         of(layout, v6, key, (&mut scratch.found, values))
     }
 }
@@ -223,7 +231,7 @@ fn words<K: MaskedKey, const WORDS: usize>(key: &K) -> [u64; WORDS] {
 }
 
 fn count<'a, K: MaskedKey, const WORDS: usize>(
-    layout: &Layout,
+    layout: &StatisticLayout,
     table: &mut GroupTable<WORDS>,
     burst: &KeyBurst<K>,
     (keys, found): (&mut Vec<[u64; WORDS]>, &'a mut Vec<u32>),
@@ -242,7 +250,7 @@ fn count<'a, K: MaskedKey, const WORDS: usize>(
 }
 
 fn of<'a, K: MaskedKey, const WORDS: usize>(
-    layout: &Layout,
+    layout: &StatisticLayout,
     table: &GroupTable<WORDS>,
     key: &K,
     (found, values): (&mut Vec<u32>, &'a mut [f64; MAX_ROW_STATISTICS]),

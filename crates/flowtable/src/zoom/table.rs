@@ -9,14 +9,14 @@ use arena::{Arena, OutOfMemory};
 use flow::WindowRow;
 use packet::{KeyBurst, KeyedPacket, MaskedKey, PacketFields, PinnedPacket, Pins, Seed, TcpSegment};
 use std::sync::Arc;
-use tcp::{Connection, LossCounts};
+use tcp::{LossCounts, TcpConnection};
 
 /// A connection that is followed, in both directions.
 #[derive(Clone, Copy, Debug)]
-struct Followed<K> {
+struct TrackedConnection<K> {
     /// The key of the first direction.
     key: K,
-    connection: Connection,
+    connection: TcpConnection,
     /// The losses that were booked in the window that is being sealed.
     closed: [LossCounts; 2],
     /// The latest packets.
@@ -34,11 +34,11 @@ struct Followed<K> {
     next_free: u32,
 }
 
-impl<K: MaskedKey> Followed<K> {
+impl<K: MaskedKey> TrackedConnection<K> {
     fn new(key: K, window: u16) -> Self {
         Self {
             key,
-            connection: Connection::default(),
+            connection: TcpConnection::default(),
             closed: [LossCounts::default(); 2],
             last: [PacketFields::default(); 2],
             arrived: [0; 2],
@@ -96,7 +96,7 @@ impl<K: MaskedKey> Followed<K> {
 #[derive(Debug)]
 pub(super) struct ZoomTable<K: MaskedKey> {
     index: CuckooIndex,
-    entries: Arena<Followed<K>>,
+    entries: Arena<TrackedConnection<K>>,
     free: u32,
     seed: Seed,
     timeouts: Timeouts,
@@ -124,7 +124,7 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
         pins: Arc<Pins>,
         limits: &Limits,
     ) -> Result<Self, OutOfMemory> {
-        let most = (limits.bytes_allowed() / size_of::<Followed<K>>() + 1).min(MAX_ENTRIES);
+        let most = (limits.bytes_allowed() / size_of::<TrackedConnection<K>>() + 1).min(MAX_ENTRIES);
         Ok(Self {
             index: CuckooIndex::new(most, limits)?,
             entries: Arena::reserve(most, limits)?,
@@ -206,7 +206,7 @@ impl<K: MaskedKey + PartialEq> ZoomTable<K> {
         if !self.index.insert(hash, at as u32) {
             return None;
         }
-        let followed = Followed::new(key, self.window);
+        let followed = TrackedConnection::new(key, self.window);
         match reused {
             Some(at) => {
                 self.free = self.entries[at].next_free;

@@ -1,7 +1,7 @@
 //! Against a table that tracks all flows, and sees packets only while they are to be followed.
 
 use super::*;
-use crate::{FlowTable, Parts, TableConfig};
+use crate::{FlowTable, MeasuredParts, TableConfig};
 use flow::{FlowRecord, WindowRow};
 use packet::{
     KeyParts, KeyV4, KeyV6, KeyedPacket, MaskedKey, Numbers, PacketFields, Pin, TcpSegment, split_mix,
@@ -69,7 +69,7 @@ struct Table<K: Key> {
 
 impl<K: MaskedKey + PartialEq> Table<K> {
     fn new(loss: bool, limits: &Limits) -> Self {
-        let parts = Parts { loss, ..Parts::default() };
+        let parts = MeasuredParts { loss, ..MeasuredParts::default() };
         let config = TableConfig { parts, ..TableConfig::plain(seed(), timeouts()) };
         let table = FlowTable::new(config, limits).expect("address space");
         Self { table, sink: Rows::default(), is_paired: loss, refused: 0 }
@@ -77,7 +77,7 @@ impl<K: MaskedKey + PartialEq> Table<K> {
 
     fn set_pins(&mut self, pins: &Arc<Pins>, limits: &Limits) {
         let zoom = self.sink.zoom.get_or_insert_with(|| Zoom::new(seed(), timeouts(), limits));
-        zoom.set_pins(pins, Followed { losses: true, statistics: &[] });
+        zoom.set_pins(pins, RequestedMetrics { losses: true, statistics: &[] });
     }
 
     /// Counts a burst, of which these pins name packets; with losses of all flows all have segments.

@@ -2,13 +2,13 @@
 
 use arena::Limits;
 use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, Metric, More, WindowRow};
-use flowtable::{FlowSink, FlowTable, Parts, StatisticBlock, StatisticSpec, TableConfig, Timeouts};
+use flowtable::{FlowSink, FlowTable, MeasuredParts, StatisticBlock, StatisticSpec, TableConfig, Timeouts};
 use packet::{
     FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment,
 };
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use tcp::{ColdStream, HotStream, LossCounts, Segment, Tracked, finish, track, track_rare};
+use tcp::{ColdStream, HotStream, LossCounts, Segment, SegmentOutcome, finish, track, track_rare};
 
 /// The complete output of a table.
 #[derive(Default)]
@@ -79,7 +79,7 @@ struct Connection {
 struct Model {
     timeouts: Timeouts,
     max_flows: usize,
-    parts: Parts,
+    parts: MeasuredParts,
     now: u64,
     window: u16,
     flows: HashMap<FlowKey, ModelFlow>,
@@ -295,7 +295,7 @@ impl Model {
             };
             let Connection { hot, cold, booked } = connection;
             let at = usize::from(reversed(key) < key);
-            if track(hot, at, &segment, false) == Tracked::Rare {
+            if track(hot, at, &segment, false) == SegmentOutcome::Rare {
                 track_rare(hot, cold, at, &segment, booked);
             }
         }
@@ -369,7 +369,7 @@ const ACK: u8 = 16;
 const TICK: u64 = 1 << 28;
 
 /// Every combination, plain records most often.
-fn parts() -> impl Strategy<Value = Parts> {
+fn parts() -> impl Strategy<Value = MeasuredParts> {
     let spec = || prop::sample::select(vec!["mean", "p50", "stddev,p99,p1", "mean,p50,p90,p99.9"]);
     let statistics = (prop::option::of(spec()), prop::option::of(spec()), prop::option::of(spec()));
     let some = (statistics, any::<bool>(), any::<bool>()).prop_map(|((gap, size, arrival), biflow, loss)| {
@@ -377,9 +377,9 @@ fn parts() -> impl Strategy<Value = Parts> {
             |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
         let statistics =
             [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
-        Parts { statistics, biflow, loss, shares: false }
+        MeasuredParts { statistics, biflow, loss, shares: false }
     });
-    prop_oneof![1 => Just(Parts::default()), 2 => some]
+    prop_oneof![1 => Just(MeasuredParts::default()), 2 => some]
 }
 
 fn fields(now: u64, flags: u8, size: u32) -> PacketFields {
@@ -434,7 +434,7 @@ fn compare<K: Key>(
     key: fn(u32) -> K,
     steps: &[Step],
     timeouts: Timeouts,
-    parts: Parts,
+    parts: MeasuredParts,
     max_flows: usize,
     seed: u64,
 ) {
@@ -584,7 +584,7 @@ proptest! {
         seed: u64,
     ) {
         let timeouts = Timeouts { idle_ns: idle, active_ns: u64::MAX };
-        let parts = Parts { loss: true, biflow, ..Parts::default() };
+        let parts = MeasuredParts { loss: true, biflow, ..MeasuredParts::default() };
         compare(key_v4, &steps, timeouts, parts, usize::MAX, seed);
     }
 }
@@ -618,7 +618,7 @@ proptest! {
         }
         let timeouts = Timeouts { idle_ns: idle, active_ns: u64::MAX };
         let size = statistics.then(|| (Metric::Size, "mean,p50".parse().expect("a list")));
-        let parts = Parts { statistics: [None, size, None], ..Parts::default() };
+        let parts = MeasuredParts { statistics: [None, size, None], ..MeasuredParts::default() };
         compare(key_v4, &steps, timeouts, parts, usize::MAX, seed);
         compare(key_v6, &steps, timeouts, parts, usize::MAX, seed);
     }
@@ -642,7 +642,7 @@ fn the_initiator_is_who_sent_the_syn() {
         (client, 1_200, SYN),
     ]);
     let timeouts = Timeouts { idle_ns: 90 * SECOND, active_ns: 120 * SECOND };
-    let parts = Parts { biflow: true, ..Parts::default() };
+    let parts = MeasuredParts { biflow: true, ..MeasuredParts::default() };
     for sweeps in [false, true] {
         let limits = Limits::new(64 << 20, usize::MAX);
         let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
@@ -675,7 +675,7 @@ fn the_initiator_is_who_sent_the_syn() {
 fn a_direction_is_not_remembered_for_ever() {
     let (seed, limits) = (Seed::new(1), Limits::new(64 << 20, usize::MAX));
     let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: 1_000 };
-    let parts = Parts { biflow: true, ..Parts::default() };
+    let parts = MeasuredParts { biflow: true, ..MeasuredParts::default() };
     let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
     let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space");
     let (mut given, mut burst) = (Given::default(), KeyBurst::with_capacity(1));
@@ -803,7 +803,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
     const SECOND: u64 = 1_000_000_000;
     let seed = Seed::new(5);
     let timeouts = Timeouts { idle_ns: 10 * SECOND, active_ns: u64::MAX };
-    let parts = Parts { loss: true, ..Parts::default() };
+    let parts = MeasuredParts { loss: true, ..MeasuredParts::default() };
     let config = TableConfig { parts, ..TableConfig::plain(seed, timeouts) };
     let mut table = FlowTable::<KeyV4>::new(config, &Limits::new(1 << 30, 100)).expect("address space");
     let mut given = Windows::default();

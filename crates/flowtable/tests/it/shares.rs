@@ -3,7 +3,7 @@
 
 use arena::Limits;
 use flow::{FlowRecord, WindowRow};
-use flowtable::{Counts, FlowSink, FlowTable, Parts, SharedTable, TableConfig, Timeouts};
+use flowtable::{Counts, FlowSink, FlowTable, MeasuredParts, SharedTable, TableConfig, Timeouts};
 use packet::{Key, KeyBurst, KeySpec, KeyV4, KeyedPacket, PacketFields, Seed};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -73,17 +73,18 @@ fn burst_of(numbers: impl Iterator<Item = u64>, flows: u64) -> KeyBurst<KeyV4> {
     burst
 }
 
-fn table(parts: Parts) -> FlowTable<KeyV4> {
+fn table(parts: MeasuredParts) -> FlowTable<KeyV4> {
     let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
     let config = TableConfig { parts, ..TableConfig::plain(Seed::new(1), timeouts) };
     FlowTable::new(config, &Limits::new(MEMORY, usize::MAX)).expect("there is address space")
 }
 
-const SHARES: Parts = Parts { shares: true, statistics: [None; 3], biflow: false, loss: false };
+const SHARES: MeasuredParts =
+    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false };
 
 /// Records that one table makes of the whole stream, in order of their keys.
 fn expected(packets: u64, flows: u64) -> Vec<FlowRecord> {
-    let (mut table, mut kept) = (table(Parts::default()), Recorder::default());
+    let (mut table, mut kept) = (table(MeasuredParts::default()), Recorder::default());
     table.update_burst(&burst_of(0..packets, flows), &mut kept);
     table.end_all(&mut kept);
     sorted(kept.records)

@@ -1,6 +1,8 @@
 //! Streaming statistics against exact ones, and the P² algorithm against a second one written from the paper.
 
-use flowtable::{Moments, PSquare, Quantile, Statistic, StatisticBlock, StatisticError, StatisticSpec};
+use flowtable::{
+    Moments, PSquare, Quantile, RequestedStatistic, StatisticBlock, StatisticError, StatisticSpec,
+};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -504,10 +506,11 @@ fn lists_are_read() {
     ] {
         let spec = spec(list);
         assert_eq!((spec.to_string().as_str(), spec.blocks()), (names, blocks));
-        let again: Vec<_> = names.split(',').map(|name| name.parse::<Statistic>().expect(name)).collect();
+        let again: Vec<_> =
+            names.split(',').map(|name| name.parse::<RequestedStatistic>().expect(name)).collect();
         assert_eq!(spec.statistics(), again);
     }
-    assert_eq!("p99.9".parse(), Ok(Statistic::Percentile(999_000)));
+    assert_eq!("p99.9".parse(), Ok(RequestedStatistic::Percentile(999_000)));
 }
 
 #[test]
@@ -532,9 +535,9 @@ fn bad_lists_are_named() {
         ("p100.0001", OutOfRange("p100.0001".into())),
         ("p99999999999999999999999", OutOfRange("p99999999999999999999999".into())),
         ("p99.99999", TooFine("p99.99999".into())),
-        ("mean,p50,mean", Twice(Statistic::Mean)),
-        ("p50,p50.0", Twice(Statistic::Percentile(500_000))),
-        ("mean,stddev,p50,p90,p99", TooMany(Statistic::Percentile(990_000))),
+        ("mean,p50,mean", Twice(RequestedStatistic::Mean)),
+        ("p50,p50.0", Twice(RequestedStatistic::Percentile(500_000))),
+        ("mean,stddev,p50,p90,p99", TooMany(RequestedStatistic::Percentile(990_000))),
     ] {
         assert_eq!(list.parse::<StatisticSpec>(), Err(error), "{list}");
     }
@@ -555,7 +558,7 @@ fn spec_strategy() -> impl Strategy<Value = StatisticSpec> {
         prop_oneof![
             Just("mean".to_owned()),
             Just("stddev".to_owned()),
-            (1u32..1_000_000).prop_map(|p| Statistic::Percentile(p).to_string()),
+            (1u32..1_000_000).prop_map(|p| RequestedStatistic::Percentile(p).to_string()),
         ],
         1..=4,
     )
@@ -582,7 +585,7 @@ proptest! {
         let mut alone = vec![StatisticBlock::EMPTY; 20 * stride];
         let mut plain = vec![(Moments::default(), [PSquare::default(); 4]); 20];
         let quantile = |statistic| match statistic {
-            Statistic::Percentile(p) => Quantile::new(p),
+            RequestedStatistic::Percentile(p) => Quantile::new(p),
             _ => Quantile::new(0),
         };
         for &(flow, sample) in &samples {
@@ -598,9 +601,9 @@ proptest! {
             let mut expected = [f64::NAN; 4];
             for (i, &statistic) in spec.statistics().iter().enumerate() {
                 let value = match statistic {
-                    Statistic::Mean => moments.mean(),
-                    Statistic::StdDev => moments.stddev(),
-                    Statistic::Percentile(_) => p_squares[i].estimate(&quantile(statistic)),
+                    RequestedStatistic::Mean => moments.mean(),
+                    RequestedStatistic::StdDev => moments.stddev(),
+                    RequestedStatistic::Percentile(_) => p_squares[i].estimate(&quantile(statistic)),
                 };
                 expected[i] = value.unwrap_or(f64::NAN);
             }

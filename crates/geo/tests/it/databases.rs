@@ -1,26 +1,26 @@
 //! Databases of a few networks: layouts of several providers, both families, both sizes of records, and damage.
 
-use geo::{Databases, Flaw, Place};
+use geo::{AddressLocation, Databases, Flaw};
 use proptest::prelude::*;
 use std::net::IpAddr;
-use testbed::mmdb::{Database, Item};
+use testbed::mmdb::{Database, MmdbValue};
 
-fn asn(number: u32) -> Item {
-    Item::Map(vec![
-        ("autonomous_system_number", Item::Number(number)),
-        ("autonomous_system_organization", Item::Text("A network with a name of more than 29 bytes")),
+fn asn(number: u32) -> MmdbValue {
+    MmdbValue::Map(vec![
+        ("autonomous_system_number", MmdbValue::Number(number)),
+        ("autonomous_system_organization", MmdbValue::Text("A network with a name of more than 29 bytes")),
     ])
 }
 
-fn country(code: &'static str) -> Item {
-    let names = Item::Map(vec![("en", Item::Text("A country"))]);
-    let of = Item::Map(vec![("names", names), ("iso_code", Item::Text(code))]);
-    let continent = Item::Map(vec![("code", Item::Text("EU"))]);
-    Item::Map(vec![("continent", continent), ("country", of)])
+fn country(code: &'static str) -> MmdbValue {
+    let names = MmdbValue::Map(vec![("en", MmdbValue::Text("A country"))]);
+    let of = MmdbValue::Map(vec![("names", names), ("iso_code", MmdbValue::Text(code))]);
+    let continent = MmdbValue::Map(vec![("code", MmdbValue::Text("EU"))]);
+    MmdbValue::Map(vec![("continent", continent), ("country", of)])
 }
 
-fn flat(asn: &'static str, country: &'static str) -> Item {
-    Item::Map(vec![("asn", Item::Text(asn)), ("country", Item::Text(country))])
+fn flat(asn: &'static str, country: &'static str) -> MmdbValue {
+    MmdbValue::Map(vec![("asn", MmdbValue::Text(asn)), ("country", MmdbValue::Text(country))])
 }
 
 fn databases(all: &[Vec<u8>]) -> Databases {
@@ -31,7 +31,7 @@ fn databases(all: &[Vec<u8>]) -> Databases {
 
 fn place(databases: &Databases, address: &str) -> (Option<u32>, Option<String>) {
     let address: IpAddr = address.parse().expect("an address");
-    let Place { asn, country } = databases.lookup().place(address);
+    let AddressLocation { asn, country } = databases.lookup().place(address);
     (asn, country.map(|letters| String::from_utf8_lossy(&letters).into_owned()))
 }
 
@@ -73,9 +73,12 @@ fn the_first_database_that_knows_tells() {
             (
                 "12.0.0.0",
                 8,
-                Item::Map(vec![("country_code", Item::Text("IE")), ("country", Item::Text("Ireland"))]),
+                MmdbValue::Map(vec![
+                    ("country_code", MmdbValue::Text("IE")),
+                    ("country", MmdbValue::Text("Ireland")),
+                ]),
             ),
-            ("13.0.0.0", 8, Item::Map(vec![("traits", asn(5))])),
+            ("13.0.0.0", 8, MmdbValue::Map(vec![("traits", asn(5))])),
         ]),
     ]);
     assert_eq!(place(&all, "10.1.1.1"), known(1, "DE"));
@@ -93,8 +96,8 @@ fn what_is_no_database_of_places_is_refused() {
     let mut databases = Databases::default();
     assert!(matches!(databases.add(Vec::new()), Err(Flaw::NoDatabase)));
     assert!(matches!(databases.add(b"src_addr,country\n".to_vec()), Err(Flaw::NoDatabase)));
-    let other = Item::Map(vec![("is_anonymous_proxy", Item::Number(1))]);
-    let networks = vec![("10.0.0.0", 8, other), ("2001:db8::", 32, Item::Text("DE"))];
+    let other = MmdbValue::Map(vec![("is_anonymous_proxy", MmdbValue::Number(1))]);
+    let networks = vec![("10.0.0.0", 8, other), ("2001:db8::", 32, MmdbValue::Text("DE"))];
     let mixed = Database { record_bits: 24, ip_version: 6, networks };
     assert!(matches!(databases.add(mixed.encode()), Err(Flaw::Damaged)));
     let others = Database { networks: mixed.networks[..1].to_vec(), ..mixed };

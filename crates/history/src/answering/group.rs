@@ -1,17 +1,17 @@
 //! Groups of questions about one period, with the state of each node.
 
-use crate::file_times::Unwatched;
+use crate::file_times::UnwatchedTimes;
 use crate::files::FlowFiles;
 use crate::prune::may_pass;
 use crate::question::{Period, Question};
 use flow::OpenFields;
 use packet::KeySpec;
-use record::read::Part;
+use record::read::FilePart;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{RecordedRows, RowQueries, Site};
+use task::rows::{PlanContext, RecordedRows, RowQueries};
 
 /// Questions about one period, for one node.
 pub(super) struct Answered {
@@ -20,7 +20,7 @@ pub(super) struct Answered {
 }
 
 /// Questions about one period.
-pub(super) struct Group<'a> {
+pub(super) struct QuestionGroup<'a> {
     pub(super) period: Option<Period>,
     pub(super) questions: Vec<&'a Question>,
     /// The remarks on what all answers of the group lack.
@@ -32,17 +32,17 @@ pub(super) struct Group<'a> {
     /// The number of rows without packets that leave one open.
     pub(super) keyless: u64,
     /// Times of nodes of which nothing is known.
-    missing: Arc<Unwatched>,
+    missing: Arc<UnwatchedTimes>,
 }
 
-impl Group<'_> {
+impl QuestionGroup<'_> {
     /// The state of a node, which is made with its first rows.
-    pub(super) fn node(&mut self, node: &Option<Arc<str>>, site: &Site) -> Option<&mut Answered> {
+    pub(super) fn node(&mut self, node: &Option<Arc<str>>, site: &PlanContext) -> Option<&mut Answered> {
         if !self.nodes.contains_key(node) {
             let name = node.as_deref();
             let of_node = self.questions.iter().filter(|question| (question.runs_on)(name));
             let queries: Vec<Query> = of_node.map(|question| question.query.clone()).collect();
-            let site = Site { node: name.unwrap_or_default().to_owned(), ..site.clone() };
+            let site = PlanContext { node: name.unwrap_or_default().to_owned(), ..site.clone() };
             // The same queries were planned before anything was read.
             let queries = RowQueries::plan(Generation::default(), &queries, &site).ok()?;
             let mut rows = queries.recorded();
@@ -53,7 +53,7 @@ impl Group<'_> {
     }
 
     /// Returns true if rows of a part, of this node if it is known, may be asked for.
-    pub(super) fn asks_for(&self, part: &Part, clip: Option<Period>, node: Option<&str>) -> bool {
+    pub(super) fn asks_for(&self, part: &FilePart, clip: Option<Period>, node: Option<&str>) -> bool {
         let overlaps = |period: Option<Period>| match (period, part.times) {
             (Some(period), Some([first, last])) => first < period.to_ns && last >= period.from_ns,
             _ => true,
@@ -70,15 +70,16 @@ impl Group<'_> {
 
 impl FlowFiles {
     /// Groups questions by their periods, and by the fields of keys that they name.
-    pub(super) fn groups<'a>(&self, questions: &'a [Question], may_be_open: bool) -> Vec<Group<'a>> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
+    pub(super) fn groups<'a>(&self, questions: &'a [Question], may_be_open: bool) -> Vec<QuestionGroup<'a>> {
+        let mut groups: Vec<QuestionGroup<'a>> = Vec::new();
         for question in questions {
             let named =
                 if may_be_open { named_members(&question.query, self.key()) } else { OpenFields::default() };
-            let is_of = |group: &&mut Group<'_>| (group.period, group.named) == (question.period, named);
+            let is_of =
+                |group: &&mut QuestionGroup<'_>| (group.period, group.named) == (question.period, named);
             match groups.iter_mut().find(is_of) {
                 Some(group) => group.questions.push(question),
-                None => groups.push(Group {
+                None => groups.push(QuestionGroup {
                     period: question.period,
                     questions: vec![question],
                     lacks: Vec::new(),

@@ -1,6 +1,6 @@
 //! The reasons why an answer is not complete.
 
-use super::Outcome;
+use super::ScanSummary;
 use crate::facts::{RefusedRows, first_of, part_of};
 use crate::files::StoredTimes;
 use crate::question::Question;
@@ -18,7 +18,7 @@ const KEYLESS: [&str; 2] = [
 pub(super) fn complete(
     mut answer: Answer,
     node: &Option<Arc<str>>,
-    outcome: &Outcome,
+    outcome: &ScanSummary,
     times: &StoredTimes,
 ) -> Answer {
     answer.node = node.as_deref().map(str::to_owned);

@@ -1,16 +1,16 @@
 //! The columns that questions read, and files that lack them.
 
-use super::group::Group;
+use super::group::QuestionGroup;
 use super::wire_bytes::is_among;
 use crate::files::FlowFiles;
-use crate::question::Refused;
+use crate::question::QuestionError;
 use flow::{FIELDS, Field, RowValue};
-use record::read::{Contents, Wanted};
+use record::read::{Contents, ReadProjection};
 use std::collections::BTreeSet;
 use std::path::Path;
 use task::Generation;
 use task::query::Query;
-use task::rows::{RecordedNeeds, RowQueries, Site};
+use task::rows::{PlanContext, RecordedNeeds, RowQueries};
 
 impl FlowFiles {
     /// Returns what is read for all questions.
@@ -19,18 +19,18 @@ impl FlowFiles {
     /// Queries that the rows cannot answer, or files that lack columns which they read.
     pub(super) fn wanted(
         &self,
-        groups: &[Group<'_>],
-        site: &Site,
+        groups: &[QuestionGroup<'_>],
+        site: &PlanContext,
         lacking: &BTreeSet<String>,
         may_be_open: bool,
         reads_span: bool,
-    ) -> Result<Wanted, Refused> {
+    ) -> Result<ReadProjection, QuestionError> {
         let mut needs = needs(groups, site)?;
         if !needs.columns.contains(&RowValue::Time) && self.reads_times(groups) {
             needs.columns.push(RowValue::Time);
         }
         self.refuse_lacking_columns(&needs, lacking)?;
-        let mut wanted = Wanted {
+        let mut wanted = ReadProjection {
             open_fields: may_be_open,
             samples: may_be_open,
             keeps_open: may_be_open,
@@ -44,7 +44,7 @@ impl FlowFiles {
     }
 
     /// Adds what tells of each row whether it is of a flow, and which fields it leaves open, whatever else is wanted.
-    fn want_keys(&self, wanted: &mut Wanted) {
+    fn want_keys(&self, wanted: &mut ReadProjection) {
         // A packet of UDP has no TCP flags, and leaves none open.
         wanted.members.push("protocol");
         if !self.contents().all(|(_, contents)| contents.have_all_keys()) {
@@ -71,7 +71,7 @@ impl FlowFiles {
         &self,
         needs: &RecordedNeeds,
         lacking: &BTreeSet<String>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), QuestionError> {
         let statistics = self.statistics();
         let mut without = needs.clone();
         without.columns.retain(|column| *column != RowValue::WireBytes);
@@ -80,7 +80,7 @@ impl FlowFiles {
             lacking_columns(path, contents, if is_lacking { &without } else { needs }, &statistics)
         });
         let lines: Vec<_> = lines.collect();
-        if lines.is_empty() { Ok(()) } else { Err(Refused::Files(lines)) }
+        if lines.is_empty() { Ok(()) } else { Err(QuestionError::Files(lines)) }
     }
 }
 
@@ -124,7 +124,7 @@ fn lacking(column: RowValue, contents: &Contents, statistics: &[String]) -> Opti
 }
 
 /// Returns what all questions need together.
-fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
+fn needs(groups: &[QuestionGroup<'_>], site: &PlanContext) -> Result<RecordedNeeds, QuestionError> {
     let mut all = RecordedNeeds::default();
     let mut refused = Vec::new();
     for group in groups {
@@ -142,7 +142,7 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
         }
     }
     if !refused.is_empty() {
-        return Err(Refused::Queries(refused));
+        return Err(QuestionError::Queries(refused));
     }
     all.members.sort_unstable();
     all.members.dedup();
@@ -152,7 +152,7 @@ fn needs(groups: &[Group<'_>], site: &Site) -> Result<RecordedNeeds, Refused> {
 }
 
 /// Returns what is read: what is needed, and what rows without a key and the time that rows cover are told by.
-fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
+fn wanted(needs: RecordedNeeds, site: &PlanContext, reads_span: bool) -> ReadProjection {
     let RecordedNeeds { members, mut columns, order } = needs;
     columns.extend(order);
     if !members.is_empty() {
@@ -163,5 +163,5 @@ fn wanted(needs: RecordedNeeds, site: &Site, reads_span: bool) -> Wanted {
     }
     columns.sort_unstable();
     columns.dedup();
-    Wanted { members, columns, statistics: site.statistics.clone(), ..Wanted::default() }
+    ReadProjection { members, columns, statistics: site.statistics.clone(), ..ReadProjection::default() }
 }

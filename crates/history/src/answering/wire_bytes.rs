@@ -2,7 +2,7 @@
 
 use crate::facts::first_of;
 use crate::files::FlowFiles;
-use crate::question::{Question, Refused, Setting};
+use crate::question::{AnswerSetting, Question, QuestionError};
 use crate::unknown::{Unknown, known};
 use flow::RowValue;
 use record::read::Contents;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use task::Generation;
 use task::query::Query;
-use task::rows::{RowQueries, Site};
+use task::rows::{PlanContext, RowQueries};
 
 impl FlowFiles {
     /// Returns the questions, without what they read of bytes on the wire where files of other programs do not have them: that is not known, and the rest is
@@ -19,7 +19,7 @@ impl FlowFiles {
         &self,
         questions: &[Question],
         lacking: &BTreeSet<String>,
-        setting: &Setting,
+        setting: &AnswerSetting,
     ) -> Vec<(Question, Option<(Unknown, String)>)> {
         let files = self.of_no_wire_bytes();
         let site = self.site(setting);
@@ -78,15 +78,15 @@ impl FlowFiles {
     pub(crate) fn refuse_without_wire_bytes(
         &self,
         question: &Question,
-        setting: &Setting,
-    ) -> Result<(), Refused> {
+        setting: &AnswerSetting,
+    ) -> Result<(), QuestionError> {
         let files = self.of_no_wire_bytes();
         if files.is_empty() || !reads_wire_bytes(&question.query, &self.site(setting)) {
             return Ok(());
         }
         let name = &question.query.name;
         let files = first_of(&files, ", ");
-        Err(Refused::Files(vec![format!(
+        Err(QuestionError::Files(vec![format!(
             "{name}: another engine cannot tell wire_byte: {files} have no bytes on the wire; ask without --engine, or without wire_byte"
         )]))
     }
@@ -103,12 +103,12 @@ pub(super) fn is_among(nodes: &BTreeSet<String>, node: Option<&str>) -> bool {
 }
 
 /// Returns whether a query reads bytes on the wire, and true for a query that cannot be planned.
-fn reads_wire_bytes(query: &Query, site: &Site) -> bool {
+fn reads_wire_bytes(query: &Query, site: &PlanContext) -> bool {
     columns_of(query, site).is_none_or(|columns| columns.contains(&RowValue::WireBytes))
 }
 
 /// Returns the columns that a query reads of recorded rows; `None` for a query that cannot be planned.
-fn columns_of(query: &Query, site: &Site) -> Option<Vec<RowValue>> {
+fn columns_of(query: &Query, site: &PlanContext) -> Option<Vec<RowValue>> {
     let plan = RowQueries::plan(Generation::default(), std::slice::from_ref(query), site);
     plan.ok().map(|plan| plan.needs_of_recorded().columns)
 }

@@ -1,9 +1,9 @@
 //! The state of the work while questions are answered: rows are taken, and answers given.
 
-use super::group::{Answered, Group};
+use super::group::{Answered, QuestionGroup};
 use super::lacks::{complete, describe_ends, lack, lack_keyless};
-use super::part::{Bounds, Share};
-use super::{Outcome, watched};
+use super::part::{PartSelection, ReadExtent};
+use super::{ScanSummary, watched};
 use crate::facts::{
     RefusedRows, sampled_by_window, untold_by_window, untold_of_records, watched_of, without_place_by_window,
 };
@@ -14,16 +14,16 @@ use crate::totals::ColumnTotals;
 use flow::{NULL, OpenFields, RowBatch, RowValue, Untold};
 use model::Answer;
 use packet::{KeyV4, KeyV6};
-use record::read::{Contents, Part, RowBlock, Wanted, WithoutKey};
+use record::read::{Contents, FilePart, ReadProjection, RowBlock, WithoutKey};
 use std::sync::Arc;
 use task::query::Over;
-use task::rows::{RecordedRows, Site, Unplaced};
+use task::rows::{PlanContext, RecordedRows, Unplaced};
 
 /// The state of the work while questions are answered.
-pub(super) struct Work<'a> {
-    site: Site,
-    groups: Vec<Group<'a>>,
-    pub(super) outcome: Outcome,
+pub(super) struct AnsweringState<'a> {
+    site: PlanContext,
+    groups: Vec<QuestionGroup<'a>>,
+    pub(super) outcome: ScanSummary,
     /// The times of the rows of each node, and whether these are known before all rows are read.
     spans: NodeSpans,
     are_spans_known: bool,
@@ -34,12 +34,12 @@ pub(super) struct Work<'a> {
     times: Arc<StoredTimes>,
     refused: RefusedRows,
     totals: ColumnTotals,
-    scratch: Scratch,
+    scratch: PeriodScratch,
 }
 
 /// Rows of one period.
 #[derive(Default)]
-struct Scratch {
+struct PeriodScratch {
     v4: RowBatch<KeyV4>,
     v6: RowBatch<KeyV6>,
     rows: Vec<u32>,
@@ -47,19 +47,19 @@ struct Scratch {
     keyless: Vec<WithoutKey>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> AnsweringState<'a> {
     /// The work before any part is read: it has what files tell apart from their rows. `known`: the times of all nodes, where files tell them.
     pub(super) fn of(
         files: &FlowFiles,
-        groups: Vec<Group<'a>>,
-        site: Site,
+        groups: Vec<QuestionGroup<'a>>,
+        site: PlanContext,
         known: Option<NodeSpans>,
-        wanted: &Wanted,
+        wanted: &ReadProjection,
     ) -> Self {
         let mut work = Self {
             site,
             groups,
-            outcome: Outcome { errors: files.errors.clone(), ..Outcome::default() },
+            outcome: ScanSummary { errors: files.errors.clone(), ..ScanSummary::default() },
             are_spans_known: known.is_some(),
             spans: known.unwrap_or_else(|| files.told_spans()),
             counts_by_time: wanted.needs_time,
@@ -67,7 +67,7 @@ impl<'a> Work<'a> {
             times: Arc::clone(&files.times),
             refused: RefusedRows::default(),
             totals: ColumnTotals::new(wanted),
-            scratch: Scratch::default(),
+            scratch: PeriodScratch::default(),
         };
         for node in &files.nodes {
             work.know(&Some(Arc::from(node.as_str())));
@@ -84,7 +84,7 @@ impl<'a> Work<'a> {
         work
     }
 
-    pub(super) fn asks_for(&self, part: &Part, clip: Option<Period>, node: Option<&str>) -> bool {
+    pub(super) fn asks_for(&self, part: &FilePart, clip: Option<Period>, node: Option<&str>) -> bool {
         self.groups.iter().any(|group| group.asks_for(part, clip, node))
     }
 
@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
     }
 
     /// Remembers what a part that is not read shows: its node, and its time.
-    pub(super) fn pass_over(&mut self, part: &Part, node: Option<&str>) {
+    pub(super) fn pass_over(&mut self, part: &FilePart, node: Option<&str>) {
         if let Some(node) = node {
             self.know(&Some(Arc::from(node)));
         }
@@ -171,8 +171,8 @@ impl<'a> Work<'a> {
     pub(super) fn take(
         &mut self,
         block: &RowBlock,
-        bounds: Bounds,
-        wanted: &Wanted,
+        bounds: ReadExtent,
+        wanted: &ReadProjection,
         is_measured: bool,
     ) -> Result<(), String> {
         let times = [block.v4.column(RowValue::Time), block.v6.column(RowValue::Time)];
@@ -195,12 +195,12 @@ impl<'a> Work<'a> {
             let share = bounds.share(group.period);
             let named = group.named;
             let Some(Answered { queries, rows }) = group.node(&block.node, site) else { continue };
-            let Scratch { v4, v6, rows: numbers, keyless } = scratch;
+            let PeriodScratch { v4, v6, rows: numbers, keyless } = scratch;
             keyless.clear();
             let period = match share {
-                Share::None => continue,
-                Share::All => None,
-                Share::Within(period) => Some(period),
+                PartSelection::None => continue,
+                PartSelection::All => None,
+                PartSelection::Within(period) => Some(period),
             };
             if period.is_none() && !block.open.iter().flatten().any(|open| open.has_any(named)) {
                 rows.add(queries, &block.v4, &block.v6);
@@ -252,7 +252,7 @@ impl<'a> Work<'a> {
     }
 
     /// Gives all answers that are left.
-    pub(super) fn finish(mut self, give: &mut dyn FnMut(Answer)) -> Outcome {
+    pub(super) fn finish(mut self, give: &mut dyn FnMut(Answer)) -> ScanSummary {
         self.outcome.span = self.spans.all();
         for group in &mut self.groups {
             if group.nodes.is_empty() {

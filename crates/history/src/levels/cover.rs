@@ -5,7 +5,7 @@ use store::Level;
 
 /// The time of which a rollup has all rows of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Complete {
+pub(super) struct RollupCoverage {
     pub(super) level: Level,
     /// The begin of its first window.
     pub(super) from_ns: u64,
@@ -15,7 +15,7 @@ pub(super) struct Complete {
 
 /// The parts of a period, in the order of time, each with the level that it is read from: those rollups, the coarsest first, as far as they are
 /// complete and have windows that lie in it, and rows for the rest.
-pub(super) fn cover(period: Period, rollups: &[Complete]) -> Vec<(Level, Period)> {
+pub(super) fn cover(period: Period, rollups: &[RollupCoverage]) -> Vec<(Level, Period)> {
     if period.is_empty() {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(super) fn cover(period: Period, rollups: &[Complete]) -> Vec<(Level, Period)
 }
 
 /// The windows of a rollup that lie in a period.
-fn whole_windows(period: Period, rollup: &Complete) -> Option<Period> {
+fn whole_windows(period: Period, rollup: &RollupCoverage) -> Option<Period> {
     let length = rollup.level.window_ns()?;
     let from_ns = period.from_ns.max(rollup.from_ns).checked_next_multiple_of(length)?;
     let until_ns = period.to_ns.min(rollup.until_ns);
@@ -51,12 +51,12 @@ mod tests {
         START + minutes * MINUTE
     }
 
-    fn complete(level: Level, from: u64, until: u64) -> Complete {
-        Complete { level, from_ns: at(from), until_ns: at(until) }
+    fn complete(level: Level, from: u64, until: u64) -> RollupCoverage {
+        RollupCoverage { level, from_ns: at(from), until_ns: at(until) }
     }
 
     /// The parts, in minutes.
-    fn parts(from_ns: u64, to_ns: u64, rollups: &[Complete]) -> Vec<(Level, f64, f64)> {
+    fn parts(from_ns: u64, to_ns: u64, rollups: &[RollupCoverage]) -> Vec<(Level, f64, f64)> {
         let minutes = |ns: u64| (ns as f64 - START as f64) / MINUTE as f64;
         let parts = cover(Period { from_ns, to_ns }, rollups).into_iter();
         parts.map(|(level, part)| (level, minutes(part.from_ns), minutes(part.to_ns))).collect()
@@ -103,7 +103,7 @@ mod tests {
         let parts = cover(Period::ALL, &both);
         assert_eq!((parts[0].1.from_ns, parts[parts.len() - 1].1.to_ns), (0, u64::MAX));
         assert!(parts.windows(2).all(|pair| pair[0].1.to_ns == pair[1].1.from_ns), "{parts:?}");
-        let endless = [Complete { level: Level::Hour, from_ns: u64::MAX - 1, until_ns: u64::MAX }];
+        let endless = [RollupCoverage { level: Level::Hour, from_ns: u64::MAX - 1, until_ns: u64::MAX }];
         assert_eq!(cover(Period::ALL, &endless), [(Level::Rows, Period::ALL)]);
     }
 }

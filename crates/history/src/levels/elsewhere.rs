@@ -1,15 +1,15 @@
 //! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
 
 use super::exact::of_run;
-use super::reading::Reading;
-use super::share::Share;
-use super::stored::{Stored, blanks};
-use super::telling::Telling;
+use super::reading::ScanPlan;
+use super::share::QuestionShare;
+use super::stored::{OpenStore, blanks};
+use super::telling::AnswerCompleter;
 use crate::answering::watched;
 use crate::facts::{RefusedRows, part_of, untold_by_window, untold_of_records, without_place_by_window};
 use crate::files::FlowFiles;
 use crate::node_spans::NodeSpans;
-use crate::question::{Period, Question, Refused, Setting};
+use crate::question::{AnswerSetting, Period, Question, QuestionError};
 use flow::Untold;
 use model::{Answer, Span};
 use packet::KeySpec;
@@ -22,7 +22,7 @@ use task::query::Over;
 /// The files that another engine reads for one question, and what is known of them.
 #[derive(Debug)]
 pub struct Elsewhere {
-    reading: Reading,
+    reading: ScanPlan,
     /// Files that cannot be read.
     damaged: Vec<PathBuf>,
     /// The errors of the damaged files: the answers lack these.
@@ -48,11 +48,11 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     fn of(
-        reading: Reading,
+        reading: ScanPlan,
         files: &mut FlowFiles,
         question: &Question,
-        setting: &Setting,
-    ) -> Result<Self, Refused> {
+        setting: &AnswerSetting,
+    ) -> Result<Self, QuestionError> {
         files.refuse_without_wire_bytes(question, setting)?;
         files.refuse_samples(question)?;
         let blanks = blanks(files, question, setting)?;
@@ -160,9 +160,9 @@ impl Elsewhere {
     }
 
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.
-    pub fn told(&self, share: &Share, answers: Vec<Answer>) -> Vec<Answer> {
+    pub fn told(&self, share: &QuestionShare, answers: Vec<Answer>) -> Vec<Answer> {
         let mut all = Vec::new();
-        let mut telling = Telling::new(
+        let mut telling = AnswerCompleter::new(
             &self.reading,
             std::slice::from_ref(share),
             self.watched,
@@ -174,12 +174,16 @@ impl Elsewhere {
     }
 }
 
-impl Stored {
+impl OpenStore {
     /// Returns what another engine reads to answer a question, as the manifest has it now.
     ///
     /// # Errors
     /// Returns why the question cannot be answered.
-    pub fn elsewhere(&mut self, question: &Question, setting: &Setting) -> Result<Elsewhere, Refused> {
+    pub fn elsewhere(
+        &mut self,
+        question: &Question,
+        setting: &AnswerSetting,
+    ) -> Result<Elsewhere, QuestionError> {
         self.renew()?;
         let mut coarsest = Level::Hour;
         loop {

@@ -1,11 +1,11 @@
 //! The test whether rollups answer a question exactly.
 
-use crate::question::Setting;
+use crate::question::AnswerSetting;
 use packet::KeySpec;
 use store::Level;
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{ByPackets, RowQueries, Site};
+use task::rows::{PacketFieldPolicy, PlanContext, RowQueries};
 
 /// The fields that a rollup's keys leave out.
 const PORTS: &str = "src_port,dst_port";
@@ -25,7 +25,7 @@ pub(super) fn fits(query: &Query, level: Level) -> bool {
 /// Returns true if rows of these keys, whatever the length of their windows, give the answer that rows with ports give. Both are asked of the
 /// plan: what it reads, the keys have; and it reads members of the key, and of all else only totals, least and greatest values, which merging
 /// rows leaves as they are.
-pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
+pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &AnswerSetting) -> bool {
     let Ok(ports) = KeySpec::parse(PORTS) else { return false };
     let plan = |key: KeySpec| {
         RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site(key, setting)).ok()
@@ -34,18 +34,18 @@ pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &Setting) -> bool {
 }
 
 /// The query over all rows of such keys, as it is planned for them.
-pub(super) fn of_run(query: &Query, key: &KeySpec, setting: &Setting) -> Option<RowQueries> {
+pub(super) fn of_run(query: &Query, key: &KeySpec, setting: &AnswerSetting) -> Option<RowQueries> {
     let query = Query { over: Over::Run, ..query.clone() };
     RowQueries::plan(Generation::default(), &[query], &site(*key, setting)).ok()
 }
 
 /// Returns the properties of rows of such keys. Which statistics and losses there are, the files tell once they are open.
-pub(super) fn site(key: KeySpec, setting: &Setting) -> Site {
-    Site {
+pub(super) fn site(key: KeySpec, setting: &AnswerSetting) -> PlanContext {
+    PlanContext {
         window_ns: Some(1),
         tracks_loss: true,
         geo: setting.geo.clone(),
-        by_packets: ByPackets::Named,
-        ..Site::new(key, setting.seed, setting.limits.clone())
+        by_packets: PacketFieldPolicy::Named,
+        ..PlanContext::new(key, setting.seed, setting.limits.clone())
     }
 }

@@ -10,7 +10,7 @@ use store::{Level, StoredFile};
 
 /// The part of a period that one level covers, for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct LevelPeriod {
     pub(super) node: String,
     pub(super) level: Level,
     pub(super) period: Period,
@@ -21,8 +21,8 @@ pub(super) struct Piece {
 
 /// The files that a question is answered from, and which of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    pub(super) pieces: Vec<Piece>,
+pub struct ScanPlan {
+    pub(super) pieces: Vec<LevelPeriod>,
     /// The nodes of the store.
     pub(super) nodes: Vec<String>,
     /// The known times of the nodes.
@@ -31,7 +31,7 @@ pub struct Reading {
     pub(super) begins_ns: Option<u64>,
 }
 
-impl Reading {
+impl ScanPlan {
     /// The files, and the time of each whose rows are read. A file of which several times are read is there for each.
     pub fn files(&self) -> impl Iterator<Item = (PathBuf, Period)> {
         self.pieces.iter().flat_map(|piece| piece.files.iter().map(|path| (path.clone(), piece.period)))
@@ -84,7 +84,7 @@ impl Reading {
     /// Says in an answer which levels it was read from, and what these do not have any more.
     pub fn describe(&self, answer: &mut Answer) {
         let is_of = |period: Period| answer.window.is_none_or(|window| overlaps(window, period));
-        let is_of_node = |piece: &&Piece| answer.node.as_ref().is_none_or(|node| *node == piece.node);
+        let is_of_node = |piece: &&LevelPeriod| answer.node.as_ref().is_none_or(|node| *node == piece.node);
         let mut levels: Vec<Level> = self
             .pieces
             .iter()
@@ -96,7 +96,8 @@ impl Reading {
         levels.dedup();
         answer.levels = levels.into_iter().rev().map(|level| level.name().to_owned()).collect();
         // What is known of times tells it.
-        let is_told = |piece: &&Piece| self.times.get(&piece.node).is_some_and(|times| !times.is_unknown());
+        let is_told =
+            |piece: &&LevelPeriod| self.times.get(&piece.node).is_some_and(|times| !times.is_unknown());
         let untold = self.pieces.iter().filter(|piece| !is_told(piece));
         lost_lines(untold, answer).iter().for_each(|reason| answer.lacks(reason));
     }
@@ -108,7 +109,7 @@ impl Reading {
 }
 
 /// Returns what the levels of these pieces do not have any more of the time of an answer, a line each.
-fn lost_lines<'a>(pieces: impl Iterator<Item = &'a Piece>, answer: &Answer) -> Vec<String> {
+fn lost_lines<'a>(pieces: impl Iterator<Item = &'a LevelPeriod>, answer: &Answer) -> Vec<String> {
     let of_node = pieces.filter(|piece| answer.node.as_ref().is_none_or(|node| *node == piece.node));
     of_node
         .filter_map(|piece| {

@@ -1,12 +1,12 @@
 //! The shares of a question: what all levels that it reads still have is answered whole, and of the time before it what a coarser level tells.
 
 use super::exact::{fits, keeps, site};
-use super::reading::Reading;
+use super::reading::ScanPlan;
 use super::shelf::Shelf;
-use crate::question::{Period, Question, Setting};
+use crate::question::{AnswerSetting, Period, Question};
 use crate::unknown::{Unknown, known};
 use crate::whole::Cut;
-use model::{Answer, Status};
+use model::{Answer, AnswerStatus};
 use packet::KeySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -15,19 +15,19 @@ use task::query::{Over, Query};
 
 /// A question, or a part of one: of some nodes and of some of its time.
 #[derive(Clone)]
-pub struct Share {
+pub struct QuestionShare {
     /// The question that is read.
     pub question: Question,
     rest: Option<Rc<NotRead>>,
     /// The condition on which answers are given, of windows that overlap.
-    windows: Option<Windows>,
+    windows: Option<WindowCondition>,
     /// The windows that the period of the whole question cuts, if it cuts any.
     cut: Option<Rc<Cut>>,
 }
 
 /// Windows by their begins.
 #[derive(Clone, Copy)]
-enum Windows {
+enum WindowCondition {
     Before(u64),
     From(u64),
 }
@@ -36,12 +36,12 @@ enum Windows {
 struct NotRead {
     unknown: Unknown,
     /// The reading as it would be without this part, of the levels that have it: what of it is kept no more.
-    whole: Reading,
+    whole: ScanPlan,
     /// True if the question names the begin of its time, all of which is to be answered.
     is_asked: bool,
 }
 
-impl Share {
+impl QuestionShare {
     fn whole(question: Question) -> Self {
         Self { question, rest: None, windows: None, cut: None }
     }
@@ -55,8 +55,8 @@ impl Share {
         };
         match self.windows {
             None => Period::ALL,
-            Some(Windows::Before(time_ns)) => Period { to_ns: end_before(time_ns), ..Period::ALL },
-            Some(Windows::From(time_ns)) => Period { from_ns: end_before(time_ns), ..Period::ALL },
+            Some(WindowCondition::Before(time_ns)) => Period { to_ns: end_before(time_ns), ..Period::ALL },
+            Some(WindowCondition::From(time_ns)) => Period { from_ns: end_before(time_ns), ..Period::ALL },
         }
     }
 
@@ -64,8 +64,8 @@ impl Share {
     pub fn gives(&self, answer: &Answer) -> bool {
         answer.window.is_none_or(|window| match self.windows {
             None => true,
-            Some(Windows::Before(time_ns)) => window.start_ns < time_ns,
-            Some(Windows::From(time_ns)) => window.start_ns >= time_ns,
+            Some(WindowCondition::Before(time_ns)) => window.start_ns < time_ns,
+            Some(WindowCondition::From(time_ns)) => window.start_ns >= time_ns,
         })
     }
 
@@ -79,7 +79,7 @@ impl Share {
         let why = why.iter().fold(String::new(), |text, line| format!("{text}: {line}"));
         answer.remark(&format!("{}{why}", unknown.words()));
         if *is_asked {
-            answer.status = Status::Partial;
+            answer.status = AnswerStatus::Partial;
         }
     }
 
@@ -100,17 +100,27 @@ impl Shelf {
     /// The shares of a question. Where a level that tells all of it has lost a part of the time, a coarser one is read for that time, and what
     /// this one cannot tell is not known. A question without a begin starts with what is kept. Of a period that cuts windows those are
     /// read that begin in it.
-    pub fn shares(&self, mut question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
+    pub fn shares(
+        &self,
+        mut question: Question,
+        coarsest: Level,
+        setting: &AnswerSetting,
+    ) -> Vec<QuestionShare> {
         let cut = self.cut(&question).map(Rc::new);
         if let Some(cut) = &cut {
             question.period = Some(cut.told);
         }
         let shares = self.shares_of_whole(question, coarsest, setting).into_iter();
-        shares.map(|share| Share { cut: cut.clone(), ..share }).collect()
+        shares.map(|share| QuestionShare { cut: cut.clone(), ..share }).collect()
     }
 
     /// The shares of a question whose period cuts no window.
-    fn shares_of_whole(&self, question: Question, coarsest: Level, setting: &Setting) -> Vec<Share> {
+    fn shares_of_whole(
+        &self,
+        question: Question,
+        coarsest: Level,
+        setting: &AnswerSetting,
+    ) -> Vec<QuestionShare> {
         let period = question.period.unwrap_or(Period::ALL);
         let is_asked = period.from_ns > 0;
         // What is lost is seen where a begin is named.
@@ -119,7 +129,7 @@ impl Shelf {
         let whole = self.choose(&question, coarsest, setting);
         if !whole.lacks_time() {
             let period = Some(period).filter(|period| *period != Period::ALL);
-            return vec![Share::whole(Question { period, ..question })];
+            return vec![QuestionShare::whole(Question { period, ..question })];
         }
         let rest = self.known(&question, &whole, coarsest, setting).map(|(query, unknown)| {
             let rest = NotRead { unknown, whole: whole.clone(), is_asked };
@@ -139,15 +149,15 @@ impl Shelf {
                         matches!(query.over, Over::Windows { every_ns, over_ns } if every_ns != over_ns);
                     let cut = whole_from(query, until).map_or(to_ns, |cut| cut.clamp(from_ns, to_ns));
                     let question = Question { query: query.clone(), ..of(from_ns, cut) };
-                    let windows = overlaps.then_some(Windows::Before(until));
-                    shares.push(Share { question, rest: Some(Rc::clone(rest)), windows, cut: None });
+                    let windows = overlaps.then_some(WindowCondition::Before(until));
+                    shares.push(QuestionShare { question, rest: Some(Rc::clone(rest)), windows, cut: None });
                     // Windows that overlap are cut at its begin, and given by the other share.
                     let begin = if overlaps { until.clamp(from_ns, to_ns) } else { cut };
-                    let windows = overlaps.then_some(Windows::From(until));
-                    let whole = Share { windows, ..Share::whole(of(begin, to_ns)) };
+                    let windows = overlaps.then_some(WindowCondition::From(until));
+                    let whole = QuestionShare { windows, ..QuestionShare::whole(of(begin, to_ns)) };
                     shares.extend((begin < to_ns).then_some(whole));
                 }
-                _ => shares.push(Share::whole(of(from_ns, to_ns))),
+                _ => shares.push(QuestionShare::whole(of(from_ns, to_ns))),
             }
         }
         shares
@@ -157,9 +167,9 @@ impl Shelf {
     fn known(
         &self,
         question: &Question,
-        whole: &Reading,
+        whole: &ScanPlan,
         coarsest: Level,
-        setting: &Setting,
+        setting: &AnswerSetting,
     ) -> Option<(Query, Unknown)> {
         let levels = [Level::Hour, Level::Minute].into_iter().filter(|level| *level <= coarsest);
         let parts = levels.filter_map(|level| {

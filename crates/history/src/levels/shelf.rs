@@ -1,13 +1,13 @@
 //! The content of a store, and the choice of what answers a question.
 
-use super::cover::{Complete, cover};
+use super::cover::{RollupCoverage, cover};
 use super::exact::{fits, keeps};
-use super::reading::{Piece, Reading, lost};
+use super::reading::{LevelPeriod, ScanPlan, lost};
 use super::times::{NodeTimes, unstored_runs};
 use crate::facts::watched_of;
 use crate::files::{StoredTimes, common_keys, span_of_file};
 use crate::node_spans::{NodeSpans, union};
-use crate::question::{Period, Question, Setting};
+use crate::question::{AnswerSetting, Period, Question};
 use crate::whole::{Cut, windows_at};
 use model::Span;
 use packet::KeySpec;
@@ -15,7 +15,7 @@ use record::read::{FlowFile, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Catalog, Level, StoredFile, Watched, Watcher};
+use store::{Catalog, Level, MeasurementKind, StoredFile, WatchedTime};
 
 /// The levels of window rows, the finest first.
 const LEVELS: [Level; 3] = [Level::Rows, Level::Minute, Level::Hour];
@@ -29,7 +29,7 @@ pub struct Shelf {
     /// The time up to which levels have dropped files, by level and node.
     dropped: BTreeMap<(Level, String), u64>,
     /// The times that were watched.
-    watched: Vec<Watched>,
+    watched: Vec<WatchedTime>,
     /// The number from which on the first entries of runs are of runs that go on; `None` if no process writes the store.
     writer: Option<u64>,
     /// The damage of the manifest: it may lack files, or have wrong ones.
@@ -93,7 +93,7 @@ impl Shelf {
     /// The times of its nodes of which nothing is stored, between the first window and the last that were watched.
     pub fn missing(&self) -> BTreeMap<String, Vec<Span>> {
         let nodes = self.nodes().into_iter().map(|node| {
-            let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
+            let entries: Vec<&WatchedTime> = self.watched.iter().filter(|entry| entry.node == node).collect();
             // What retention has dropped is no part of it.
             let times = NodeTimes::new(&entries, None, &[Period::ALL], self.writer);
             let missing = times.missing_in(times.asked());
@@ -124,7 +124,7 @@ impl Shelf {
     /// The nodes of its files, and those of which nothing is stored because it could not be, or because their runs were killed.
     pub fn nodes(&self) -> BTreeSet<&str> {
         let of_files = self.files.iter().map(|file| file.node.as_str());
-        let entries: Vec<&Watched> = self.watched.iter().collect();
+        let entries: Vec<&WatchedTime> = self.watched.iter().collect();
         let unstored = unstored_runs(&entries, self.writer);
         let lost = entries.iter().filter(|entry| entry.by.is_none()).copied();
         of_files.chain(unstored.chain(lost).map(|entry| entry.node.as_str())).collect()
@@ -145,11 +145,11 @@ impl Shelf {
     /// The time of a node that was watched, if all of it was noted.
     fn watched_of_node(&self, node: &str, files: &[&StoredFile]) -> Option<Span> {
         let entries = self.watched.iter().filter(|entry| entry.node == node && !entry.is_begin());
-        if entries.clone().any(|entry| entry.by == Some(Watcher::Unknown)) {
+        if entries.clone().any(|entry| entry.by == Some(MeasurementKind::Unknown)) {
             return None;
         }
         let entries = entries.filter(|entry| entry.by.is_some());
-        let is_live = entries.clone().any(|entry| entry.by == Some(Watcher::Live));
+        let is_live = entries.clone().any(|entry| entry.by == Some(MeasurementKind::Live));
         let noted =
             entries.map(|entry| Span { start_ns: entry.first_ns, end_ns: entry.end_ns }).reduce(union)?;
         if !is_live {
@@ -164,7 +164,7 @@ impl Shelf {
 
     /// Returns the files that answer a question: those of the coarsest level that is exact for it, and is no coarser than `coarsest`, and of
     /// finer ones where that one has no whole window.
-    pub fn choose(&self, question: &Question, coarsest: Level, setting: &Setting) -> Reading {
+    pub fn choose(&self, question: &Question, coarsest: Level, setting: &AnswerSetting) -> ScanPlan {
         for level in [Level::Hour, Level::Minute].into_iter().filter(|level| *level <= coarsest) {
             if !fits(&question.query, level) {
                 continue;
@@ -181,15 +181,15 @@ impl Shelf {
 
     /// Returns the files that cover a question's time, if levels up to `coarsest` are exact for it; and what the keys of all rollups among them
     /// have.
-    pub(super) fn reading(&self, question: &Question, coarsest: Level) -> (Reading, Option<KeySpec>) {
+    pub(super) fn reading(&self, question: &Question, coarsest: Level) -> (ScanPlan, Option<KeySpec>) {
         let period = question.period.unwrap_or(Period::ALL);
         let nodes = self.nodes().into_iter().map(str::to_owned).collect();
-        let mut reading = Reading { nodes, ..Reading::default() };
+        let mut reading = ScanPlan { nodes, ..ScanPlan::default() };
         let mut rollup_keys = Vec::new();
         let has_begin = question.period.is_some_and(|period| period.from_ns != 0);
         for node in self.nodes().into_iter().filter(|node| (question.runs_on)(Some(node))) {
             let of_node: Vec<&StoredFile> = self.files.iter().filter(|file| file.node == node).collect();
-            let rollups: Vec<Complete> = [Level::Hour, Level::Minute]
+            let rollups: Vec<RollupCoverage> = [Level::Hour, Level::Minute]
                 .into_iter()
                 .filter(|level| *level <= coarsest)
                 .filter_map(|level| self.complete(level, node, &of_node))
@@ -201,7 +201,7 @@ impl Shelf {
                 rollup_keys.extend(files.iter().filter(|_| level != Level::Rows).map(|file| key_of(file)));
                 let files: Vec<_> = files.into_iter().map(|file| file.path.clone()).collect();
                 if !files.is_empty() || lost.is_some() {
-                    reading.pieces.push(Piece { node: node.to_owned(), level, period, files, lost });
+                    reading.pieces.push(LevelPeriod { node: node.to_owned(), level, period, files, lost });
                 }
             };
             let kept_from = |level: Level| {
@@ -232,7 +232,7 @@ impl Shelf {
             if let Some(begins_ns) = begins_ns.filter(|_| !has_begin) {
                 reading.begins_ns = Some(reading.begins_ns.map_or(begins_ns, |known| known.min(begins_ns)));
             }
-            let entries: Vec<&Watched> = self.watched.iter().filter(|entry| entry.node == node).collect();
+            let entries: Vec<&WatchedTime> = self.watched.iter().filter(|entry| entry.node == node).collect();
             if !entries.is_empty() {
                 let times = NodeTimes::new(&entries, question.period, &kept, self.writer);
                 reading.times.insert(node.to_owned(), times);
@@ -254,7 +254,7 @@ impl Shelf {
         if !(file.first_ns < time_ns && time_ns < end_of(file)) {
             return Vec::new();
         }
-        let watched: Vec<&Watched> =
+        let watched: Vec<&WatchedTime> =
             self.watched.iter().filter(|entry| entry.node == file.node && entry.by.is_some()).collect();
         let is_cut = |[begin_ns, end_ns]: &[u64; 2]| {
             let has = |from_ns: u64, to_ns: u64| {
@@ -269,14 +269,14 @@ impl Shelf {
     }
 
     /// The time of which a rollup has all rows of a node that were measured in time.
-    fn complete(&self, level: Level, node: &str, of_node: &[&StoredFile]) -> Option<Complete> {
+    fn complete(&self, level: Level, node: &str, of_node: &[&StoredFile]) -> Option<RollupCoverage> {
         let until_ns = *self.complete.get(&(level, node.to_owned()))?;
         let from_ns = of_node.iter().filter(|file| file.level == level).map(|file| file.first_ns).min()?;
-        Some(Complete { level, from_ns, until_ns })
+        Some(RollupCoverage { level, from_ns, until_ns })
     }
 
     /// The nodes and the times of the files of a reading.
-    pub(super) fn times_of(&self, reading: &Reading) -> StoredTimes {
+    pub(super) fn times_of(&self, reading: &ScanPlan) -> StoredTimes {
         let read: BTreeSet<PathBuf> = reading.files().map(|(path, _)| path).collect();
         let files = self.files.iter().filter(|file| read.contains(&file.path));
         let time = |file: &StoredFile| Span { start_ns: file.first_ns, end_ns: end_of(file) };

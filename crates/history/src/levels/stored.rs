@@ -1,13 +1,13 @@
 //! Answers from a store: each question from the coarsest level that is exact for it.
 
-use super::reading::Reading;
-use super::share::Share;
+use super::reading::ScanPlan;
+use super::share::QuestionShare;
 use super::shelf::Shelf;
-use super::telling::Telling;
-use crate::answering::{Outcome, Progress};
+use super::telling::AnswerCompleter;
+use crate::answering::{ScanProgress, ScanSummary};
 use crate::files::FlowFiles;
 use crate::node_spans::NodeSpans;
-use crate::question::{Period, Question, Refused, Setting};
+use crate::question::{AnswerSetting, Period, Question, QuestionError};
 use model::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const MOST_TRIES: u32 = 20;
 
 /// A store that is open. Its writer may be active meanwhile.
 #[derive(Debug)]
-pub struct Stored {
+pub struct OpenStore {
     folder: PathBuf,
     catalog: Catalog,
     shelf: Shelf,
@@ -35,7 +35,7 @@ pub struct Stored {
     pub(super) checked: BTreeSet<PathBuf>,
 }
 
-impl Stored {
+impl OpenStore {
     /// Opens the store in a folder.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Stored {
     /// node.
     ///
     /// # Errors
-    /// Returns the errors of [`Stored::open`].
+    /// Returns the errors of [`OpenStore::open`].
     pub fn open_node(folder: &Path, node: &str) -> Result<Self, String> {
         Self::open_as(folder, Some(node.to_owned()))
     }
@@ -77,7 +77,7 @@ impl Stored {
     }
 
     /// The shares of a question, each of which is asked for itself ([`Shelf::shares`]).
-    pub fn shares(&self, question: Question, setting: &Setting) -> Vec<Share> {
+    pub fn shares(&self, question: Question, setting: &AnswerSetting) -> Vec<QuestionShare> {
         self.shelf.shares(question, Level::Hour, setting)
     }
 
@@ -89,10 +89,10 @@ impl Stored {
     pub fn answer(
         &mut self,
         questions: Vec<Question>,
-        setting: &Setting,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        setting: &AnswerSetting,
+        progress: &mut dyn FnMut(ScanProgress) -> bool,
         give: &mut dyn FnMut(Answer),
-    ) -> Result<Vec<Outcome>, Refused> {
+    ) -> Result<Vec<ScanSummary>, QuestionError> {
         let mut outcomes = Vec::new();
         let shares = questions.into_iter().flat_map(|question| self.shares(question, setting));
         let mut waiting = vec![(Level::Hour, shares.collect::<Vec<_>>())];
@@ -113,14 +113,14 @@ impl Stored {
                     continue;
                 }
                 let mut restore = |mut answer: Answer| {
-                    let share = Share::of(&shares, &answer);
+                    let share = QuestionShare::of(&shares, &answer);
                     if share.is_some_and(|share| !share.gives(&answer)) {
                         return;
                     }
                     share.into_iter().for_each(|share| share.restore(&mut answer));
                     give(answer);
                 };
-                let mut telling = Telling::new(&reading, &shares, None, files.nodes_of_records());
+                let mut telling = AnswerCompleter::new(&reading, &shares, None, files.nodes_of_records());
                 let answered = {
                     let mut take = |answer: Answer| telling.take(answer, &mut restore);
                     files.answer(&questions, setting, progress, &mut take)
@@ -154,8 +154,13 @@ impl Stored {
     }
 
     /// Groups shares by what is read for them.
-    fn readings(&self, shares: Vec<Share>, coarsest: Level, setting: &Setting) -> Vec<(Reading, Vec<Share>)> {
-        let mut groups: Vec<(Reading, Vec<Share>)> = Vec::new();
+    fn readings(
+        &self,
+        shares: Vec<QuestionShare>,
+        coarsest: Level,
+        setting: &AnswerSetting,
+    ) -> Vec<(ScanPlan, Vec<QuestionShare>)> {
+        let mut groups: Vec<(ScanPlan, Vec<QuestionShare>)> = Vec::new();
         for share in shares {
             let reading = self.shelf.choose(&share.question, coarsest, setting);
             match groups.iter_mut().find(|(known, others)| *known == reading && share.goes_with(others)) {
@@ -169,10 +174,10 @@ impl Stored {
     /// The level to read where rollups of a reading are damaged: a finer one, if that has all of the questions' time. The damaged files are named.
     pub(super) fn instead(
         &mut self,
-        reading: &Reading,
+        reading: &ScanPlan,
         files: &FlowFiles,
         questions: &[Question],
-        setting: &Setting,
+        setting: &AnswerSetting,
     ) -> Option<Level> {
         let damaged =
             files.errors().iter().filter_map(|error| Some((reading.level_of(error.path())?, error)));
@@ -193,19 +198,19 @@ impl Stored {
     }
 
     /// Reads the manifest again.
-    pub(super) fn renew(&mut self) -> Result<(), Refused> {
-        self.shelf = Shelf::of(&self.catalog).map_err(Refused::Store)?.only(self.node.as_deref());
+    pub(super) fn renew(&mut self) -> Result<(), QuestionError> {
+        self.shelf = Shelf::of(&self.catalog).map_err(QuestionError::Store)?.only(self.node.as_deref());
         Ok(())
     }
 
     /// Opens files; `None` if some are gone, and the manifest names others now.
     pub(super) fn open_files(
         &mut self,
-        reading: &Reading,
+        reading: &ScanPlan,
         spans: NodeSpans,
-    ) -> Result<Option<FlowFiles>, Refused> {
+    ) -> Result<Option<FlowFiles>, QuestionError> {
         let files = FlowFiles::open_stored(reading.files(), spans, reading.nodes().to_vec());
-        let mut files = files.map_err(|line| Refused::Files(vec![line]))?;
+        let mut files = files.map_err(|line| QuestionError::Files(vec![line]))?;
         let unwatched = reading.unwatched().into_iter();
         files.missing = Arc::new(unwatched.map(|(node, times)| (Some(Arc::from(node)), times)).collect());
         files.times = Arc::new(self.shelf.times_of(reading));
@@ -220,10 +225,10 @@ impl Stored {
 }
 
 /// Parts the shares that were refused from the others; where none is named, all were.
-fn parted(shares: Vec<Share>, refused: &Refused) -> (Vec<Share>, Vec<Share>) {
-    let is_refused = |share: &Share| match refused {
-        Refused::Queries(named) => named.iter().any(|(name, _)| *name == share.question.query.name),
-        Refused::Files(_) | Refused::Store(_) => true,
+fn parted(shares: Vec<QuestionShare>, refused: &QuestionError) -> (Vec<QuestionShare>, Vec<QuestionShare>) {
+    let is_refused = |share: &QuestionShare| match refused {
+        QuestionError::Queries(named) => named.iter().any(|(name, _)| *name == share.question.query.name),
+        QuestionError::Files(_) | QuestionError::Store(_) => true,
     };
     let (refused, others): (Vec<_>, Vec<_>) = shares.into_iter().partition(is_refused);
     if refused.is_empty() { (others, refused) } else { (refused, others) }
@@ -241,8 +246,8 @@ pub(super) fn finer(level: Level) -> Level {
 pub(super) fn blanks(
     files: &mut FlowFiles,
     question: &Question,
-    setting: &Setting,
-) -> Result<Vec<Answer>, Refused> {
+    setting: &AnswerSetting,
+) -> Result<Vec<Answer>, QuestionError> {
     // No row counts in it: nothing but what is to be known of the files is read.
     let blank = Question {
         query: Query { over: Over::Run, ..question.query.clone() },

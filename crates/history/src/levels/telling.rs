@@ -1,25 +1,25 @@
 //! The remarks of answers on time: what is missing, and windows of which nothing is stored apart from those without packets.
 
-use super::reading::Reading;
-use super::share::Share;
+use super::reading::ScanPlan;
+use super::share::QuestionShare;
 use super::times::NodeTimes;
 use crate::facts::{OVER_ALL, count_at_end};
 use crate::question::Period;
-use model::{Answer, Missing, MissingReason, Rest, Span, Status};
+use model::{Answer, AnswerStatus, Missing, MissingReason, Rest, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use task::query::Over;
 
 /// The windows of a query, nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Steps {
+struct QuerySteps {
     every_ns: u64,
     over_ns: u64,
     /// The time that the windows of this share add, each by the step that it has more than the one before.
     own: Period,
 }
 
-impl Steps {
+impl QuerySteps {
     /// The part of a run, which is given by the steps that its windows add, whose windows are this share's own; `None` of no window.
     fn own_part(&self, [from, to]: [u64; 2]) -> Option<[u64; 2]> {
         let [from, to] = [from.max(self.own.from_ns), to.min(self.own.to_ns)];
@@ -39,7 +39,7 @@ impl Steps {
 
 /// The windows of a query on a node that were answered.
 #[derive(Debug)]
-struct Told {
+struct AnsweredWindows {
     /// The time up to which windows were answered, nanoseconds since the epoch.
     until_ns: u64,
     /// An answer without rows.
@@ -48,26 +48,26 @@ struct Told {
 
 /// Completes the answers of questions that are read together.
 #[derive(Debug)]
-pub(super) struct Telling<'a> {
-    reading: &'a Reading,
-    steps: BTreeMap<String, Steps>,
+pub(super) struct AnswerCompleter<'a> {
+    reading: &'a ScanPlan,
+    steps: BTreeMap<String, QuerySteps>,
     /// The queries that have rates.
     rates: BTreeSet<String>,
     /// The time that rates are over, and that of the windows in it, whatever nodes watched of it; `None`: rates are over what they watched.
     rates_over: Option<Span>,
     /// The nodes whose rows are of records that were imported.
     of_records: BTreeSet<Option<Arc<str>>>,
-    told: BTreeMap<(String, Option<String>), Told>,
+    told: BTreeMap<(String, Option<String>), AnsweredWindows>,
     /// The known times of nodes. The time of each file that was found to be damaged is missing in them.
     times: BTreeMap<String, NodeTimes>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> AnswerCompleter<'a> {
     /// Prepares the completion of the answers to these questions. `rates_over`: the time that rates are over, by the window, whatever nodes
     /// watched of it; `None` where they are over what was watched.
     pub(super) fn new(
-        reading: &'a Reading,
-        shares: &[Share],
+        reading: &'a ScanPlan,
+        shares: &[QuestionShare],
         rates_over: Option<Span>,
         of_records: BTreeSet<Option<Arc<str>>>,
     ) -> Self {
@@ -76,7 +76,7 @@ impl<'a> Telling<'a> {
         let steps = shares.iter().filter_map(|share| match share.question.query.over {
             Over::Windows { every_ns, over_ns } => {
                 let every_ns = every_ns.max(1);
-                let steps = Steps { every_ns, over_ns, own: share.steps(every_ns, over_ns) };
+                let steps = QuerySteps { every_ns, over_ns, own: share.steps(every_ns, over_ns) };
                 Some((share.question.query.name.clone(), steps))
             }
             Over::Run | Over::Window => None,
@@ -116,7 +116,7 @@ impl<'a> Telling<'a> {
         let told = self.told.entry(of).or_insert_with(|| {
             let asked = times.asked().start_ns;
             let empty = without_rows(&answer, &self.of_records);
-            Told { until_ns: asked - asked % steps.every_ns, empty }
+            AnsweredWindows { until_ns: asked - asked % steps.every_ns, empty }
         });
         let gap = Span { start_ns: told.until_ns, end_ns: start_ns };
         told.until_ns = told.until_ns.max(end_ns);
@@ -233,7 +233,7 @@ fn without_rows(answer: &Answer, of_records: &BTreeSet<Option<Arc<str>>>) -> Ans
     let mut blank = Answer {
         rows: Vec::new(),
         rest: Rest::default(),
-        status: Status::Complete,
+        status: AnswerStatus::Complete,
         watched: None,
         empty: None,
         reason: None,
@@ -253,11 +253,11 @@ fn windows_of(
     time: Span,
     empty: &Answer,
     has_others: bool,
-    steps: Steps,
+    steps: QuerySteps,
     times: &NodeTimes,
     give: &mut dyn FnMut(Answer),
 ) {
-    let Steps { every_ns, .. } = steps;
+    let QuerySteps { every_ns, .. } = steps;
     let mut run = |from: u64, to: u64, is_missing: bool| {
         // Of a run that two shares have, each gives the windows that are its own.
         let Some([from, to]) = steps.own_part([from, to]).filter(|_| is_missing || has_others) else {

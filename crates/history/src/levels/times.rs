@@ -3,13 +3,13 @@
 use crate::question::Period;
 use model::{Answer, Missing, MissingReason, Span, format_time};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Unstored, Watched, Watcher};
+use store::{MeasurementKind, Unstored, WatchedTime};
 
 /// A time that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stored {
+struct StoredTime {
     time: Period,
-    by: Watcher,
+    by: MeasurementKind,
     /// The run that stored it.
     run: u64,
     /// The reason why what follows is not stored.
@@ -44,7 +44,7 @@ impl NodeTimes {
     /// the question's time, whose begin is that of what is kept where the question does not say it. `writer`: a process writes the store now,
     /// whose runs have this number or a greater one.
     pub(super) fn new(
-        entries: &[&Watched],
+        entries: &[&WatchedTime],
         asked: Option<Period>,
         kept: &[Period],
         writer: Option<u64>,
@@ -64,13 +64,14 @@ impl NodeTimes {
             stored.iter().find(|one| !one.time.is_empty()).is_some_and(|one| one.time.from_ns < kept_from);
         let from = from_ns.unwrap_or(if has_dropped { kept_from } else { first });
         let asked = Period { from_ns: from, to_ns: to_ns.unwrap_or(end).max(from) };
-        let is_live = stored.first().is_some_and(|first| first.by == Watcher::Live);
+        let is_live = stored.first().is_some_and(|first| first.by == MeasurementKind::Live);
         let not_begun = (is_live && to_ns.is_some_and(|to| to <= first)).then_some(first);
         let mut times = Self { asked, cut_off, not_begun, ..Self::default() };
         let mut until = asked.from_ns;
-        let mut last: Option<Stored> = None;
+        let mut last: Option<StoredTime> = None;
         for next in &stored {
-            let is_again = last.is_some_and(|last| last.run != next.run && next.by == Watcher::Recorded);
+            let is_again =
+                last.is_some_and(|last| last.run != next.run && next.by == MeasurementKind::Recorded);
             let again = Period { from_ns: next.time.from_ns, to_ns: until.min(next.time.to_ns) };
             if is_again && !again.both(asked).is_empty() {
                 times.twice.push(again.both(asked));
@@ -84,16 +85,16 @@ impl NodeTimes {
             }
             until = until.max(next.time.to_ns);
             let here = next.time.both(asked);
-            times.is_unknown |= next.by == Watcher::Unknown && !here.is_empty();
+            times.is_unknown |= next.by == MeasurementKind::Unknown && !here.is_empty();
             // A question without a begin begins with what is kept, unless nothing of its time is.
-            if (from_ns.is_some() || kept.is_empty()) && next.by != Watcher::Unknown {
+            if (from_ns.is_some() || kept.is_empty()) && next.by != MeasurementKind::Unknown {
                 times.kept_no_more(here, kept);
             }
         }
         times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, writer);
-        let is_killed = |last: &Stored| {
+        let is_killed = |last: &StoredTime| {
             let goes_on = writer.is_some_and(|first| last.run >= first);
-            last.after == Unstored::Killed && last.by != Watcher::Unknown && !goes_on
+            last.after == Unstored::Killed && last.by != MeasurementKind::Unknown && !goes_on
         };
         times.killed_at = last.filter(|last| to_ns.is_none() && is_killed(last)).map(|_| asked.to_ns);
         times.missing.sort_by_key(|missing| missing.span.start_ns);
@@ -104,30 +105,36 @@ impl NodeTimes {
     }
 
     /// Adds a time of which nothing is stored, which `last` is before and `next` behind.
-    fn gap(&mut self, gap: Period, last: Option<Stored>, next: Option<Watcher>, writer: Option<u64>) {
+    fn gap(
+        &mut self,
+        gap: Period,
+        last: Option<StoredTime>,
+        next: Option<MeasurementKind>,
+        writer: Option<u64>,
+    ) {
         let gap = gap.both(self.asked);
         if gap.is_empty() {
             return;
         }
         let reason = match last {
-            None if next == Some(Watcher::Live) => MissingReason::NotBegun,
+            None if next == Some(MeasurementKind::Live) => MissingReason::NotBegun,
             // What was before a recording.
             None => return self.outside.push(gap),
-            Some(Stored { by: Watcher::Unknown, .. }) => {
+            Some(StoredTime { by: MeasurementKind::Unknown, .. }) => {
                 self.is_unknown = true;
                 return self.outside.push(gap);
             }
             // What is not stored yet.
-            Some(Stored { after: Unstored::Killed, run, .. })
+            Some(StoredTime { after: Unstored::Killed, run, .. })
                 if next.is_none() && writer.is_some_and(|first| run >= first) =>
             {
                 return self.outside.push(gap);
             }
-            Some(Stored { by: Watcher::Recorded, after: Unstored::Stopped, .. }) => {
+            Some(StoredTime { by: MeasurementKind::Recorded, after: Unstored::Stopped, .. }) => {
                 self.between.extend(next.map(|_| gap));
                 return self.outside.push(gap);
             }
-            Some(Stored { after, .. }) => match after {
+            Some(StoredTime { after, .. }) => match after {
                 Unstored::Stopped | Unstored::Unread => MissingReason::Stopped,
                 Unstored::Killed => MissingReason::Killed,
                 Unstored::DiskFull => MissingReason::DiskFull,
@@ -272,41 +279,44 @@ fn missing(time: Period, reason: MissingReason) -> Missing {
 }
 
 /// Returns the begins of the runs that were killed. What is `writer`'s goes on.
-fn killed_runs<'a>(entries: &[&'a Watched], writer: Option<u64>) -> impl Iterator<Item = &'a Watched> {
+fn killed_runs<'a>(
+    entries: &[&'a WatchedTime],
+    writer: Option<u64>,
+) -> impl Iterator<Item = &'a WatchedTime> {
     let begins = entries.iter().copied().filter(|entry| entry.is_begin());
     begins.filter(move |begin| writer.is_none_or(|first| begin.run < first))
 }
 
 /// Returns the begins of the runs that were killed before anything of them was stored. What is `writer`'s goes on.
 pub(super) fn unstored_runs<'a>(
-    entries: &[&'a Watched],
+    entries: &[&'a WatchedTime],
     writer: Option<u64>,
-) -> impl Iterator<Item = &'a Watched> {
+) -> impl Iterator<Item = &'a WatchedTime> {
     let times = entries.iter().filter(|entry| !entry.is_begin());
     let with_times: BTreeSet<u64> = times.map(|entry| entry.run).collect();
     killed_runs(entries, writer).filter(move |begin| !with_times.contains(&begin.run))
 }
 
 /// Returns up to where recordings are stored whose runs were killed, 0 where nothing of one is.
-fn cut_off(entries: &[&Watched], writer: Option<u64>) -> BTreeSet<u64> {
-    let recordings = killed_runs(entries, writer).filter(|begin| begin.by == Some(Watcher::Recorded));
+fn cut_off(entries: &[&WatchedTime], writer: Option<u64>) -> BTreeSet<u64> {
+    let recordings = killed_runs(entries, writer).filter(|begin| begin.by == Some(MeasurementKind::Recorded));
     let until = |run| entries.iter().filter(|entry| entry.run == run).map(|entry| entry.end_ns).max();
     recordings.filter_map(|begin| until(begin.run)).collect()
 }
 
 /// The times that are stored, by their begins: what was watched, without what its run could not write. Of a live run that was killed before
 /// anything of it was stored it is the instant of its begin.
-fn stored(entries: &[&Watched], writer: Option<u64>) -> Vec<Stored> {
-    let live = unstored_runs(entries, writer).filter(|begin| begin.by == Some(Watcher::Live));
-    let mut stored: Vec<Stored> = live
-        .map(|begin| Stored {
+fn stored(entries: &[&WatchedTime], writer: Option<u64>) -> Vec<StoredTime> {
+    let live = unstored_runs(entries, writer).filter(|begin| begin.by == Some(MeasurementKind::Live));
+    let mut stored: Vec<StoredTime> = live
+        .map(|begin| StoredTime {
             time: Period { from_ns: begin.first_ns, to_ns: begin.end_ns },
-            by: Watcher::Live,
+            by: MeasurementKind::Live,
             run: begin.run,
             after: begin.why,
         })
         .collect();
-    let mut lost_of_runs: BTreeMap<u64, Vec<&Watched>> = BTreeMap::new();
+    let mut lost_of_runs: BTreeMap<u64, Vec<&WatchedTime>> = BTreeMap::new();
     for lost in entries.iter().filter(|lost| lost.by.is_none()) {
         lost_of_runs.entry(lost.run).or_default().push(lost);
     }
@@ -320,15 +330,15 @@ fn stored(entries: &[&Watched], writer: Option<u64>) -> Vec<Stored> {
             }
             // One of no length, where nothing is stored before it, tells why.
             let time = Period { from_ns, to_ns: lost.first_ns.max(from_ns) };
-            stored.push(Stored { time, by, run: entry.run, after: lost.why });
+            stored.push(StoredTime { time, by, run: entry.run, after: lost.why });
             from_ns = lost.end_ns;
         }
         if from_ns < entry.end_ns {
             let time = Period { from_ns, to_ns: entry.end_ns };
-            stored.push(Stored { time, by, run: entry.run, after: entry.why });
+            stored.push(StoredTime { time, by, run: entry.run, after: entry.why });
         } else if from_ns != entry.first_ns {
             // Nothing is stored between what was lost and the end.
-            stored.push(Stored {
+            stored.push(StoredTime {
                 time: Period { from_ns: entry.end_ns, to_ns: entry.end_ns },
                 by,
                 run: entry.run,
@@ -343,13 +353,19 @@ fn stored(entries: &[&Watched], writer: Option<u64>) -> Vec<Stored> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Status;
+    use model::AnswerStatus;
 
-    fn entry(run: u64, by: Option<Watcher>, first_ns: u64, end_ns: u64, why: Unstored) -> Watched {
-        Watched { number: first_ns, run, node: "n".to_owned(), by, first_ns, end_ns, why }
+    fn entry(
+        run: u64,
+        by: Option<MeasurementKind>,
+        first_ns: u64,
+        end_ns: u64,
+        why: Unstored,
+    ) -> WatchedTime {
+        WatchedTime { number: first_ns, run, node: "n".to_owned(), by, first_ns, end_ns, why }
     }
 
-    fn times(entries: &[Watched], asked: Option<[u64; 2]>, kept_from: u64) -> NodeTimes {
+    fn times(entries: &[WatchedTime], asked: Option<[u64; 2]>, kept_from: u64) -> NodeTimes {
         let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
         let kept = Period { from_ns: kept_from, to_ns: u64::MAX };
         NodeTimes::new(&entries.iter().collect::<Vec<_>>(), asked, &[kept], None)
@@ -359,7 +375,7 @@ mod tests {
         times.missing.iter().map(|one| (one.span.start_ns, one.span.end_ns, one.reason)).collect()
     }
 
-    fn coverage(times: &NodeTimes) -> (Status, Option<f64>) {
+    fn coverage(times: &NodeTimes) -> (AnswerStatus, Option<f64>) {
         let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
         times.describe(&mut answer, true);
         (answer.status, answer.coverage)
@@ -368,7 +384,7 @@ mod tests {
     #[test]
     fn what_no_run_has_is_missing_for_the_reason_of_the_run_before() {
         use MissingReason::{DiskFull, Killed, NotBegun, Stopped};
-        let live = Some(Watcher::Live);
+        let live = Some(MeasurementKind::Live);
         let entries = [
             entry(1, live, 100, 200, Unstored::Stopped),
             entry(1, None, 150, 160, Unstored::DiskFull),
@@ -377,9 +393,9 @@ mod tests {
         ];
         let all = times(&entries, None, 0);
         assert_eq!(listed(&all), [(150, 160, DiskFull), (200, 250, Stopped), (300, 310, Killed)]);
-        assert_eq!(coverage(&all), (Status::Partial, Some(1.0 - 70.0 / 300.0)));
+        assert_eq!(coverage(&all), (AnswerStatus::Partial, Some(1.0 - 70.0 / 300.0)));
         assert_eq!(listed(&times(&entries, Some([160, 200]), 0)), []);
-        assert_eq!(coverage(&times(&entries, Some([160, 200]), 0)), (Status::Complete, Some(1.0)));
+        assert_eq!(coverage(&times(&entries, Some([160, 200]), 0)), (AnswerStatus::Complete, Some(1.0)));
         assert_eq!(listed(&times(&entries, Some([50, 155]), 0)), [(50, 100, NotBegun), (150, 155, DiskFull)]);
         assert_eq!(listed(&times(&entries, Some([390, 500]), 0)), [(400, 500, Stopped)]);
     }
@@ -387,7 +403,7 @@ mod tests {
     #[test]
     fn a_run_that_stored_nothing_at_its_ends_tells_why() {
         use MissingReason::{DiskFull, Stopped};
-        let live = Some(Watcher::Live);
+        let live = Some(MeasurementKind::Live);
         let entries = [
             entry(1, live, 100, 200, Unstored::Stopped),
             entry(2, live, 300, 400, Unstored::Stopped),
@@ -403,13 +419,13 @@ mod tests {
     fn what_was_lost_before_the_first_and_behind_the_last_is_missing() {
         use MissingReason::DiskFull;
         let entries = [
-            entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped),
+            entry(1, Some(MeasurementKind::Live), 100, 400, Unstored::Stopped),
             entry(1, None, 100, 150, Unstored::DiskFull),
             entry(1, None, 380, 400, Unstored::DiskFull),
         ];
         let all = times(&entries, None, 150);
         assert_eq!(listed(&all), [(100, 150, DiskFull), (380, 400, DiskFull)]);
-        assert_eq!(coverage(&all), (Status::Partial, Some(1.0 - 70.0 / 300.0)));
+        assert_eq!(coverage(&all), (AnswerStatus::Partial, Some(1.0 - 70.0 / 300.0)));
         // Retention has dropped what was stored up to here.
         let kept = times(&entries, None, 300);
         assert_eq!((listed(&kept), kept.asked().start_ns), (vec![(380, 400, DiskFull)], 300));
@@ -417,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_no_more_is_missing_where_it_is_asked_for() {
-        let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
+        let entries = [entry(1, Some(MeasurementKind::Live), 100, 400, Unstored::Stopped)];
         assert_eq!(listed(&times(&entries, None, 300)), []);
         assert_eq!(times(&entries, None, 300).asked(), Span { start_ns: 300, end_ns: 400 });
         let lost = [(200, 300, MissingReason::Retention)];
@@ -426,34 +442,34 @@ mod tests {
 
     #[test]
     fn a_question_without_a_begin_that_ends_before_what_is_kept_is_not_whole() {
-        let entries = [entry(1, Some(Watcher::Live), 100, 400, Unstored::Stopped)];
-        let entries: Vec<&Watched> = entries.iter().collect();
+        let entries = [entry(1, Some(MeasurementKind::Live), 100, 400, Unstored::Stopped)];
+        let entries: Vec<&WatchedTime> = entries.iter().collect();
         let until =
             |to_ns, kept: &[Period]| NodeTimes::new(&entries, Some(Period { from_ns: 0, to_ns }), kept, None);
         let dropped = until(250, &[]);
         assert_eq!(listed(&dropped), [(100, 250, MissingReason::Retention)]);
-        assert_eq!(coverage(&dropped), (Status::Partial, Some(0.0)));
+        assert_eq!(coverage(&dropped), (AnswerStatus::Partial, Some(0.0)));
         assert_eq!(
             coverage(&until(350, &[Period { from_ns: 300, to_ns: 350 }])),
-            (Status::Complete, Some(1.0))
+            (AnswerStatus::Complete, Some(1.0))
         );
         // Nothing had begun.
-        assert_eq!(coverage(&until(50, &[])), (Status::Partial, None));
+        assert_eq!(coverage(&until(50, &[])), (AnswerStatus::Partial, None));
     }
 
     #[test]
     fn the_time_between_two_recordings_is_told_and_not_missing() {
-        let recorded = Some(Watcher::Recorded);
+        let recorded = Some(MeasurementKind::Recorded);
         let entries = [
             entry(1, recorded, 100, 200, Unstored::Stopped),
             entry(2, recorded, 300, 400, Unstored::Stopped),
         ];
         let all = times(&entries, Some([50, 500]), 0);
         assert_eq!((listed(&all), all.between.len()), (Vec::new(), 1));
-        assert_eq!(coverage(&all), (Status::Complete, Some(1.0)));
+        assert_eq!(coverage(&all), (AnswerStatus::Complete, Some(1.0)));
         // Nothing was to watch the time within, before and behind.
         for time in [[220, 280], [20, 80], [420, 480]] {
-            assert_eq!(coverage(&times(&entries, Some(time), 0)), (Status::Complete, None));
+            assert_eq!(coverage(&times(&entries, Some(time), 0)), (AnswerStatus::Complete, None));
         }
         let killed =
             [entry(1, recorded, 100, 200, Unstored::Killed), entry(2, recorded, 300, 400, Unstored::Stopped)];
@@ -466,13 +482,13 @@ mod tests {
 
     #[test]
     fn what_a_killed_recording_may_have_measured_is_not_there() {
-        let [recorded, live] = [Watcher::Recorded, Watcher::Live].map(Some);
+        let [recorded, live] = [MeasurementKind::Recorded, MeasurementKind::Live].map(Some);
         let begin = |run, by, at| entry(run, by, at, at, Unstored::Killed);
         let whole = entry(9, recorded, 100, 400, Unstored::Stopped);
-        let told = |entries: &[Watched], asked: Option<[u64; 2]>, writer: Option<u64>| {
+        let told = |entries: &[WatchedTime], asked: Option<[u64; 2]>, writer: Option<u64>| {
             let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
             let asked = asked.map(|[from_ns, to_ns]| Period { from_ns, to_ns });
-            let entries: Vec<&Watched> = entries.iter().collect();
+            let entries: Vec<&WatchedTime> = entries.iter().collect();
             NodeTimes::new(&entries, asked, &[Period::ALL], writer).describe(&mut answer, true);
             (answer.status, answer.reason.unwrap_or_default())
         };
@@ -480,36 +496,36 @@ mod tests {
         for entries in [vec![begin(5, recorded, 0)], vec![whole.clone(), begin(5, recorded, 0)]] {
             for asked in [None, Some([100, 200])] {
                 let (status, reason) = told(&entries, asked, None);
-                assert!(status == Status::Partial && reason.contains("before anything"), "{reason}");
+                assert!(status == AnswerStatus::Partial && reason.contains("before anything"), "{reason}");
             }
-            assert_eq!(told(&entries, None, Some(5)).0, Status::Complete);
+            assert_eq!(told(&entries, None, Some(5)).0, AnswerStatus::Complete);
         }
         // A part of it is stored: it may be of any time behind that, which another one has stored, too.
         let entries = [begin(5, recorded, 0), entry(5, recorded, 50, 200, Unstored::Killed), whole.clone()];
         let (status, reason) = told(&entries, Some([100, 300]), None);
-        assert!(status == Status::Partial && reason.contains("measured after"), "{reason}");
-        assert_eq!(told(&entries, Some([100, 200]), None).0, Status::Complete);
+        assert!(status == AnswerStatus::Partial && reason.contains("measured after"), "{reason}");
+        assert_eq!(told(&entries, Some([100, 200]), None).0, AnswerStatus::Complete);
         // A live run is of the time that follows its begin.
         let entries = [begin(5, live, 450), entry(6, live, 600, 700, Unstored::Stopped)];
         assert_eq!(listed(&times(&entries, Some([500, 650]), 0)), [(500, 600, MissingReason::Killed)]);
-        assert_eq!(told(&entries, Some([610, 650]), None).0, Status::Complete);
+        assert_eq!(told(&entries, Some([610, 650]), None).0, AnswerStatus::Complete);
         let entries = [whole, begin(10, live, 450)];
         let (status, reason) = told(&entries, None, None);
-        assert!(status == Status::Partial && reason.contains("the run was killed"), "{reason}");
+        assert!(status == AnswerStatus::Partial && reason.contains("the run was killed"), "{reason}");
     }
 
     #[test]
     fn a_question_without_an_end_lacks_what_a_killed_run_measured_last() {
         let reason = |by, why, asked: [u64; 2], writer| {
             let entries = [entry(3, Some(by), 100, 200, why)];
-            let entries: Vec<&Watched> = entries.iter().collect();
+            let entries: Vec<&WatchedTime> = entries.iter().collect();
             let asked = Some(Period { from_ns: asked[0], to_ns: asked[1] });
             let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
             NodeTimes::new(&entries, asked, &[Period::ALL], writer).describe(&mut answer, true);
-            (answer.status == Status::Partial, answer.reason.unwrap_or_default())
+            (answer.status == AnswerStatus::Partial, answer.reason.unwrap_or_default())
         };
         let all = [0, u64::MAX];
-        for by in [Watcher::Live, Watcher::Recorded] {
+        for by in [MeasurementKind::Live, MeasurementKind::Recorded] {
             let (is_partial, told) = reason(by, Unstored::Killed, all, None);
             assert!(is_partial && told.contains("the run was killed"), "{told}");
             // It may be asked for what is there, and goes on where its process still writes.
@@ -522,8 +538,8 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_if_the_process_that_writes_now_began_it() {
-        let killed = [entry(3, Some(Watcher::Live), 100, 200, Unstored::Killed)];
-        let entries: Vec<&Watched> = killed.iter().collect();
+        let killed = [entry(3, Some(MeasurementKind::Live), 100, 200, Unstored::Killed)];
+        let entries: Vec<&WatchedTime> = killed.iter().collect();
         let asked = Some(Period { from_ns: 100, to_ns: 300 });
         let missing = |writer| listed(&NodeTimes::new(&entries, asked, &[Period::ALL], writer));
         let killed = [(200, 300, MissingReason::Killed)];
@@ -536,11 +552,11 @@ mod tests {
     #[test]
     fn what_an_older_version_did_not_note_is_unknown() {
         let entries = [
-            entry(0, Some(Watcher::Unknown), 100, 200, Unstored::Stopped),
-            entry(2, Some(Watcher::Live), 300, 400, Unstored::Stopped),
+            entry(0, Some(MeasurementKind::Unknown), 100, 200, Unstored::Stopped),
+            entry(2, Some(MeasurementKind::Live), 300, 400, Unstored::Stopped),
         ];
-        assert_eq!(coverage(&times(&entries, None, 0)), (Status::Complete, None));
-        assert_eq!(coverage(&times(&entries, Some([310, 390]), 0)), (Status::Complete, Some(1.0)));
-        assert_eq!(coverage(&times(&[], None, 0)), (Status::Complete, None));
+        assert_eq!(coverage(&times(&entries, None, 0)), (AnswerStatus::Complete, None));
+        assert_eq!(coverage(&times(&entries, Some([310, 390]), 0)), (AnswerStatus::Complete, Some(1.0)));
+        assert_eq!(coverage(&times(&[], None, 0)), (AnswerStatus::Complete, None));
     }
 }

@@ -1,7 +1,7 @@
 //! The rows and facts of a node, gathered from its files.
 
-use super::node::{NodeFile, NodeRecording, Picked};
-use super::plan::Plan;
+use super::node::{NodeFile, NodeRecording, NodeSelection};
+use super::plan::ReplayPlan;
 use super::survey::{NodeName, NodeRows, window_of};
 use crate::facts::{of_samples, told_sample, watched_of};
 use crate::node_spans::union;
@@ -13,7 +13,7 @@ use record::{RecordedWindows, Shortfall};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::MOST_EMPTY_NS;
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
@@ -55,7 +55,7 @@ impl Gathered {
         file: &mut SurveyedFile,
         of_file: NodeName,
         rows: &NodeRows,
-        site: &Site,
+        site: &PlanContext,
         period: Period,
         window_ns: u64,
     ) {
@@ -68,9 +68,9 @@ impl Gathered {
             self.span = self.span.into_iter().chain(rows.span).chain(watched).reduce(union);
         }
         self.sampled.extend(told_sample(path, contents));
-        let picked = if file.name.is_some() { Picked::All } else { Picked::Of(of_file) };
+        let picked = if file.name.is_some() { NodeSelection::All } else { NodeSelection::Of(of_file) };
         // Of a file that was named, all rows are of the node, whatever they tell.
-        if !self.files.iter().any(|known| known.path == *path && picked == Picked::All) {
+        if !self.files.iter().any(|known| known.path == *path && picked == NodeSelection::All) {
             let described = Contents { parts: Vec::new(), ..contents.clone() };
             let open = file.open.take();
             self.files.push(NodeFile { path: path.clone(), open, picked, contents: described });
@@ -101,7 +101,7 @@ impl Gathered {
     pub(super) fn recording(
         mut self,
         name: &str,
-        site: &Site,
+        site: &PlanContext,
         window_ns: u64,
         period: Period,
         missing: &[Span],
@@ -113,7 +113,7 @@ impl Gathered {
             return Err(reason);
         }
         Ok(NodeRecording {
-            site: Site {
+            site: PlanContext {
                 node: name.to_owned(),
                 tracks_loss: files.iter().all(|file| file.contents.tracks_loss),
                 ..site.clone()
@@ -121,7 +121,7 @@ impl Gathered {
             merges: merges || files.len() > 1,
             name: name.to_owned(),
             files,
-            plan: Plan::new(window_ns, lists, counts, span, period, missing)?,
+            plan: ReplayPlan::new(window_ns, lists, counts, span, period, missing)?,
             damaged,
             lacks,
             shortfall,

@@ -14,12 +14,12 @@ const OF_MAP: usize = 24;
 
 /// Memory of rows that wait.
 #[derive(Debug)]
-pub struct Memory {
+pub struct RowMemory {
     lease: Lease,
     free: usize,
 }
 
-impl Memory {
+impl RowMemory {
     /// Memory out of these limits, none of it yet.
     pub fn new(limits: &Limits) -> Self {
         Self { lease: limits.empty_lease(), free: 0 }
@@ -37,20 +37,20 @@ impl Memory {
 
 /// Rows of one window and address family.
 #[derive(Debug)]
-struct Family<K> {
+struct WindowFamilyRows<K> {
     rows: Vec<WindowRow<K>>,
     losses: Vec<LossCounts>,
     /// The place of the row of each key, if rows of one key are to be one.
     places: HashMap<K, u32>,
 }
 
-impl<K> Default for Family<K> {
+impl<K> Default for WindowFamilyRows<K> {
     fn default() -> Self {
         Self { rows: Vec::new(), losses: Vec::new(), places: HashMap::new() }
     }
 }
 
-impl<K: MaskedKey + Hash> Family<K> {
+impl<K: MaskedKey + Hash> WindowFamilyRows<K> {
     fn bytes(tracks_loss: bool, merges: bool) -> usize {
         let loss = if tracks_loss { size_of::<LossCounts>() } else { 0 };
         let place = if merges { size_of::<K>() + OF_MAP } else { 0 };
@@ -62,7 +62,7 @@ impl<K: MaskedKey + Hash> Family<K> {
         row: WindowRow<K>,
         loss: Option<LossCounts>,
         merges: bool,
-        memory: &mut Memory,
+        memory: &mut RowMemory,
     ) -> bool {
         let known = if merges { self.places.get(&row.key).map(|place| *place as usize) } else { None };
         if let Some(place) = known {
@@ -95,7 +95,7 @@ impl<K: MaskedKey + Hash> Family<K> {
 
 /// A row of either family.
 #[derive(Clone, Copy, Debug)]
-pub enum Row {
+pub enum FamilyRow {
     /// A row of IPv4.
     V4(WindowRow<KeyV4>),
     /// A row of IPv6.
@@ -104,9 +104,9 @@ pub enum Row {
 
 /// The rows and losses that have come of a window.
 #[derive(Debug, Default)]
-pub struct Held {
-    v4: Family<KeyV4>,
-    v6: Family<KeyV6>,
+pub struct BufferedWindow {
+    v4: WindowFamilyRows<KeyV4>,
+    v6: WindowFamilyRows<KeyV6>,
     /// Packets that are in no row.
     pub unplaced: Unplaced,
     /// Rows that found no memory.
@@ -115,21 +115,27 @@ pub struct Held {
     pub unread: u64,
 }
 
-impl Held {
+impl BufferedWindow {
     /// Keeps a row; false where there is no memory for it. `merges`: rows of one key are to be one.
-    pub fn push(&mut self, row: Row, loss: Option<LossCounts>, merges: bool, memory: &mut Memory) -> bool {
+    pub fn push(
+        &mut self,
+        row: FamilyRow,
+        loss: Option<LossCounts>,
+        merges: bool,
+        memory: &mut RowMemory,
+    ) -> bool {
         let is_kept = match row {
-            Row::V4(row) => self.v4.push(row, loss, merges, memory),
-            Row::V6(row) => self.v6.push(row, loss, merges, memory),
+            FamilyRow::V4(row) => self.v4.push(row, loss, merges, memory),
+            FamilyRow::V6(row) => self.v6.push(row, loss, merges, memory),
         };
         self.without_memory += u64::from(!is_kept);
         is_kept
     }
 
     /// Gives all rows and forgets them.
-    pub fn give(&mut self, memory: &mut Memory, mut take: impl FnMut(Row, Option<&LossCounts>)) {
-        self.v4.give(|row, loss| take(Row::V4(row), loss));
-        self.v6.give(|row, loss| take(Row::V6(row), loss));
+    pub fn give(&mut self, memory: &mut RowMemory, mut take: impl FnMut(FamilyRow, Option<&LossCounts>)) {
+        self.v4.give(|row, loss| take(FamilyRow::V4(row), loss));
+        self.v6.give(|row, loss| take(FamilyRow::V6(row), loss));
         memory.free += self.v4.held_bytes() + self.v6.held_bytes();
         (self.v4, self.v6) = Default::default();
     }
@@ -144,22 +150,22 @@ mod tests {
         WindowRow { packets, ..WindowRow::<()>::default() }.with_key(key)
     }
 
-    fn given(held: &mut Held, memory: &mut Memory) -> Vec<u64> {
+    fn given(held: &mut BufferedWindow, memory: &mut RowMemory) -> Vec<u64> {
         let mut packets = Vec::new();
         held.give(memory, |row, _| match row {
-            Row::V4(row) => packets.push(row.packets),
-            Row::V6(_) => {}
+            FamilyRow::V4(row) => packets.push(row.packets),
+            FamilyRow::V6(_) => {}
         });
         packets
     }
 
     #[test]
     fn rows_of_a_key_are_one_where_they_are_merged() {
-        let mut memory = Memory::new(&Limits::new(STEP, 0));
+        let mut memory = RowMemory::new(&Limits::new(STEP, 0));
         for (merges, expected) in [(true, vec![6, 2]), (false, vec![1, 2, 5])] {
-            let mut held = Held::default();
+            let mut held = BufferedWindow::default();
             for (port, packets) in [(1, 1), (2, 2), (1, 5)] {
-                held.push(Row::V4(row(port, packets)), None, merges, &mut memory);
+                held.push(FamilyRow::V4(row(port, packets)), None, merges, &mut memory);
             }
             assert_eq!(given(&mut held, &mut memory), expected);
             assert!(given(&mut held, &mut memory).is_empty());
@@ -169,10 +175,11 @@ mod tests {
 
     #[test]
     fn rows_without_memory_are_counted() {
-        let room = STEP / Family::<KeyV4>::bytes(false, false);
-        let mut memory = Memory::new(&Limits::new(STEP, 0));
-        let mut held = Held::default();
-        let kept = (0..room + 3).filter(|_| held.push(Row::V4(row(1, 1)), None, false, &mut memory)).count();
+        let room = STEP / WindowFamilyRows::<KeyV4>::bytes(false, false);
+        let mut memory = RowMemory::new(&Limits::new(STEP, 0));
+        let mut held = BufferedWindow::default();
+        let kept =
+            (0..room + 3).filter(|_| held.push(FamilyRow::V4(row(1, 1)), None, false, &mut memory)).count();
         assert_eq!(kept, room);
         assert_eq!(held.without_memory, 3);
         assert_eq!(given(&mut held, &mut memory).len(), room);

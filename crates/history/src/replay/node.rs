@@ -1,6 +1,6 @@
 //! A recorded node, and what takes its rows.
 
-use super::plan::Plan;
+use super::plan::ReplayPlan;
 use super::survey::NodeName;
 use crate::answering::lacking_columns;
 use flow::{LossCounts, Sampled, Untold, WindowRow};
@@ -11,11 +11,11 @@ use record::read::{Contents, FlowFile, ReadError};
 use std::path::{Path, PathBuf};
 use task::Generation;
 use task::query::{Over, Query};
-use task::rows::{RowQueries, Site, Unplaced};
+use task::rows::{PlanContext, RowQueries, Unplaced};
 
 /// The rows of a file that are of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Picked {
+pub(super) enum NodeSelection {
     All,
     /// The rows that name the node.
     Of(NodeName),
@@ -26,7 +26,7 @@ pub(super) struct NodeFile {
     pub(super) path: PathBuf,
     /// The file, where it has rows of no other node.
     pub(super) open: Option<FlowFile>,
-    pub(super) picked: Picked,
+    pub(super) picked: NodeSelection,
     /// The contents of the file, but for its parts.
     pub(super) contents: Contents,
 }
@@ -34,9 +34,9 @@ pub(super) struct NodeFile {
 /// The rows of a node.
 pub struct NodeRecording {
     pub(super) name: String,
-    pub(super) site: Site,
+    pub(super) site: PlanContext,
     pub(super) files: Vec<NodeFile>,
-    pub(super) plan: Plan,
+    pub(super) plan: ReplayPlan,
     /// True if rows of one key and window are to be one row.
     pub(super) merges: bool,
     /// Times of which rows are missing, and why.
@@ -144,7 +144,7 @@ impl NodeRecording {
     }
 
     /// Returns the properties of the rows.
-    pub fn site(&self) -> &Site {
+    pub fn site(&self) -> &PlanContext {
         &self.site
     }
 

@@ -11,7 +11,7 @@ const MOST_UNKNOWN: u64 = 100_000;
 
 /// Windows that have rows, of which files tell more than that they were watched, or of which nothing is known. All others had no frame.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct ReplayPlan {
     pub(super) window_ns: u64,
     /// The windows that files tell of, by the first of them.
     lists: Vec<RecordedWindows>,
@@ -29,13 +29,13 @@ pub(super) struct Plan {
 
 /// The known facts of a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct ReplayWindowFacts {
     pub(super) facts: WindowFacts,
     /// The reason why nothing, or not all, is known of the window.
     pub(super) lack: Option<&'static str>,
 }
 
-impl Plan {
+impl ReplayPlan {
     /// Plans the windows of a replay. `span`: the time of the packets of flow records, if there are any. `period`: the time whose windows are
     /// wanted, by their begins. `missing`: times of which nothing is known, between or within recordings.
     ///
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     /// Returns what is known of a window.
-    pub(super) fn known(&self, start_ns: u64) -> Known {
+    pub(super) fn known(&self, start_ns: u64) -> ReplayWindowFacts {
         let end_ns = start_ns.saturating_add(self.window_ns);
         let whole = [start_ns, end_ns];
         let mut of_lists = self.lists.iter().filter_map(|list| list.since(start_ns));
@@ -111,16 +111,19 @@ impl Plan {
                 true => Some("it was not recorded without a gap"),
                 false => facts.incomplete.then_some("what it was imported from may lack rows"),
             };
-            return Known { facts, lack };
+            return ReplayWindowFacts { facts, lack };
         }
         if self.gaps.iter().any(|gap| (gap.start_ns..gap.end_ns).contains(&start_ns)) {
-            return Known { lack: Some("it was not recorded"), ..Known::default() };
+            return ReplayWindowFacts { lack: Some("it was not recorded"), ..ReplayWindowFacts::default() };
         }
         if self.is_complete {
-            return Known::default();
+            return ReplayWindowFacts::default();
         }
         let Some(span) = self.span else {
-            return Known { lack: Some("the file does not tell what its rows lack"), ..Known::default() };
+            return ReplayWindowFacts {
+                lack: Some("the file does not tell what its rows lack"),
+                ..ReplayWindowFacts::default()
+            };
         };
         let watched = [start_ns.max(span.start_ns).min(end_ns), end_ns.min(span.end_ns).max(start_ns)];
         let facts = WindowFacts {
@@ -128,7 +131,7 @@ impl Plan {
             ended: window_of(span.end_ns.saturating_sub(1), self.window_ns) == start_ns,
             ..WindowFacts::default()
         };
-        Known { facts, lack: None }
+        ReplayWindowFacts { facts, lack: None }
     }
 }
 
@@ -143,7 +146,7 @@ mod tests {
         list
     }
 
-    fn all(plan: &Plan) -> Vec<u64> {
+    fn all(plan: &ReplayPlan) -> Vec<u64> {
         let mut found = Vec::new();
         let mut next = plan.next(0);
         while let Some(start) = next {
@@ -160,14 +163,20 @@ mod tests {
     #[test]
     fn windows_are_those_of_lists_of_rows_and_between_recordings() {
         let lists = vec![list(70, 2), list(10, 3)];
-        let plan = Plan::new(10, lists, counts(&[20, 100]), None, Period::ALL, &[]).expect("few");
+        let plan = ReplayPlan::new(10, lists, counts(&[20, 100]), None, Period::ALL, &[]).expect("few");
         assert_eq!(all(&plan), [10, 20, 30, 40, 50, 60, 70, 80, 100]);
         let lacks = [10, 40, 60, 70, 100].map(|start| plan.known(start).lack);
         let [unknown, untold] =
             ["it was not recorded", "the file does not tell what its rows lack"].map(Some);
         assert_eq!(lacks, [None, unknown, unknown, None, untold]);
-        let many =
-            Plan::new(10, vec![list(0, 1), list(10_000_000, 1)], BTreeMap::new(), None, Period::ALL, &[]);
+        let many = ReplayPlan::new(
+            10,
+            vec![list(0, 1), list(10_000_000, 1)],
+            BTreeMap::new(),
+            None,
+            Period::ALL,
+            &[],
+        );
         assert!(many.is_err_and(|error| error.starts_with("999999 windows")));
     }
 
@@ -178,33 +187,40 @@ mod tests {
         stored.push(10_010, WindowFacts { unmeasured: 3, ..WindowFacts::default() });
         stored.push_run(10_020, 2, WindowFacts::default());
         stored.push(10_040, WindowFacts { ended: true, ..WindowFacts::default() });
-        let plan = Plan::new(10, vec![stored], counts(&[20, 10_020]), None, Period::ALL, &[]).expect("few");
+        let plan =
+            ReplayPlan::new(10, vec![stored], counts(&[20, 10_020]), None, Period::ALL, &[]).expect("few");
         assert_eq!(all(&plan), [20, 10_010, 10_020, 10_040]);
     }
 
     #[test]
     fn windows_of_a_period_alone_are_there() {
         let period = Period { from_ns: 25, to_ns: 70 };
-        let plan = Plan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period, &[])
+        let plan = ReplayPlan::new(10, vec![list(60, 2), list(10, 3)], counts(&[20, 100]), None, period, &[])
             .expect("few");
         assert_eq!(all(&plan), [30, 40, 50, 60]);
         assert_eq!([20, 30, 70].map(|start| plan.wants(start)), [false, true, false]);
         let far = vec![list(0, 1), list(10_000_000, 1)];
-        let plan =
-            Plan::new(10, far, BTreeMap::new(), None, Period { from_ns: 9_999_990, to_ns: u64::MAX }, &[]);
+        let plan = ReplayPlan::new(
+            10,
+            far,
+            BTreeMap::new(),
+            None,
+            Period { from_ns: 9_999_990, to_ns: u64::MAX },
+            &[],
+        );
         assert_eq!(all(&plan.expect("few")), [9_999_990, 10_000_000]);
     }
 
     #[test]
     fn records_are_watched_from_the_first_packet_to_the_last() {
         let span = Span { start_ns: 14, end_ns: 38 };
-        let plan =
-            Plan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span), Period::ALL, &[]).expect("few");
+        let plan = ReplayPlan::new(10, Vec::new(), counts(&[10, 20, 30]), Some(span), Period::ALL, &[])
+            .expect("few");
         let watched =
             [10, 20, 30].map(|start| (plan.known(start).facts.watched, plan.known(start).facts.ended));
         assert_eq!(watched, [(Some([14, 20]), false), (None, false), (Some([30, 38]), true)]);
-        let plan = Plan::new(10, Vec::new(), counts(&[10, 30]), None, Period::ALL, &[]).expect("few");
-        assert_eq!((all(&plan), plan.known(30)), (vec![10, 30], Known::default()));
+        let plan = ReplayPlan::new(10, Vec::new(), counts(&[10, 30]), None, Period::ALL, &[]).expect("few");
+        assert_eq!((all(&plan), plan.known(30)), (vec![10, 30], ReplayWindowFacts::default()));
     }
 
     #[test]
@@ -214,7 +230,7 @@ mod tests {
         [10, 20, 60].into_iter().for_each(|start| whole.push(start, WindowFacts::default()));
         let missing = [Span { start_ns: 30, end_ns: 60 }];
         let plan = |missing: &[Span]| {
-            Plan::new(10, vec![whole.clone()], counts(&[10, 20, 60]), None, Period::ALL, missing)
+            ReplayPlan::new(10, vec![whole.clone()], counts(&[10, 20, 60]), None, Period::ALL, missing)
                 .expect("few")
         };
         assert_eq!(all(&plan(&[])), [10, 20, 60]);

@@ -5,13 +5,13 @@ use super::node::NodeRecording;
 use super::survey::{FileSurvey, NodeName, NodeRows};
 use crate::facts::are_of_records;
 use crate::files::FlowFiles;
-use crate::question::{Period, Setting};
+use crate::question::{AnswerSetting, Period};
 use model::Span;
 use record::read::{Contents, FlowFile, ReadError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use task::rows::{ByPackets, Site};
+use task::rows::{PacketFieldPolicy, PlanContext};
 
 /// The name of the node of rows that do not tell it.
 const UNKNOWN: &str = "unknown";
@@ -144,14 +144,14 @@ impl Recording {
     pub fn survey(
         mut self,
         window_ns: u64,
-        setting: &Setting,
+        setting: &AnswerSetting,
         continues: &mut dyn FnMut() -> bool,
     ) -> Result<Surveyed, Vec<String>> {
         // Rows of windows have no statistics of packets.
-        let site = Site {
+        let site = PlanContext {
             window_ns: Some(window_ns),
             statistics: Vec::new(),
-            by_packets: ByPackets::Refused,
+            by_packets: PacketFieldPolicy::Refused,
             ..self.files.site(setting)
         };
         let mut nodes: Vec<(String, Gathered)> = Vec::new();

@@ -4,7 +4,7 @@ use crate::files::span_of_rows;
 use crate::node_spans::union;
 use flow::{NULL, RowValue};
 use model::Span;
-use record::read::{FlowFile, ReadError, RowBlock, Wanted};
+use record::read::{FlowFile, ReadError, ReadProjection, RowBlock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,9 +38,13 @@ pub(super) fn window_of(time_ns: u64, window_ns: u64) -> u64 {
 }
 
 /// Returns what is read of each row.
-fn wanted(has_windows: bool) -> Wanted {
+fn wanted(has_windows: bool) -> ReadProjection {
     let times = [RowValue::First, RowValue::Last].into_iter().filter(|_| !has_windows);
-    Wanted { columns: times.chain([RowValue::Time]).collect(), needs_time: true, ..Wanted::default() }
+    ReadProjection {
+        columns: times.chain([RowValue::Time]).collect(),
+        needs_time: true,
+        ..ReadProjection::default()
+    }
 }
 
 impl FileSurvey {
@@ -84,7 +88,7 @@ impl FileSurvey {
 }
 
 /// Rows of one node, window and span of time; whether reading goes on.
-pub(super) type Found<'a> = dyn FnMut(&NodeName, u64, u64, Option<Span>) -> bool + 'a;
+pub(super) type RowTimeVisitor<'a> = dyn FnMut(&NodeName, u64, u64, Option<Span>) -> bool + 'a;
 
 /// Reads the times of the rows of a part. Returns false where `found` ended it.
 ///
@@ -94,7 +98,7 @@ pub(super) fn part_of(
     file: &mut FlowFile,
     part: usize,
     window_ns: u64,
-    found: &mut Found<'_>,
+    found: &mut RowTimeVisitor<'_>,
 ) -> Result<bool, ReadError> {
     let path = file.path().to_owned();
     let wanted = wanted(file.contents().has_windows);

@@ -1,14 +1,14 @@
 //! A replay: rows as they come, windows as they can be entered and closed.
 
-use super::held::{Held, Memory, Row};
-use super::node::{FinishedWindow, NodeRecording, Picked, Replayed, WindowSink};
-use super::plan::Known;
+use super::held::{BufferedWindow, FamilyRow, RowMemory};
+use super::node::{FinishedWindow, NodeRecording, NodeSelection, Replayed, WindowSink};
+use super::plan::ReplayWindowFacts;
 use super::survey::{part_of, window_of};
 use crate::totals::ColumnTotals;
 use flow::{BatchRows, LossCounts, OpenFields, Untold, row_columns};
 use model::Span;
 use record::Shortfall;
-use record::read::{FlowFile, ReadError, RowBlock, Wanted, WithoutKey};
+use record::read::{FlowFile, ReadError, ReadProjection, RowBlock, WithoutKey};
 use std::collections::BTreeMap;
 use task::rows::Unplaced;
 
@@ -16,7 +16,7 @@ impl NodeRecording {
     /// Gives its windows, the earliest first.
     pub fn replay(mut self, sink: &mut dyn WindowSink) -> Replayed {
         let open: Vec<Option<FlowFile>> = self.files.iter_mut().map(|file| file.open.take()).collect();
-        let mut work = Work::new(&self, sink);
+        let mut work = ReplayState::new(&self, sink);
         if !work.advance() {
             return work.replayed;
         }
@@ -25,7 +25,7 @@ impl NodeRecording {
             let again = || FlowFile::open(&file.path).map_err(|error| work.replayed.errors.push(error)).ok();
             files.push(open.or_else(again));
         }
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: self.site.key.columns().collect(),
             columns: row_columns(self.site.tracks_loss),
             open_fields: true,
@@ -40,7 +40,7 @@ impl NodeRecording {
             let mut refused = None;
             let is_measured = file.contents().is_measured;
             let read = file.read_part(part, &wanted, &mut |block| {
-                if matches!(picked, Picked::Of(node) if *node != block.node) {
+                if matches!(picked, NodeSelection::Of(node) if *node != block.node) {
                     return true;
                 }
                 if let Err(reason) = totals.add(block, &wanted) {
@@ -83,21 +83,21 @@ fn places(files: &[Option<FlowFile>]) -> Vec<(usize, usize)> {
 
 /// The window whose rows are given.
 #[derive(Debug)]
-struct Open {
+struct ReplayedWindow {
     start_ns: u64,
     empty_before: u64,
     sums: [u64; 4],
 }
 
 /// A replay.
-struct Work<'a> {
+struct ReplayState<'a> {
     node: &'a NodeRecording,
     sink: &'a mut dyn WindowSink,
     /// Rows that have not come, by the begins of their windows.
     remaining: BTreeMap<u64, u64>,
-    held: BTreeMap<u64, Held>,
-    memory: Memory,
-    open: Option<Open>,
+    held: BTreeMap<u64, BufferedWindow>,
+    memory: RowMemory,
+    open: Option<ReplayedWindow>,
     /// Windows that begin before this time are closed.
     until_ns: u64,
     /// True if a window was entered.
@@ -109,12 +109,12 @@ struct Work<'a> {
     replayed: Replayed,
 }
 
-impl<'a> Work<'a> {
+impl<'a> ReplayState<'a> {
     fn new(node: &'a NodeRecording, sink: &'a mut dyn WindowSink) -> Self {
         Self {
             remaining: node.plan.counts.clone(),
             held: BTreeMap::new(),
-            memory: Memory::new(&node.site.limits),
+            memory: RowMemory::new(&node.site.limits),
             open: None,
             until_ns: 0,
             began: false,
@@ -132,11 +132,11 @@ impl<'a> Work<'a> {
         let (v4, v6) = (BatchRows::of(&block.v4, tracks_loss), BatchRows::of(&block.v6, tracks_loss));
         for at in 0..v4.len() {
             let (row, loss) = v4.row(at);
-            self.row(v4.time(at), Row::V4(row), loss, block.open_v4(at), given);
+            self.row(v4.time(at), FamilyRow::V4(row), loss, block.open_v4(at), given);
         }
         for at in 0..v6.len() {
             let (row, loss) = v6.row(at);
-            self.row(v6.time(at), Row::V6(row), loss, block.open_v6(at), given);
+            self.row(v6.time(at), FamilyRow::V6(row), loss, block.open_v6(at), given);
         }
         for WithoutKey { time_ns, packets, bytes, wire_bytes, .. } in &block.without_key {
             let Some(start_ns) = self.expect(time_ns.unwrap_or(u64::MAX), given) else { continue };
@@ -170,7 +170,7 @@ impl<'a> Work<'a> {
     fn row(
         &mut self,
         time_ns: u64,
-        row: Row,
+        row: FamilyRow,
         loss: Option<LossCounts>,
         open_fields: OpenFields,
         given: &mut BTreeMap<u64, u64>,
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
             self.replayed.is_stopped = true;
             return false;
         }
-        let mut open = Open { start_ns, empty_before, sums: [0; 4] };
+        let mut open = ReplayedWindow { start_ns, empty_before, sums: [0; 4] };
         if let Some(held) = self.held.get_mut(&start_ns).filter(|_| !self.node.merges) {
             held.give(&mut self.memory, |row, loss| give(self.sink, &mut open, row, loss));
         }
@@ -233,7 +233,7 @@ impl<'a> Work<'a> {
         self.until_ns = start_ns.saturating_add(plan.window_ns);
         let mut held = self.held.remove(&start_ns).unwrap_or_default();
         held.give(&mut self.memory, |row, loss| give(self.sink, &mut open, row, loss));
-        let Known { facts, lack } = plan.known(start_ns);
+        let ReplayWindowFacts { facts, lack } = plan.known(start_ns);
         let [packets, bytes, wire_bytes] = facts.without_place;
         let keyless = if facts.of_records { packets } else { 0 };
         let mut unplaced = Unplaced { packets, bytes, wire_bytes, keyless };
@@ -288,11 +288,17 @@ impl<'a> Work<'a> {
     }
 
     /// A part gave only these rows: the others do not come.
-    fn give_up(&mut self, file: &mut FlowFile, part: usize, picked: &Picked, given: &BTreeMap<u64, u64>) {
+    fn give_up(
+        &mut self,
+        file: &mut FlowFile,
+        part: usize,
+        picked: &NodeSelection,
+        given: &BTreeMap<u64, u64>,
+    ) {
         let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
         // It ends where it ended when it was surveyed.
         let _ = part_of(file, part, self.node.plan.window_ns, &mut |node, start_ns, rows, _| {
-            if matches!(picked, Picked::Of(own) if own != node) {
+            if matches!(picked, NodeSelection::Of(own) if own != node) {
                 return true;
             }
             *counts.entry(start_ns).or_default() += rows;
@@ -342,15 +348,15 @@ pub fn shortfall_reasons(shortfall: &Shortfall) -> impl Iterator<Item = String> 
     lost.into_iter().chain(reason.clone()).chain(model::untold_sentences(untold))
 }
 
-fn give(sink: &mut dyn WindowSink, open: &mut Open, row: Row, loss: Option<&LossCounts>) {
+fn give(sink: &mut dyn WindowSink, open: &mut ReplayedWindow, row: FamilyRow, loss: Option<&LossCounts>) {
     let mut add =
         |row: [u64; 4]| open.sums.iter_mut().zip(row).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     match row {
-        Row::V4(row) => {
+        FamilyRow::V4(row) => {
             add([row.packets, row.bytes, row.wire_bytes, u64::from(row.packets != 0)]);
             sink.row_v4(row, loss);
         }
-        Row::V6(row) => {
+        FamilyRow::V6(row) => {
             add([row.packets, row.bytes, row.wire_bytes, u64::from(row.packets != 0)]);
             sink.row_v6(row, loss);
         }

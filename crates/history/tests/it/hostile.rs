@@ -2,14 +2,14 @@
 
 use arena::Limits;
 use flow::{FlowKey, FlowRecord};
-use history::{FlowFiles, Outcome, Question, Setting};
-use model::{Answer, Status};
+use history::{AnswerSetting, FlowFiles, Question, ScanSummary};
+use model::{Answer, AnswerStatus};
 use packet::Seed;
 use record::Selection;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use task::query::{GroupField, Item, Over, Query};
+use task::query::{GroupField, OutputColumn, Over, Query};
 
 fn write(path: &Path, records: impl Iterator<Item = FlowRecord>) {
     let mut writer = record::create(path, "node", &Selection::all()).expect("a file");
@@ -28,8 +28,8 @@ fn flow(number: u32, bytes: u64) -> FlowRecord {
     }
 }
 
-fn setting() -> Setting {
-    Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None }
+fn setting() -> AnswerSetting {
+    AnswerSetting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None }
 }
 
 fn question(query: Query) -> Question {
@@ -38,10 +38,10 @@ fn question(query: Query) -> Question {
 
 /// The bytes of each source.
 fn by_source() -> Question {
-    question(Query::new("q", [GroupField::of("src_addr")], [Item::sum("total_byte")]))
+    question(Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]))
 }
 
-fn answered(files: &mut FlowFiles, mut each: impl FnMut()) -> (Outcome, Vec<Answer>) {
+fn answered(files: &mut FlowFiles, mut each: impl FnMut()) -> (ScanSummary, Vec<Answer>) {
     let mut answers = Vec::new();
     let mut progress = |_| {
         each();
@@ -65,7 +65,7 @@ fn sums_do_not_overflow() {
         let (outcome, answers) = answered(&mut files, || ());
         let errors: Vec<_> = outcome.errors.iter().map(ToString::to_string).collect();
         assert!(errors.len() == 1 && errors[0].contains("adds up to more than 2^64"), "{errors:?}");
-        assert_eq!(answers[0].status, Status::Partial);
+        assert_eq!(answers[0].status, AnswerStatus::Partial);
     }
 }
 
@@ -89,7 +89,7 @@ fn a_file_that_shrinks_while_it_is_read() {
         assert!(outcome.rows > 0 && outcome.rows < 400_000, "{suffix}: {}", outcome.rows);
         assert_eq!(outcome.errors.len(), 1, "{suffix}: {:?}", outcome.errors);
         assert!(outcome.errors[0].to_string().contains(&format!("shrinks.{suffix}: damaged")), "{suffix}");
-        assert_eq!(answers[0].status, Status::Partial, "{suffix}");
+        assert_eq!(answers[0].status, AnswerStatus::Partial, "{suffix}");
     }
 }
 

@@ -4,11 +4,12 @@ use crate::stored;
 use crate::stored::{HOUR, HOURS, MINUTE, Maker, Random, SECOND, START, WINDOW, ask, rows, shelf};
 use history::Period;
 use history::levels::Shelf;
-use model::{Answer, Status, Value};
+use model::{Answer, AnswerStatus, Value};
 use std::collections::BTreeMap;
 use store::Level;
 use task::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Over, Query, Weight,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Operator, OutputColumn, Over, Query,
+    ValueWeight,
 };
 
 fn field(random: &mut Random) -> GroupField {
@@ -54,8 +55,8 @@ fn total(random: &mut Random) -> Expression {
 
 fn aggregate(random: &mut Random) -> Expression {
     let weight = |random: &mut Random| match random.below(4) {
-        0 if !random.is_plain => Weight::Rows,
-        _ => Weight::Sum("total_byte".to_owned()),
+        0 if !random.is_plain => ValueWeight::Rows,
+        _ => ValueWeight::Sum("total_byte".to_owned()),
     };
     let aggregate = match if random.is_plain { 6 + random.below(18) } else { random.below(24) } {
         0 => Aggregate::Count,
@@ -106,8 +107,8 @@ fn condition(random: &mut Random) -> Condition {
 fn query(random: &mut Random) -> Query {
     random.is_plain = random.below(2) == 0;
     let fields: Vec<GroupField> = (0..random.below(3)).map(|_| field(random)).collect();
-    let items = (0..1 + random.below(3)).map(|at| Item::new(format!("v{at}"), aggregate(random)));
-    let items: Vec<Item> = items.collect();
+    let items = (0..1 + random.below(3)).map(|at| OutputColumn::new(format!("v{at}"), aggregate(random)));
+    let items: Vec<OutputColumn> = items.collect();
     let over = match random.below(3) {
         0 | 1 => Over::Run,
         _ => {
@@ -118,7 +119,7 @@ fn query(random: &mut Random) -> Query {
     let mut query = Query::new("q", fields, items);
     if random.below(12) == 0 {
         query.group = Grouping::Flows;
-        query.columns = ["src_addr", "dst_addr", "total_byte"].map(Item::field).to_vec();
+        query.columns = ["src_addr", "dst_addr", "total_byte"].map(OutputColumn::field).to_vec();
     }
     query.over = over;
     query.filter = (random.below(2) == 0).then(|| condition(random));
@@ -185,10 +186,12 @@ fn level(answers: &[Answer]) -> String {
 fn is_refused(query: &Query) -> bool {
     // What no rows answer: several fields of one kind, values that are no numbers.
     use task::Generation;
-    use task::rows::{RowQueries, Site};
+    use task::rows::{PlanContext, RowQueries};
     let setting = stored::setting();
-    let site =
-        Site { window_ns: Some(1), ..Site::new(packet::KeySpec::FIVE_TUPLE, setting.seed, setting.limits) };
+    let site = PlanContext {
+        window_ns: Some(1),
+        ..PlanContext::new(packet::KeySpec::FIVE_TUPLE, setting.seed, setting.limits)
+    };
     RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site).is_err()
 }
 
@@ -227,7 +230,7 @@ fn whatever_level_is_chosen_the_answers_are_those_of_rows() {
 }
 
 fn of(group: &[&str], value: Aggregate) -> Query {
-    let item = Item::new("value", Expression::Aggregate(value));
+    let item = OutputColumn::new("value", Expression::Aggregate(value));
     Query { over: Over::Run, ..Query::new("q", group.iter().map(|field| GroupField::of(*field)), [item]) }
 }
 
@@ -260,13 +263,16 @@ fn the_coarsest_exact_level_is_read() {
         (of(&[], Aggregate::CountDistinct(GroupField::of("src_addr"))), [0, 60], "1h"),
         (of(&["protocol"], Aggregate::Max(Box::new(Expression::field("ltime")))), [0, 60], "1h"),
         (
-            of(&[], Aggregate::Entropy(GroupField::of("src_addr"), Weight::Sum("total_byte".to_owned()))),
+            of(
+                &[],
+                Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Sum("total_byte".to_owned())),
+            ),
             [0, 60],
             "1h",
         ),
         // Rows of a rollup are several flows.
         (of(&["src_addr"], Aggregate::Count), [0, 60], "rows"),
-        (of(&[], Aggregate::Entropy(GroupField::of("src_addr"), Weight::Rows)), [0, 60], "rows"),
+        (of(&[], Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Rows)), [0, 60], "rows"),
         (of(&[], Aggregate::Mean(Box::new(Expression::field("total_byte")))), [0, 60], "rows"),
         (of(&[], Aggregate::Max(Box::new(Expression::field("total_byte")))), [0, 60], "rows"),
         // A rollup has no ports, and one last value of many flows.
@@ -305,7 +311,7 @@ fn what_is_kept_no_more_is_named() {
     let (answers, _) = ask(&shelf, &of(&["dst_port"], sum()), Some(all), Level::Hour);
     let reason = answers[0].reason.clone().expect("a reason");
     assert!(reason.contains("rows of a from 2026-"), "{reason}");
-    assert_eq!(answers[0].status, Status::Partial);
+    assert_eq!(answers[0].status, AnswerStatus::Partial);
     let later = Period { from_ns: START + 2 * HOUR, to_ns: START + HOURS * HOUR };
     let (answers, _) = ask(&shelf, &of(&["dst_port"], sum()), Some(later), Level::Hour);
     assert!(!answers.is_empty() && !answers.iter().any(lacks_rows), "{answers:?}");
@@ -326,7 +332,7 @@ fn what_is_kept_no_more_is_named_in_a_store_that_was_taken_over() {
         assert_eq!(answers.len(), stored::NODES.len());
         for answer in &answers {
             assert_eq!(lacks_rows(answer), lacks, "{period:?}: {answer:?}");
-            assert!(!lacks || answer.status == Status::Partial, "{answer:?}");
+            assert!(!lacks || answer.status == AnswerStatus::Partial, "{answer:?}");
         }
     }
 }
@@ -337,7 +343,7 @@ fn lacks_rows(answer: &Answer) -> bool {
 
 /// The answers of a store as a whole, by node and window.
 fn stored_answers(folder: &std::path::Path, query: &Query, period: Option<Period>) -> Vec<Answer> {
-    let mut stored = history::levels::Stored::open(folder).expect("a store");
+    let mut stored = history::levels::OpenStore::open(folder).expect("a store");
     let question = history::Question { query: query.clone(), period, runs_on: std::rc::Rc::new(|_| true) };
     let mut answers = Vec::new();
     let outcomes =
@@ -358,7 +364,11 @@ fn what_a_lost_level_alone_tells_is_unknown_and_the_rest_exact() {
     let of = |over| Query {
         over,
         limit: Some(4),
-        ..Query::new("q", [GroupField::of("src_addr")], [Item::count("flows"), Item::sum("total_byte")])
+        ..Query::new(
+            "q",
+            [GroupField::of("src_addr")],
+            [OutputColumn::count("flows"), OutputColumn::sum("total_byte")],
+        )
     };
     let by_bytes = |query: &Query| Query {
         order: vec![task::query::Order::largest(Expression::sum("total_byte"))],
@@ -385,8 +395,8 @@ fn what_a_lost_level_alone_tells_is_unknown_and_the_rest_exact() {
                 assert_eq!(answer.rest.groups, truth.rest.groups);
                 assert_eq!(answer.columns, truth.columns);
                 // Some windows have packets without a place, whatever level tells them.
-                let is_partial = truth.status == Status::Partial || !is_kept && period.is_some();
-                assert_eq!(answer.status == Status::Partial, is_partial, "{answer:?}");
+                let is_partial = truth.status == AnswerStatus::Partial || !is_kept && period.is_some();
+                assert_eq!(answer.status == AnswerStatus::Partial, is_partial, "{answer:?}");
                 let says = answer.reason.as_ref().is_some_and(|reason| reason.contains("flows not known"));
                 assert_eq!(says, !is_kept, "{answer:?}");
             }

@@ -2,7 +2,7 @@
 
 use arena::Limits;
 use flow::{FlowKey, FlowRecord};
-use history::{FlowFiles, Outcome, Period, Question, Setting};
+use history::{AnswerSetting, FlowFiles, Period, Question, ScanSummary};
 use model::{Answer, Value};
 use packet::Seed;
 use record::Selection;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, Item, Over, Query};
+use task::query::{Aggregate, Comparison, Condition, Expression, GroupField, OutputColumn, Over, Query};
 
 const SECOND: u64 = 1_000_000_000;
 /// When the records begin.
@@ -67,8 +67,8 @@ fn files(folder: &Path, mut records: Vec<FlowRecord>, random: &mut Random) -> Ve
     written.collect()
 }
 
-fn ask(paths: &[PathBuf], query: Query, period: Option<Period>) -> (Vec<Answer>, Outcome) {
-    let setting = Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None };
+fn ask(paths: &[PathBuf], query: Query, period: Option<Period>) -> (Vec<Answer>, ScanSummary) {
+    let setting = AnswerSetting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None };
     let mut files = FlowFiles::open(paths.iter().cloned()).expect("flow files");
     let mut answers = Vec::new();
     let question = Question { query, period, runs_on: Rc::new(|_| true) };
@@ -120,10 +120,10 @@ fn by_source<'a>(
 fn query(filter: Option<Condition>, over: Over) -> Query {
     let window = Expression::field("last_tcp_win");
     let items = [
-        Item::sum("total_byte"),
-        Item::count("flows"),
-        Item::distinct("dst_addr", "destinations"),
-        Item::new("window", Expression::Aggregate(Aggregate::Max(Box::new(window)))),
+        OutputColumn::sum("total_byte"),
+        OutputColumn::count("flows"),
+        OutputColumn::distinct("dst_addr", "destinations"),
+        OutputColumn::new("window", Expression::Aggregate(Aggregate::Max(Box::new(window)))),
     ];
     Query { filter, over, ..Query::new("q", [GroupField::of("src_addr")], items) }
 }

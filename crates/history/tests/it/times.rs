@@ -2,17 +2,17 @@
 
 use crate::stored::{Random, SECOND, START, setting};
 use flow::{Rows, WindowRow};
-use history::levels::Stored;
+use history::levels::OpenStore;
 use history::{Period, Question};
-use model::{Answer, MissingReason, Status, Value};
+use model::{Answer, AnswerStatus, MissingReason, Value};
 use packet::{KeySpec, KeyV4};
-use record::{Parts, Selection, WindowFacts};
+use record::{RecordContents, Selection, WindowFacts};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
-use store::{Catalog, Change, Level, Manifest, NodeSetting, Store};
-use task::query::{Aggregate, Expression, GroupField, Item, Over, Query};
+use store::{Catalog, Level, Manifest, ManifestChange, NodeSetting, StoreWriter};
+use task::query::{Aggregate, Expression, GroupField, OutputColumn, Over, Query};
 
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
@@ -28,15 +28,15 @@ fn node(is_live: bool, window_ns: u64) -> NodeSetting {
         usual_ns: window_ns,
         has_wire_bytes: true,
         tracks_loss: false,
-        selection: Selection::new(&Parts::default()),
+        selection: Selection::new(&RecordContents::default()),
         anonymizer: None,
         is_live,
         waits: true,
     }
 }
 
-fn open(folder: &Path, keep: &str) -> Store {
-    Store::open(folder, keep.parse().expect("a good text"), Store::QUEUE_BYTES).expect("a store")
+fn open(folder: &Path, keep: &str) -> StoreWriter {
+    StoreWriter::open(folder, keep.parse().expect("a good text"), StoreWriter::QUEUE_BYTES).expect("a store")
 }
 
 /// The rows of a window: of two hosts with one port.
@@ -75,7 +75,7 @@ fn run(folder: &Path, is_live: bool, windows: impl IntoIterator<Item = u64>) {
 }
 
 fn sum(over: Over) -> Query {
-    let items = vec![Item::new("n", Expression::sum("total_count"))];
+    let items = vec![OutputColumn::new("n", Expression::sum("total_count"))];
     Query { over, ..Query::new("q", Vec::new(), items) }
 }
 
@@ -92,7 +92,7 @@ fn ask(folder: &Path, query: Query, seconds: Option<[u64; 2]>) -> Vec<Answer> {
 fn ask_period(folder: &Path, query: Query, period: Option<Period>) -> Vec<Answer> {
     let question = Question { query, period, runs_on: Rc::new(|_| true) };
     let mut answers = Vec::new();
-    let mut stored = Stored::open(folder).expect("a store");
+    let mut stored = OpenStore::open(folder).expect("a store");
     let outcomes =
         stored.answer(vec![question], &setting(), &mut |_| true, &mut |answer| answers.push(answer));
     assert!(outcomes.expect("answers").iter().all(|outcome| outcome.errors.is_empty()));
@@ -128,10 +128,14 @@ fn windows_without_rows_keep_what_they_lack() {
     let without: Vec<_> = answers.iter().filter(|answer| packets(answer) == 0).collect();
     let [held, quiet] = &without[..] else { panic!("{without:?}") };
     let time = |answer: &Answer| answer.window.map(|window| (window.start_ns - START) / SECOND);
-    assert_eq!((time(held), held.empty, held.status), (Some(5), Some(4), Status::Partial), "{held:?}");
+    assert_eq!((time(held), held.empty, held.status), (Some(5), Some(4), AnswerStatus::Partial), "{held:?}");
     // Of several windows the remark is the general one.
     assert_eq!(held.reason.as_deref(), Some("not all of it arrived and was read"), "{held:?}");
-    assert_eq!((time(quiet), quiet.empty, quiet.status), (Some(12), Some(1), Status::Complete), "{quiet:?}");
+    assert_eq!(
+        (time(quiet), quiet.empty, quiet.status),
+        (Some(12), Some(1), AnswerStatus::Complete),
+        "{quiet:?}"
+    );
 }
 
 /// What an answer says: its window in seconds, packets, how many windows without packets it is, and what is missing.
@@ -146,7 +150,7 @@ fn said(answers: &[Answer]) -> Vec<Said> {
             .iter()
             .map(|one| (second(one.span.start_ns), second(one.span.end_ns), one.reason))
             .collect();
-        assert_eq!(answer.status == Status::Partial, !missing.is_empty(), "{answer:?}");
+        assert_eq!(answer.status == AnswerStatus::Partial, !missing.is_empty(), "{answer:?}");
         assert_eq!(answer.bounds == "exact", missing.is_empty(), "{answer:?}");
         ([second(window.start_ns), second(window.end_ns)], packets(answer), answer.empty, missing)
     };
@@ -172,8 +176,8 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
     ];
     // The last window is cut by the last packet, and nothing else.
     let complete = |answer: &mut Answer| {
-        if answer.status == Status::Cut {
-            answer.status = Status::Complete;
+        if answer.status == AnswerStatus::Cut {
+            answer.status = AnswerStatus::Complete;
         }
     };
     let mut whole = seconds;
@@ -190,8 +194,10 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
     let watched = |answer: &Answer| answer.watched.map(|watched| [watched.start_ns, watched.end_ns]);
     assert_eq!(watched(&longer[0]), Some([START, START + 4 * SECOND]));
     // Rates are those of the time that was watched.
-    let rate =
-        Item::new("r", Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))));
+    let rate = OutputColumn::new(
+        "r",
+        Expression::Aggregate(Aggregate::Rate(Box::new(Expression::field("total_count")))),
+    );
     let rates = Query { columns: vec![rate], ..sum(every(5 * SECOND)) };
     let rates = ask(folder.path(), rates, None);
     assert_eq!(watched(&rates[0]), Some([START, START + 4 * SECOND]));
@@ -199,7 +205,7 @@ fn the_time_between_two_runs_is_missing_and_not_empty() {
     assert_eq!(rates[0].rows[0][0], per_second(3 * PACKETS, 4));
     // So have rollups, and an answer over all.
     let all = ask(folder.path(), sum(Over::Run), None);
-    assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, Status::Partial));
+    assert_eq!((packets(&all[0]), all[0].status), (5 * PACKETS, AnswerStatus::Partial));
     assert_eq!(said(&all)[0].3, stopped(4, 10));
     assert_eq!(all[0].coverage, Some(0.5));
     let reason = all[0].reason.clone().expect("a reason");
@@ -221,7 +227,7 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     run(folder.path(), false, [0, 1]);
     run(folder.path(), false, [10, 11]);
     let all = ask(folder.path(), sum(Over::Run), None);
-    assert_eq!((packets(&all[0]), all[0].status), (4 * PACKETS, Status::Complete));
+    assert_eq!((packets(&all[0]), all[0].status), (4 * PACKETS, AnswerStatus::Complete));
     assert_eq!((all[0].coverage, &all[0].missing), (Some(1.0), &Vec::new()));
     let reason = all[0].reason.clone().expect("it is told");
     assert!(reason.starts_with("between two recordings: 2026-"), "{reason}");
@@ -233,7 +239,7 @@ fn the_time_between_two_captures_is_told_and_missing_in_nothing() {
     // A rate over time that was not watched says so. A window that was not watched to its end has that of what was.
     let rate = |over| {
         let rate = Aggregate::Rate(Box::new(Expression::field("total_count")));
-        let rate = Item::new("r", Expression::Aggregate(rate));
+        let rate = OutputColumn::new("r", Expression::Aggregate(rate));
         let answers = ask(folder.path(), Query { columns: vec![rate], ..sum(over) }, None);
         let told = answers.into_iter().map(|answer| {
             let reason = answer.reason.clone().unwrap_or_default();
@@ -262,11 +268,11 @@ fn a_run_that_was_killed_before_anything_was_stored_is_told_until_it_is_run_agai
             run(folder.path(), false, 0..5);
         }
         let begin = |run, source: &str| {
-            let watched = vec![store::Watched {
+            let watched = vec![store::WatchedTime {
                 number: run,
                 run,
                 node: "n".to_owned(),
-                by: Some(store::Watcher::Recorded),
+                by: Some(store::MeasurementKind::Recorded),
                 first_ns: 0,
                 end_ns: 0,
                 why: store::Unstored::Killed,
@@ -274,7 +280,9 @@ fn a_run_that_was_killed_before_anything_was_stored_is_told_until_it_is_run_agai
             let source = Some(source.to_owned());
             let begun = vec![store::RunBegin { run, node: "n".to_owned(), source }];
             let mut manifest = Manifest::open(folder.path()).expect("a store");
-            manifest.commit(&Change { watched, begun, ..Change::default() }).expect("it is written");
+            manifest
+                .commit(&ManifestChange { watched, begun, ..ManifestChange::default() })
+                .expect("it is written");
             manifest.close();
         };
         let status = || {
@@ -284,11 +292,11 @@ fn a_run_that_was_killed_before_anything_was_stored_is_told_until_it_is_run_agai
         };
         let before = if has_other { 5 * PACKETS } else { 0 };
         begin(100, "source");
-        assert_eq!(status(), (Status::Partial, before));
+        assert_eq!(status(), (AnswerStatus::Partial, before));
         // A run of another source does not tell of this one.
         begin(200, "other");
         run(folder.path(), false, 10..12);
-        assert_eq!(status(), (Status::Partial, before + 2 * PACKETS));
+        assert_eq!(status(), (AnswerStatus::Partial, before + 2 * PACKETS));
         let catalog = Catalog::open(folder.path()).expect("a store");
         let entries = catalog.watched().expect("entries").expect("a manifest of today");
         let begins: Vec<u64> =
@@ -297,12 +305,12 @@ fn a_run_that_was_killed_before_anything_was_stored_is_told_until_it_is_run_agai
         begin(300, "other");
         begin(400, "source");
         run(folder.path(), false, 20..22);
-        assert_eq!(status(), (Status::Partial, before + 4 * PACKETS));
+        assert_eq!(status(), (AnswerStatus::Partial, before + 4 * PACKETS));
         let mut manifest = Manifest::open(folder.path()).expect("a store");
         let ended = vec![(300, store::Unstored::Stopped)];
-        manifest.commit(&Change { ended, ..Change::default() }).expect("it is written");
+        manifest.commit(&ManifestChange { ended, ..ManifestChange::default() }).expect("it is written");
         manifest.close();
-        assert_eq!(status(), (Status::Complete, before + 4 * PACKETS));
+        assert_eq!(status(), (AnswerStatus::Complete, before + 4 * PACKETS));
     }
 }
 
@@ -314,7 +322,7 @@ fn drop_rows(folder: &Path, before_ns: u64) {
     let (removed, paths): (Vec<u64>, Vec<&Path>) = old.map(|file| (file.number, &*file.path)).unzip();
     assert!(!removed.is_empty() && removed.len() < files.len(), "{files:?}");
     let mut manifest = Manifest::open(folder).expect("a store");
-    manifest.commit(&Change { removed, ..Change::default() }).expect("removed");
+    manifest.commit(&ManifestChange { removed, ..ManifestChange::default() }).expect("removed");
     manifest.close();
     paths.into_iter().for_each(|path| std::fs::remove_file(path).expect("removed"));
 }
@@ -335,7 +343,8 @@ fn windows_of_runs_at_the_begin_of_rows_are_given_once() {
             false => run(folder.path(), true, [first, second].concat()),
         }
         drop_rows(folder.path(), START + 2 * HOUR);
-        let items = vec![Item::count("flows"), Item::new("n", Expression::sum("total_count"))];
+        let items =
+            vec![OutputColumn::count("flows"), OutputColumn::new("n", Expression::sum("total_count"))];
         let over = Over::Windows { every_ns: 30 * MINUTE, over_ns: HOUR };
         let query = Query { over, ..Query::new("q", Vec::new(), items) };
         let answers = ask(folder.path(), query, Some([0, 6 * 3600]));
@@ -419,15 +428,15 @@ fn what_a_full_disk_did_not_take_is_missing() {
     let lost = found.values().filter(|is_missing| **is_missing).count() as u64;
     assert_eq!((lost * 2, (60 - lost) * 2), (counts.rows.refused, counts.rows.stored));
     let all = ask(folder.path(), sum(Over::Run), None);
-    assert_eq!((packets(&all[0]), all[0].status), ((60 - lost) * PACKETS, Status::Partial));
+    assert_eq!((packets(&all[0]), all[0].status), ((60 - lost) * PACKETS, AnswerStatus::Partial));
     assert_eq!(all[0].coverage, Some(1.0 - lost as f64 / 60.0));
 }
 
 /// The last window ends with the last packet.
 fn said_but_for_the_end(answers: &[Answer]) -> Vec<Said> {
     let mut answers = answers.to_vec();
-    for answer in answers.iter_mut().filter(|answer| answer.status == Status::Cut) {
-        answer.status = Status::Complete;
+    for answer in answers.iter_mut().filter(|answer| answer.status == AnswerStatus::Cut) {
+        answer.status = AnswerStatus::Complete;
     }
     said(&answers)
 }
@@ -550,15 +559,15 @@ fn windows_that_a_period_cuts_are_named() {
         assert_eq!(packets(&answer), windows * PACKETS, "{answer:?}");
         assert_eq!((within(&answer), answer.coverage), (expected, Some(coverage)), "{answer:?}");
         let is_whole = reasons.is_empty();
-        assert_eq!((answer.status == Status::Complete, answer.bounds == "exact"), (is_whole, is_whole));
+        assert_eq!((answer.status == AnswerStatus::Complete, answer.bounds == "exact"), (is_whole, is_whole));
         let reason = answer.reason.unwrap_or_default();
         let said: Vec<&str> = [left_out, counted].into_iter().filter(|text| reason.contains(text)).collect();
         assert_eq!(said, reasons, "{reason}");
     }
     // Windows of answers are partial where they overlap those.
     let parts = ask(folder.path(), sum(every(20 * SECOND)), Some([3, 55]));
-    let status: Vec<Status> = parts.iter().map(|answer| answer.status).collect();
-    assert_eq!(status, [Status::Partial, Status::Complete, Status::Partial]);
+    let status: Vec<AnswerStatus> = parts.iter().map(|answer| answer.status).collect();
+    assert_eq!(status, [AnswerStatus::Partial, AnswerStatus::Complete, AnswerStatus::Partial]);
     // Of the 17 seconds that are asked about in the first, the seven in which the window that is left out lies are not told.
     let coverage: Vec<_> = parts.iter().map(|answer| answer.coverage).collect();
     assert_eq!(coverage, [Some(10.0 / 17.0), Some(1.0), Some(1.0)], "{parts:?}");

@@ -2,9 +2,10 @@
 //! under one identifier, and none before one that was put in earlier under the same key is given up.
 
 use crate::support::{Fake, Mood, answer, event, log};
-use archive::{Archive, Changes, Keep, Numbered};
+use archive::{Archive, ArchiveChanges, ArchiveRetention, Numbered};
 use kafka::{
-    Archived, Batch, Bell, MemoryOutbox, Message, Outbox, Problem, Sink, Topic, of_answer, of_event,
+    Archived, Bell, DeliveryThread, KafkaProblem, MemoryOutbox, Message, MessageBatch, Outbox, Topic,
+    of_answer, of_event,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -18,8 +19,8 @@ fn message(id: u64) -> Message {
     Message { topic: Topic::Answers, id: id.to_string(), key: "k".to_owned(), value: b"{}".to_vec() }
 }
 
-fn deliver(outboxes: Vec<Box<dyn Outbox>>, fake: &Fake, wait: Duration) -> kafka::Ended {
-    let sink = Sink::start(outboxes, Box::new(fake.clone()), &Bell::default(), Box::new(|_| ()));
+fn deliver(outboxes: Vec<Box<dyn Outbox>>, fake: &Fake, wait: Duration) -> kafka::KafkaOutcome {
+    let sink = DeliveryThread::start(outboxes, Box::new(fake.clone()), &Bell::default(), Box::new(|_| ()));
     sink.expect("a thread").finish(wait)
 }
 
@@ -48,9 +49,14 @@ fn a_message_that_is_refused_for_itself_holds_up_no_other() {
     let outbox = MemoryOutbox::new(1 << 20, Bell::default());
     let feed = outbox.feed(true, Arc::default());
     feed.push((0..10).map(message));
-    let fake = Fake::default().refuses("3", Problem::TooLarge).refuses("7", Problem::Malformed);
+    let fake = Fake::default().refuses("3", KafkaProblem::TooLarge).refuses("7", KafkaProblem::Malformed);
     let said = log();
-    let sink = Sink::start(vec![Box::new(outbox)], Box::new(fake.clone()), &Bell::default(), said.writer());
+    let sink = DeliveryThread::start(
+        vec![Box::new(outbox)],
+        Box::new(fake.clone()),
+        &Bell::default(),
+        said.writer(),
+    );
     let ended = sink.expect("a thread").finish(LONG);
     assert_eq!(ended.counts.delivered, 8);
     assert_eq!(ended.counts.lost.nonzero().collect::<Vec<_>>(), [("malformed", 1), ("too_large", 1)]);
@@ -61,17 +67,17 @@ fn a_message_that_is_refused_for_itself_holds_up_no_other() {
 
 #[test]
 fn a_topic_that_is_refused_holds_up_no_other() {
-    let archive = Arc::new(Mutex::new(Archive::in_memory(Keep::default()).expect("an archive")));
+    let archive = Arc::new(Mutex::new(Archive::in_memory(ArchiveRetention::default()).expect("an archive")));
     let (answers, events) = (vec![answer(1), answer(2)], vec![event(1), event(2)]);
-    let changes = Changes { answers: answers.clone(), events, ..Changes::default() };
+    let changes = ArchiveChanges { answers: answers.clone(), events, ..ArchiveChanges::default() };
     archive.lock().expect("a lock").commit(&changes).expect("it is stored");
     let outboxes: Vec<Box<dyn Outbox>> = vec![
         Box::new(Archived::new(Arc::clone(&archive), Numbered::Events)),
         Box::new(Archived::new(Arc::clone(&archive), Numbered::Answers)),
     ];
-    let fake = Fake::default().refuses_topic(Topic::Events, Problem::NotAllowed);
+    let fake = Fake::default().refuses_topic(Topic::Events, KafkaProblem::NotAllowed);
     let said = log();
-    let sink = Sink::start(outboxes, Box::new(fake.clone()), &Bell::default(), said.writer());
+    let sink = DeliveryThread::start(outboxes, Box::new(fake.clone()), &Bell::default(), said.writer());
     let sink = sink.expect("a thread");
     while sink.counts().delivered < 2 || sink.counts().problems.total() == 0 {
         std::thread::yield_now();
@@ -91,7 +97,7 @@ fn a_cluster_that_is_away_and_back_is_told_once_each() {
     outbox.feed(true, Arc::default()).push((0..3).map(message));
     let fake = Fake::of([Mood::Away, Mood::Away, Mood::Away]);
     let said = log();
-    let sink = Sink::start(vec![Box::new(outbox)], Box::new(fake), &Bell::default(), said.writer());
+    let sink = DeliveryThread::start(vec![Box::new(outbox)], Box::new(fake), &Bell::default(), said.writer());
     let ended = sink.expect("a thread").finish(LONG);
     assert_eq!(ended.counts.delivered, 3);
     assert_eq!(said.lines().len(), 2, "{:?}", said.lines());
@@ -100,10 +106,10 @@ fn a_cluster_that_is_away_and_back_is_told_once_each() {
 
 #[test]
 fn what_was_dropped_before_it_was_sent_is_counted_by_number() {
-    let keep = Keep { answers: 5, ..Keep::default() };
+    let keep = ArchiveRetention { answers: 5, ..ArchiveRetention::default() };
     let archive = Arc::new(Mutex::new(Archive::in_memory(keep).expect("an archive")));
     let store = |numbers: std::ops::Range<u64>| {
-        let changes = Changes { answers: numbers.map(answer).collect(), ..Changes::default() };
+        let changes = ArchiveChanges { answers: numbers.map(answer).collect(), ..ArchiveChanges::default() };
         archive.lock().expect("a lock").commit(&changes).expect("it is stored");
     };
     let outbox =
@@ -123,14 +129,16 @@ fn what_was_dropped_before_it_was_sent_is_counted_by_number() {
 
 #[test]
 fn what_is_dropped_before_the_first_delivery_is_counted_after_another_start() {
-    let archive =
-        Arc::new(Mutex::new(Archive::in_memory(Keep { answers: 5, ..Keep::default() }).expect("an archive")));
+    let archive = Arc::new(Mutex::new(
+        Archive::in_memory(ArchiveRetention { answers: 5, ..ArchiveRetention::default() })
+            .expect("an archive"),
+    ));
     let outbox =
         || -> Vec<Box<dyn Outbox>> { vec![Box::new(Archived::new(Arc::clone(&archive), Numbered::Answers))] };
     // Kafka is away as long as this one lives.
-    let away = Fake::default().refuses_topic(Topic::Answers, Problem::NotAllowed);
+    let away = Fake::default().refuses_topic(Topic::Answers, KafkaProblem::NotAllowed);
     assert_eq!(deliver(outbox(), &away, LONG).counts.delivered, 0);
-    let changes = Changes { answers: (0..7).map(answer).collect(), ..Changes::default() };
+    let changes = ArchiveChanges { answers: (0..7).map(answer).collect(), ..ArchiveChanges::default() };
     archive.lock().expect("a lock").commit(&changes).expect("it is stored");
     let ended = deliver(outbox(), &Fake::default(), LONG);
     assert_eq!((ended.counts.delivered, ended.counts.lost.get("dropped")), (5, 2));
@@ -140,10 +148,10 @@ fn what_is_dropped_before_the_first_delivery_is_counted_after_another_start() {
 struct Slow(Arc<Mutex<Vec<Duration>>>);
 
 impl kafka::Producer for Slow {
-    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), kafka::Refusal>> {
+    fn produce(&mut self, messages: &[&Message], patience: Duration) -> Vec<Result<(), kafka::ProduceError>> {
         self.0.lock().expect("a lock").push(patience);
         std::thread::sleep(patience.min(Duration::from_millis(20)));
-        messages.iter().map(|_| Err(kafka::Refusal::new(Problem::TooLarge, "too large"))).collect()
+        messages.iter().map(|_| Err(kafka::ProduceError::new(KafkaProblem::TooLarge, "too large"))).collect()
     }
 }
 
@@ -152,7 +160,7 @@ fn the_time_at_the_end_is_that_of_all_messages_together() {
     let outbox = MemoryOutbox::new(1 << 20, Bell::default());
     outbox.feed(true, Arc::default()).push((0..40).map(message));
     let asked = Arc::default();
-    let sink = Sink::start(
+    let sink = DeliveryThread::start(
         vec![Box::new(outbox)],
         Box::new(Slow(Arc::clone(&asked))),
         &Bell::default(),
@@ -167,9 +175,9 @@ fn the_time_at_the_end_is_that_of_all_messages_together() {
 
 #[test]
 fn numbers_that_begin_anew_are_noticed() {
-    let archive = Arc::new(Mutex::new(Archive::in_memory(Keep::default()).expect("an archive")));
+    let archive = Arc::new(Mutex::new(Archive::in_memory(ArchiveRetention::default()).expect("an archive")));
     let states = vec![("kafka/answers".to_owned(), "1000".to_owned())];
-    let changes = Changes { answers: vec![answer(1)], states, ..Changes::default() };
+    let changes = ArchiveChanges { answers: vec![answer(1)], states, ..ArchiveChanges::default() };
     archive.lock().expect("a lock").commit(&changes).expect("it is stored");
     let outboxes: Vec<Box<dyn Outbox>> = vec![Box::new(Archived::new(archive, Numbered::Answers))];
     assert_eq!(deliver(outboxes, &Fake::default(), LONG).counts.delivered, 1);
@@ -204,7 +212,7 @@ proptest! {
     fn an_archive_delivers_all_at_least_once_whenever_it_is_killed(happenings in happenings()) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("archive.db");
-        let open = || Arc::new(Mutex::new(Archive::open(&path, Keep::default()).expect("an archive")));
+        let open = || Arc::new(Mutex::new(Archive::open(&path, ArchiveRetention::default()).expect("an archive")));
         let outboxes = |archive: &Arc<Mutex<Archive>>| {
             [Numbered::Answers, Numbered::Events].map(|of| Archived::new(Arc::clone(archive), of))
         };
@@ -214,13 +222,13 @@ proptest! {
         let mut taken = BTreeSet::new();
         let mut acknowledged: [BTreeSet<String>; 2] = Default::default();
         // A batch that was taken and not acknowledged is not asked for again by the same process.
-        let mut pending: [Option<Batch>; 2] = [None, None];
+        let mut pending: [Option<MessageBatch>; 2] = [None, None];
         for happening in happenings {
             match happening {
                 Happening::Stored(more_answers, more_events) => {
                     let new: Vec<_> = (0..more_answers).map(|n| answer(answers.len() as u64 + n)).collect();
                     let happened: Vec<_> = (0..more_events).map(|n| event(events.len() as u64 + n)).collect();
-                    let changes = Changes { answers: new.clone(), events: happened.clone(), ..Changes::default() };
+                    let changes = ArchiveChanges { answers: new.clone(), events: happened.clone(), ..ArchiveChanges::default() };
                     archive.lock().expect("a lock").commit(&changes).expect("it is stored");
                     answers.extend(new);
                     events.extend(happened);

@@ -2,8 +2,8 @@
 
 use crate::support::Fake;
 use flow::{Rows, Sampled, Share, WindowRow};
-use kafka::{Bell, Outbox, Sink, StoredRows};
-use model::{Answer, Class, Status, Value};
+use kafka::{Bell, DeliveryThread, Outbox, StoredRows};
+use model::{Answer, AnswerStatus, Class, Value};
 use packet::{KeySpec, KeyV4, KeyV6};
 use proptest::prelude::*;
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
-use store::{Change, Level, Manifest, StoredFile};
+use store::{Level, Manifest, ManifestChange, StoredFile};
 
 const SECOND: u64 = 1_000_000_000;
 /// The begin of an hour.
@@ -44,7 +44,7 @@ impl Written {
         let rows = windows.iter().flat_map(|(window, rows)| rows.iter().map(|row| (*window, *row)));
         self.truth.extend(rows);
         let file = self.file(&windows, false);
-        let change = Change { added: vec![file.clone()], ..Change::default() };
+        let change = ManifestChange { added: vec![file.clone()], ..ManifestChange::default() };
         self.manifest.commit(&change).expect("it is written");
         self.files.insert(file.number, (file, windows));
     }
@@ -64,7 +64,11 @@ impl Written {
             }
         }
         let file = self.file(&all, true);
-        let change = Change { added: vec![file.clone()], removed: numbers.clone(), ..Change::default() };
+        let change = ManifestChange {
+            added: vec![file.clone()],
+            removed: numbers.clone(),
+            ..ManifestChange::default()
+        };
         self.manifest.commit(&change).expect("it is written");
         for number in numbers {
             let (old, _) = self.files.remove(&number).expect("a file");
@@ -77,7 +81,9 @@ impl Written {
     fn drop_file(&mut self, number: u64) {
         let (file, _) = self.files.remove(&number).expect("a file");
         let removed = vec![number];
-        self.manifest.commit(&Change { removed, ..Change::default() }).expect("it is written");
+        self.manifest
+            .commit(&ManifestChange { removed, ..ManifestChange::default() })
+            .expect("it is written");
         std::fs::remove_file(file.path).expect("it is there");
     }
 
@@ -146,10 +152,14 @@ fn rows_of(values: &[Vec<u8>]) -> Vec<(u64, u64)> {
     rows
 }
 
-fn deliver(folder: &Path, fake: &Fake) -> kafka::Ended {
+fn deliver(folder: &Path, fake: &Fake) -> kafka::KafkaOutcome {
     let outboxes: Vec<Box<dyn Outbox>> = vec![Box::new(StoredRows::new(folder))];
-    let sink =
-        Sink::start(outboxes, Box::new(fake.clone()), &Bell::default(), Box::new(|line| panic!("{line}")));
+    let sink = DeliveryThread::start(
+        outboxes,
+        Box::new(fake.clone()),
+        &Bell::default(),
+        Box::new(|line| panic!("{line}")),
+    );
     sink.expect("a thread").finish(LONG)
 }
 
@@ -192,7 +202,10 @@ fn segments_that_are_named_out_of_order_are_all_delivered() {
     written.segment(windows(&[(1, 4)], &mut next));
     let fake = Fake::default();
     deliver(folder.path(), &fake);
-    written.manifest.commit(&Change { added: vec![file], ..Change::default() }).expect("it is written");
+    written
+        .manifest
+        .commit(&ManifestChange { added: vec![file], ..ManifestChange::default() })
+        .expect("it is written");
     written.truth.extend(begun.iter().flat_map(|(window, rows)| rows.iter().map(|row| (*window, *row))));
     let ended = deliver(folder.path(), &fake);
     assert!(ended.waiting.is_empty(), "{ended:?}");
@@ -215,7 +228,7 @@ fn messages_of_rows_have_the_schema_and_name_what_is_lacking() {
     let validator = jsonschema::options().with_registry(&registry).build(&of_messages).expect("a schema");
     assert_eq!(validator.validate(&json).map_err(|error| error.to_string()), Ok(()), "{json:#}");
     let answer: Answer = serde_json::from_value(json["answer"].clone()).expect("an answer");
-    assert_eq!(answer.status, Status::Complete);
+    assert_eq!(answer.status, AnswerStatus::Complete);
     let names: Vec<&str> = answer.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..5], ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"]);
     assert!(names.contains(&"wire_byte") && names.contains(&"ltime"), "{names:?}");
@@ -235,7 +248,7 @@ fn messages_of_rows_of_a_sample_say_by_which_share() {
     let answer: Answer = serde_json::from_value(json["answer"].clone()).expect("an answer");
     assert_eq!(
         (answer.class, answer.bounds.as_str(), answer.status),
-        (Class::Sample, "none", Status::Complete)
+        (Class::Sample, "none", AnswerStatus::Complete)
     );
     assert_eq!(answer.sampling.map(|sampling| (sampling.least, sampling.greatest)), Some((0.15, 0.15)));
     assert_eq!(answer.reason.as_deref(), Some("of sampled packets alone, not scaled: 15% of the packets"));
@@ -351,7 +364,7 @@ fn a_file_that_somebody_removes_is_counted_once_and_blocks_no_other() {
     assert_eq!((batch.messages.len(), batch.lost), (1, vec![("damaged", 2)]));
     outbox.acknowledge().expect("it is noted");
     let removed = vec![first];
-    written.manifest.commit(&Change { removed, ..Change::default() }).expect("it is written");
+    written.manifest.commit(&ManifestChange { removed, ..ManifestChange::default() }).expect("it is written");
     assert!(outbox.next().expect("a batch").is_empty());
 }
 

@@ -1,8 +1,8 @@
 //! An answer as JSON.
 
-use super::{Account, Answer, Class, Rest, Status, TaskNote};
+use super::{Account, Answer, AnswerStatus, Class, Rest, TaskNote};
 use crate::event::{Items, columns, items};
-use crate::row::{self, ReadRows, Rows};
+use crate::row::{self, JsonRows, ReadRows};
 use crate::{Column, Counters, Integer, Missing, Nullable, PacketCounts, Positive, Sampling, Span};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,7 +18,7 @@ struct AnswerJson<'a, I, R> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<I>,
     window: Option<Span>,
-    status: Status,
+    status: AnswerStatus,
     #[serde(default, skip_serializing_if = "<&bool>::not")]
     late: bool,
     #[serde(default, skip_serializing_if = "Positive::is_zero", with = "Positive")]
@@ -70,7 +70,7 @@ impl Serialize for Answer {
             class: self.class,
             levels: Cow::Borrowed(&*self.levels),
             sampling: self.sampling,
-            rows: Rows { columns: &self.columns, rows: &self.rows },
+            rows: JsonRows { columns: &self.columns, rows: &self.rows },
             rest: Cow::Borrowed(&self.rest),
             bounds: Cow::Borrowed(&*self.bounds),
             columns: Cow::Borrowed(&*self.columns),

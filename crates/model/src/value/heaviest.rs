@@ -23,7 +23,7 @@ pub struct Heaviest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Heaviest"))]
 pub(super) struct HeaviestJson<'a> {
     /// The values that weigh most, the heaviest first.
-    top: Vec<Entry<'a>>,
+    top: Vec<WeightedValue<'a>>,
     /// The number and the weight of all other values.
     rest: Others,
 }
@@ -31,7 +31,7 @@ pub(super) struct HeaviestJson<'a> {
 /// A value and its weight.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-struct Entry<'a> {
+struct WeightedValue<'a> {
     /// The value.
     #[cfg_attr(feature = "schema", schemars(with = "Json", extend("type" = ["null", "number", "string"])))]
     value: &'a Value,
@@ -54,7 +54,8 @@ struct Others {
 
 impl Serialize for Heaviest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let top = self.values.iter().map(|(value, weight)| Entry { value, weight: *weight }).collect();
+        let top =
+            self.values.iter().map(|(value, weight)| WeightedValue { value, weight: *weight }).collect();
         let rest = Others { values: self.rest_values, weight: self.rest_weight };
         HeaviestJson { top, rest }.serialize(serializer)
     }

@@ -1,6 +1,6 @@
 //! The state of a query.
 
-use crate::key::Key;
+use crate::key::FlattenedKey;
 use crate::{Answer, Class, Column, Integer, Item, Nullable, Time};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
@@ -169,7 +169,7 @@ pub struct KeyState {
     /// The name of the node; `None` for answers across nodes.
     pub node: Option<String>,
     /// The members of the key.
-    #[serde(flatten, with = "Key")]
+    #[serde(flatten, with = "FlattenedKey")]
     pub key: Vec<Item>,
     /// The phase of the key.
     #[cfg_attr(feature = "schema", schemars(with = "String", extend("enum" = ["pending", "active", "recovering"])))]

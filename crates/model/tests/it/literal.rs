@@ -1,8 +1,8 @@
 //! What is written, to the letter: the members' names and order are those that `docs/report.md` promises.
 
 use model::{
-    Account, Answer, Class, Column, ColumnKind, Counters, Event, EventKind, Item, Missing, MissingReason,
-    PacketCounts, Rest, RunReport, Span, Status, TaskNote, Value, Window, WindowCounts,
+    Account, Answer, AnswerStatus, Class, Column, ColumnKind, Counters, Event, EventKind, Item, Missing,
+    MissingReason, PacketCounts, Rest, RunReport, Span, TaskNote, Value, Window, WindowCounts,
 };
 
 const START: u64 = 1_795_534_800_000_000_000;
@@ -40,7 +40,7 @@ pub(crate) fn full_answer() -> Answer {
     let nulls = vec![Value::Null; 9];
     Answer {
         node: Some("Node1".to_owned()),
-        status: Status::Partial,
+        status: AnswerStatus::Partial,
         late: true,
         revision: 2,
         watched: Some(Span { start_ns: START + 2 * SECOND, end_ns: START + 10 * SECOND }),
@@ -166,7 +166,7 @@ fn a_window() {
     let window = Window {
         index: 4,
         span: window(),
-        status: Status::Complete,
+        status: AnswerStatus::Complete,
         watched: None,
         empty: None,
         packets: PacketCounts::default(),

@@ -1,9 +1,9 @@
 //! Random answers, events, windows and reports.
 
 use model::{
-    Account, Answer, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event, EventKind,
-    FlowCounts, Heaviest, Item, Missing, MissingReason, OutputCounts, PacketCounts, Rates, Rest, RunReport,
-    Sampling, Span, Status, Story, TaskNote, UndecidedReport, Value, Window, WindowCounts, WireReport,
+    Account, Answer, AnswerStatus, Capture, Class, Column, ColumnKind, Counters, DesignReport, Event,
+    EventKind, FlowCounts, Heaviest, Item, Missing, MissingReason, OutputCounts, PacketCounts, Rates, Rest,
+    RunReport, Sampling, Span, Story, TaskNote, UndecidedReport, Value, Window, WindowCounts, WireReport,
 };
 use proptest::collection::vec;
 use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
@@ -141,15 +141,15 @@ fn missing() -> impl Strategy<Value = Missing> {
 }
 
 /// A status, what was watched (always where it is cut, never where it is complete), and what is missing, where it is partial.
-fn status() -> impl Strategy<Value = (Status, Option<Span>, Vec<Missing>)> {
+fn status() -> impl Strategy<Value = (AnswerStatus, Option<Span>, Vec<Missing>)> {
     prop_oneof![
-        Just((Status::Complete, None, Vec::new())),
+        Just((AnswerStatus::Complete, None, Vec::new())),
         (prop::option::of(span()), vec(missing(), 0..3)).prop_map(|(span, missing)| (
-            Status::Partial,
+            AnswerStatus::Partial,
             span,
             missing
         )),
-        span().prop_map(|span| (Status::Cut, Some(span), Vec::new()))
+        span().prop_map(|span| (AnswerStatus::Cut, Some(span), Vec::new()))
     ]
 }
 

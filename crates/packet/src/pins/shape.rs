@@ -6,13 +6,13 @@ use std::net::IpAddr;
 
 /// Keys under one mask.
 #[derive(Clone, Debug)]
-pub(super) struct Shape<K> {
+pub(super) struct MaskedKeySet<K> {
     mask: KeySpec,
     /// A power of two, at least half of them empty.
     slots: Vec<Option<K>>,
 }
 
-impl<K: MaskedKey + PartialEq> Shape<K> {
+impl<K: MaskedKey + PartialEq> MaskedKeySet<K> {
     fn new(mask: KeySpec, keys: Vec<K>, seed: &Seed) -> Self {
         let mut slots = vec![None; (2 * keys.len()).next_power_of_two()];
         for key in keys {
@@ -87,7 +87,10 @@ fn mask(pin: &Pin) -> KeySpec {
 }
 
 /// Pins of one family by their members, the largest sets first.
-pub(super) fn shapes<'a, K: PinnedKey>(pins: impl Iterator<Item = &'a Pin>, seed: &Seed) -> Vec<Shape<K>> {
+pub(super) fn shapes<'a, K: PinnedKey>(
+    pins: impl Iterator<Item = &'a Pin>,
+    seed: &Seed,
+) -> Vec<MaskedKeySet<K>> {
     let mut shapes: Vec<(KeySpec, Vec<K>)> = Vec::new();
     for pin in pins {
         let mask = mask(pin);
@@ -98,5 +101,5 @@ pub(super) fn shapes<'a, K: PinnedKey>(pins: impl Iterator<Item = &'a Pin>, seed
         }
     }
     shapes.sort_by_key(|(_, keys)| std::cmp::Reverse(keys.len()));
-    shapes.into_iter().map(|(mask, keys)| Shape::new(mask, keys, seed)).collect()
+    shapes.into_iter().map(|(mask, keys)| MaskedKeySet::new(mask, keys, seed)).collect()
 }

@@ -6,7 +6,7 @@ const NS_PER_S: i128 = 1_000_000_000;
 
 /// The conversion of an interface's time stamps to nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct TimestampConverter {
     tick: Tick,
     offset_ns: i128,
 }
@@ -21,7 +21,7 @@ enum Tick {
     PowerOfTwo(u32),
 }
 
-impl Clock {
+impl TimestampConverter {
     /// Returns the clock of the options `if_tsresol` (a microsecond if missing) and `if_tsoffset`.
     pub(super) fn new(resolution: Option<u8>, offset_s: i64) -> Self {
         let resolution = resolution.unwrap_or(6);
@@ -54,28 +54,28 @@ mod tests {
 
     #[test]
     fn decimal_and_binary_resolutions() {
-        assert_eq!(Clock::new(None, 0).nanoseconds(1_500_000), 1_500_000_000);
-        assert_eq!(Clock::new(Some(0), 0).nanoseconds(3), 3_000_000_000);
-        assert_eq!(Clock::new(Some(9), 0).nanoseconds(3), 3);
-        assert_eq!(Clock::new(Some(12), 0).nanoseconds(3_999), 3);
-        assert_eq!(Clock::new(Some(127), 0).nanoseconds(5), 0);
-        assert_eq!(Clock::new(Some(0x80 | 1), 0).nanoseconds(3), 1_500_000_000);
-        assert_eq!(Clock::new(Some(0x80 | 32), 0).nanoseconds(1 << 31), 500_000_000);
-        assert_eq!(Clock::new(Some(0xff), 0).nanoseconds(u64::MAX), 0);
+        assert_eq!(TimestampConverter::new(None, 0).nanoseconds(1_500_000), 1_500_000_000);
+        assert_eq!(TimestampConverter::new(Some(0), 0).nanoseconds(3), 3_000_000_000);
+        assert_eq!(TimestampConverter::new(Some(9), 0).nanoseconds(3), 3);
+        assert_eq!(TimestampConverter::new(Some(12), 0).nanoseconds(3_999), 3);
+        assert_eq!(TimestampConverter::new(Some(127), 0).nanoseconds(5), 0);
+        assert_eq!(TimestampConverter::new(Some(0x80 | 1), 0).nanoseconds(3), 1_500_000_000);
+        assert_eq!(TimestampConverter::new(Some(0x80 | 32), 0).nanoseconds(1 << 31), 500_000_000);
+        assert_eq!(TimestampConverter::new(Some(0xff), 0).nanoseconds(u64::MAX), 0);
     }
 
     #[test]
     fn offsets_and_the_ends_of_the_range() {
-        assert_eq!(Clock::new(Some(9), 2).nanoseconds(7), 2_000_000_007);
-        assert_eq!(Clock::new(Some(9), -2).nanoseconds(2_000_000_007), 7);
-        assert_eq!(Clock::new(Some(9), -3).nanoseconds(3_000_000_000), 0);
-        assert_eq!(Clock::new(Some(9), 0).nanoseconds(Frame::LATEST_NS), Frame::LATEST_NS);
+        assert_eq!(TimestampConverter::new(Some(9), 2).nanoseconds(7), 2_000_000_007);
+        assert_eq!(TimestampConverter::new(Some(9), -2).nanoseconds(2_000_000_007), 7);
+        assert_eq!(TimestampConverter::new(Some(9), -3).nanoseconds(3_000_000_000), 0);
+        assert_eq!(TimestampConverter::new(Some(9), 0).nanoseconds(Frame::LATEST_NS), Frame::LATEST_NS);
         let none = [
-            Clock::new(Some(9), -3).nanoseconds(5),
-            Clock::new(Some(9), 0).nanoseconds(Frame::LATEST_NS + 1),
-            Clock::new(Some(0), 0).nanoseconds(u64::MAX),
-            Clock::new(Some(0), i64::MAX).nanoseconds(u64::MAX),
-            Clock::new(Some(0x80), i64::MIN).nanoseconds(u64::MAX),
+            TimestampConverter::new(Some(9), -3).nanoseconds(5),
+            TimestampConverter::new(Some(9), 0).nanoseconds(Frame::LATEST_NS + 1),
+            TimestampConverter::new(Some(0), 0).nanoseconds(u64::MAX),
+            TimestampConverter::new(Some(0), i64::MAX).nanoseconds(u64::MAX),
+            TimestampConverter::new(Some(0x80), i64::MIN).nanoseconds(u64::MAX),
         ];
         assert_eq!(none, [Frame::NO_TIME; 5]);
     }

@@ -14,10 +14,10 @@ type Rewound<R> = Chain<Cursor<Vec<u8>>, R>;
 /// A reader of the bytes inside. An error of kind `WouldBlock` from the input is passed on without loss of
 /// data.
 pub(super) struct Decompressor<R: Read> {
-    state: State<R>,
+    state: DecompressorState<R>,
 }
 
-enum State<R: Read> {
+enum DecompressorState<R: Read> {
     Unknown { input: Option<R>, start: Vec<u8> },
     Plain(Rewound<R>),
     Gzip(GzipReader<BufReader<Rewound<R>>>),
@@ -26,15 +26,15 @@ enum State<R: Read> {
 
 impl<R: Read> Decompressor<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { state: State::Unknown { input: Some(input), start: Vec::with_capacity(MAGIC) } }
+        Self { state: DecompressorState::Unknown { input: Some(input), start: Vec::with_capacity(MAGIC) } }
     }
 
     /// The name of the compression, once it is known to be compressed.
     pub(super) fn compression(&self) -> Option<&'static str> {
         match self.state {
-            State::Unknown { .. } | State::Plain(_) => None,
-            State::Gzip(_) => Some("gzip"),
-            State::Zstd(_) => Some("zstd"),
+            DecompressorState::Unknown { .. } | DecompressorState::Plain(_) => None,
+            DecompressorState::Gzip(_) => Some("gzip"),
+            DecompressorState::Zstd(_) => Some("zstd"),
         }
     }
 }
@@ -51,7 +51,7 @@ fn read_magic(input: &mut impl Read, start: &mut Vec<u8>) -> std::io::Result<()>
     Ok(())
 }
 
-fn recognise<R: Read>(start: Vec<u8>, input: R) -> std::io::Result<State<R>> {
+fn recognise<R: Read>(start: Vec<u8>, input: R) -> std::io::Result<DecompressorState<R>> {
     let gzip = start.starts_with(&[0x1f, 0x8b]);
     // A zstd file may also begin with one of sixteen kinds of skippable frame.
     let zstd = match start[..] {
@@ -61,17 +61,17 @@ fn recognise<R: Read>(start: Vec<u8>, input: R) -> std::io::Result<State<R>> {
     };
     let rewound = Cursor::new(start).chain(input);
     Ok(if gzip {
-        State::Gzip(GzipReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound)))
+        DecompressorState::Gzip(GzipReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound)))
     } else if zstd {
-        State::Zstd(ZstdReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))?)
+        DecompressorState::Zstd(ZstdReader::new(BufReader::with_capacity(COMPRESSED_BLOCK, rewound))?)
     } else {
-        State::Plain(rewound)
+        DecompressorState::Plain(rewound)
     })
 }
 
 impl<R: Read> Read for Decompressor<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if let State::Unknown { input, start } = &mut self.state {
+        if let DecompressorState::Unknown { input, start } = &mut self.state {
             if let Some(reader) = input {
                 read_magic(reader, start)?;
             }
@@ -81,10 +81,10 @@ impl<R: Read> Read for Decompressor<R> {
         }
         match &mut self.state {
             // Only after a decoder could not be set up, which was reported then.
-            State::Unknown { .. } => Ok(0),
-            State::Plain(reader) => reader.read(buffer),
-            State::Gzip(reader) => reader.read(buffer),
-            State::Zstd(reader) => reader.read(buffer),
+            DecompressorState::Unknown { .. } => Ok(0),
+            DecompressorState::Plain(reader) => reader.read(buffer),
+            DecompressorState::Gzip(reader) => reader.read(buffer),
+            DecompressorState::Zstd(reader) => reader.read(buffer),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Opening what holds a capture: a file, a pipe, standard input.
 
-use crate::{Setting, SourceError};
+use crate::{SourceError, SourceSetting};
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
@@ -36,14 +36,14 @@ pub(super) fn open(path: &str) -> Result<(Box<dyn Read + Send>, Option<u64>), So
         };
         let text = format!("cannot open the capture file '{path}': {error}: {advice}");
         match error.kind() {
-            ErrorKind::NotFound => SourceError::Refused(Setting::CaptureName, text),
+            ErrorKind::NotFound => SourceError::Refused(SourceSetting::CaptureName, text),
             _ => SourceError::Open(text),
         }
     };
     let file = if path == STANDARD_INPUT {
         if io::stdin().is_terminal() {
             let text = "standard input is a terminal: pipe a capture into it";
-            return Err(SourceError::Refused(Setting::StandardInput, text.into()));
+            return Err(SourceError::Refused(SourceSetting::StandardInput, text.into()));
         }
         File::from(io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?)
     } else {

@@ -12,17 +12,17 @@ const MAX_WARNINGS: usize = 16;
 
 /// The result of one pass of a reader over the bytes in memory.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct PassResult {
     /// Descriptors that were filled.
     pub(super) frames: usize,
     /// Bytes stepped over; more than were in memory if a block is skipped.
     pub(super) consumed: u64,
-    pub(super) stop: Stop,
+    pub(super) stop: PassEnd,
 }
 
 /// The reason why a pass ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum PassEnd {
     /// The burst is full.
     Full,
     /// The next record needs at least this many bytes in one piece.

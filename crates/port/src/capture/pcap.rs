@@ -1,7 +1,7 @@
 //! The pcap format: a file header, then records.
 
 use super::byte_order::ByteOrder;
-use super::pass::{MAX_CAPTURED, Parsed, Stop, frame_lengths};
+use super::pass::{MAX_CAPTURED, PassEnd, PassResult, frame_lengths};
 use crate::FrameDescriptor;
 use packet::LinkType;
 
@@ -96,7 +96,7 @@ impl PcapReader {
     }
 
     /// Describes the frames in `bytes`, which begin with a record.
-    pub(super) fn parse(&self, bytes: &[u8], slots: &mut [FrameDescriptor]) -> Parsed {
+    pub(super) fn parse(&self, bytes: &[u8], slots: &mut [FrameDescriptor]) -> PassResult {
         let Self { order, lengths, record_header, fcs_len, .. } = *self;
         // A loop for the common case, without swaps or decisions per record: 33 instructions instead of 45.
         match (order, lengths, record_header, fcs_len) {
@@ -113,13 +113,13 @@ impl PcapReader {
         (order, lengths, record_header, fcs_len): (ByteOrder, LengthOrder, usize, u32),
         bytes: &[u8],
         slots: &mut [FrameDescriptor],
-    ) -> Parsed {
+    ) -> PassResult {
         let mut rest = bytes;
         let mut frames = 0;
-        let mut stop = Stop::Full;
+        let mut stop = PassEnd::Full;
         for slot in slots {
             let Some(header) = rest.first_chunk::<RECORD_HEADER>() else {
-                stop = Stop::Short(record_header);
+                stop = PassEnd::Short(record_header);
                 break;
             };
             let (first, second) = (order.u32(header, 8), order.u32(header, 12));
@@ -129,14 +129,14 @@ impl PcapReader {
                 LengthOrder::Either => (first.min(second), first.max(second)),
             };
             if captured > MAX_CAPTURED {
-                stop = Stop::Damaged(format!(
+                stop = PassEnd::Damaged(format!(
                     "the record states {captured} captured bytes, more than the {MAX_CAPTURED} that are possible"
                 ));
                 break;
             }
             let length = record_header + captured as usize;
             let Some((record, behind)) = rest.split_at_checked(length) else {
-                stop = Stop::Short(length);
+                stop = PassEnd::Short(length);
                 break;
             };
             let (captured, wire_len) = frame_lengths(captured, wire, fcs_len);
@@ -155,6 +155,6 @@ impl PcapReader {
             frames += 1;
             rest = behind;
         }
-        Parsed { frames, consumed: (bytes.len() - rest.len()) as u64, stop }
+        PassResult { frames, consumed: (bytes.len() - rest.len()) as u64, stop }
     }
 }

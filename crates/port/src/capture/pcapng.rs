@@ -1,8 +1,8 @@
 //! The pcapng format: sections of typed blocks, each section in its own byte order.
 
 use super::byte_order::ByteOrder;
-use super::clock::Clock;
-use super::pass::{MAX_CAPTURED, Parsed, Stop, Warnings, frame_lengths};
+use super::clock::TimestampConverter;
+use super::pass::{MAX_CAPTURED, PassEnd, PassResult, Warnings, frame_lengths};
 use super::stream::BLOCK;
 use crate::{FrameDescriptor, SourceCounter};
 use packet::LinkType;
@@ -45,12 +45,12 @@ const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
 /// An interface of the current section.
-struct Interface {
+struct PcapngInterface {
     link: LinkType,
     /// The snap length; zero where it is unlimited.
     snaplen: u32,
     fcs_len: u32,
-    clock: Clock,
+    clock: TimestampConverter,
     dropped: Dropped,
     /// The time of the last packet before the interface's last statistics.
     statistics_at: Option<u64>,
@@ -97,7 +97,7 @@ impl Dropped {
 /// Reads the blocks of one file.
 pub(super) struct PcapngReader {
     order: ByteOrder,
-    interfaces: Vec<Interface>,
+    interfaces: Vec<PcapngInterface>,
     /// Statistics of the sections that are over.
     dropped_before: Dropped,
     /// Time of the last frame, used for frames without a time.
@@ -118,13 +118,13 @@ struct PacketBlock<'a> {
 }
 
 /// Options of a block: code, value. `malformed` afterwards if one ran past the end.
-struct Options<'a> {
+struct BlockOptions<'a> {
     order: ByteOrder,
     rest: &'a [u8],
     malformed: bool,
 }
 
-impl<'a> Iterator for Options<'a> {
+impl<'a> Iterator for BlockOptions<'a> {
     type Item = (u16, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -157,7 +157,7 @@ impl PcapngReader {
     /// The file, or a section of it, is at its end: says that statistics were written before the last packets, where they were.
     pub(super) fn end_section(&self, name: &str, warnings: &mut Warnings) {
         let is_early =
-            |interface: &Interface| interface.statistics_at.is_some_and(|at| at != self.last_time_ns);
+            |interface: &PcapngInterface| interface.statistics_at.is_some_and(|at| at != self.last_time_ns);
         if self.interfaces.iter().any(is_early) {
             warnings.remark(name, EARLY_STATISTICS);
         }
@@ -190,7 +190,7 @@ impl PcapngReader {
         slots: &mut [FrameDescriptor],
         name: &str,
         warnings: &mut Warnings,
-    ) -> Parsed {
+    ) -> PassResult {
         let mut frames = 0;
         let mut consumed = 0;
         self.tells_loss = false;
@@ -198,7 +198,7 @@ impl PcapngReader {
             // A burst ends behind a loss: it is of the window that is open then.
             let Some(slot) = slots.get_mut(frames).filter(|_| !self.tells_loss) else {
                 self.has_new_loss |= self.tells_loss;
-                break Stop::Full;
+                break PassEnd::Full;
             };
             // A skipped block may reach beyond the bytes in memory.
             let rest = bytes.get(consumed..).unwrap_or(&[]);
@@ -222,7 +222,7 @@ impl PcapngReader {
                 Err(stop) => break stop,
             }
         };
-        Parsed { frames, consumed: consumed as u64, stop }
+        PassResult { frames, consumed: consumed as u64, stop }
     }
 
     /// Reads one block: its length, and the packet that it held.
@@ -232,8 +232,8 @@ impl PcapngReader {
         bytes: &'a [u8],
         name: &str,
         warnings: &mut Warnings,
-    ) -> Result<(usize, Option<PacketBlock<'a>>), Stop> {
-        let header = bytes.first_chunk::<BLOCK_OVERHEAD>().ok_or(Stop::Short(BLOCK_OVERHEAD))?;
+    ) -> Result<(usize, Option<PacketBlock<'a>>), PassEnd> {
+        let header = bytes.first_chunk::<BLOCK_OVERHEAD>().ok_or(PassEnd::Short(BLOCK_OVERHEAD))?;
         let kind = self.order.u32(header, 0);
         if kind == SECTION_HEADER {
             // The byte order of everything that follows, including the length of this block.
@@ -259,7 +259,7 @@ impl PcapngReader {
         if length > MAX_READ_BLOCK {
             return Err(damaged(format!("the block of type {kind} states a length of {length} bytes")));
         }
-        let block = bytes.get(..length).ok_or(Stop::Short(length))?;
+        let block = bytes.get(..length).ok_or(PassEnd::Short(length))?;
         let again = self.order.u32(block, length - 4) as usize;
         if again != stated {
             return Err(damaged(format!("the block states its length as {stated} and as {again}")));
@@ -292,7 +292,7 @@ impl PcapngReader {
         Ok((length, packet))
     }
 
-    fn section_header(&mut self, body: &[u8]) -> Result<(), Stop> {
+    fn section_header(&mut self, body: &[u8]) -> Result<(), PassEnd> {
         let body = at_least(body, 16, "section header")?;
         let (major, minor) = (self.order.u16(body, 4), self.order.u16(body, 6));
         if major != 1 {
@@ -309,7 +309,7 @@ impl PcapngReader {
         body: &[u8],
         name: &str,
         warnings: &mut Warnings,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), PassEnd> {
         let body = at_least(body, 8, "interface description")?;
         if self.interfaces.len() == MAX_INTERFACES {
             return Err(damaged(format!("the section has more than {MAX_INTERFACES} interfaces")));
@@ -325,18 +325,23 @@ impl PcapngReader {
         if fcs_len >= 8 {
             fcs_len /= 8;
         }
-        self.interfaces.push(Interface {
+        self.interfaces.push(PcapngInterface {
             link: warnings.link_type(name, self.order.u16(body, 0)),
             snaplen: self.order.u32(body, 4),
             fcs_len,
-            clock: Clock::new(resolution, offset_s),
+            clock: TimestampConverter::new(resolution, offset_s),
             dropped: Dropped::default(),
             statistics_at: None,
         });
         Ok(())
     }
 
-    fn interface_statistics(&mut self, body: &[u8], name: &str, warnings: &mut Warnings) -> Result<(), Stop> {
+    fn interface_statistics(
+        &mut self,
+        body: &[u8],
+        name: &str,
+        warnings: &mut Warnings,
+    ) -> Result<(), PassEnd> {
         let body = at_least(body, 12, "interface statistics")?;
         let number = self.order.u32(body, 0);
         let Some(interface) = self.interfaces.get(number as usize) else {
@@ -361,7 +366,7 @@ impl PcapngReader {
     }
 
     #[inline]
-    fn enhanced_packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
+    fn enhanced_packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, PassEnd> {
         let body = at_least(body, 20, "packet")?;
         let number = self.order.u32(body, 0);
         let mut packet = self.timed_packet(body, number)?;
@@ -384,7 +389,7 @@ impl PcapngReader {
 
     /// The obsolete packet block: like the enhanced one, except for sixteen bits of interface number and a
     /// count of drops, of which none does not say that anybody counted.
-    fn packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
+    fn packet<'a>(&mut self, body: &'a [u8]) -> Result<PacketBlock<'a>, PassEnd> {
         let body = at_least(body, 20, "packet")?;
         let number = u32::from(self.order.u16(body, 0));
         let dropped = self.order.u16(body, 2);
@@ -401,7 +406,7 @@ impl PcapngReader {
         }
     }
 
-    fn simple_packet<'a>(&self, body: &'a [u8]) -> Result<PacketBlock<'a>, Stop> {
+    fn simple_packet<'a>(&self, body: &'a [u8]) -> Result<PacketBlock<'a>, PassEnd> {
         let body = at_least(body, 4, "simple packet")?;
         let interface = self.interface(0)?;
         let wire_len = self.order.u32(body, 0);
@@ -417,7 +422,7 @@ impl PcapngReader {
 
     /// Reads what the enhanced and the obsolete packet block have in the same place.
     #[inline]
-    fn timed_packet<'a>(&mut self, body: &'a [u8], number: u32) -> Result<PacketBlock<'a>, Stop> {
+    fn timed_packet<'a>(&mut self, body: &'a [u8], number: u32) -> Result<PacketBlock<'a>, PassEnd> {
         let interface = self.interface(number)?;
         let ticks = u64::from(self.order.u32(body, 4)) << 32 | u64::from(self.order.u32(body, 8));
         let packet = PacketBlock {
@@ -432,14 +437,18 @@ impl PcapngReader {
     }
 
     #[inline]
-    fn interface(&self, number: u32) -> Result<&Interface, Stop> {
+    fn interface(&self, number: u32) -> Result<&PcapngInterface, PassEnd> {
         self.interfaces.get(number as usize).ok_or_else(|| {
             damaged(format!("the block names interface {number}, which the section does not describe"))
         })
     }
 
-    fn each_option(&self, options: &[u8], mut take: impl FnMut(ByteOrder, u16, &[u8])) -> Result<(), Stop> {
-        let mut options = Options { order: self.order, rest: options, malformed: false };
+    fn each_option(
+        &self,
+        options: &[u8],
+        mut take: impl FnMut(ByteOrder, u16, &[u8]),
+    ) -> Result<(), PassEnd> {
+        let mut options = BlockOptions { order: self.order, rest: options, malformed: false };
         for (code, value) in &mut options {
             take(self.order, code, value);
         }
@@ -447,11 +456,11 @@ impl PcapngReader {
     }
 }
 
-fn damaged(reason: impl Into<String>) -> Stop {
-    Stop::Damaged(reason.into())
+fn damaged(reason: impl Into<String>) -> PassEnd {
+    PassEnd::Damaged(reason.into())
 }
 
-fn section_byte_order(header: &[u8; BLOCK_OVERHEAD]) -> Result<ByteOrder, Stop> {
+fn section_byte_order(header: &[u8; BLOCK_OVERHEAD]) -> Result<ByteOrder, PassEnd> {
     [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
         .find(|order| order.u32(header, 8) == BYTE_ORDER_MAGIC)
@@ -459,12 +468,12 @@ fn section_byte_order(header: &[u8; BLOCK_OVERHEAD]) -> Result<ByteOrder, Stop> 
 }
 
 #[inline]
-fn at_least<'a>(body: &'a [u8], length: usize, block: &str) -> Result<&'a [u8], Stop> {
+fn at_least<'a>(body: &'a [u8], length: usize, block: &str) -> Result<&'a [u8], PassEnd> {
     if body.len() >= length { Ok(body) } else { Err(damaged(format!("the {block} block is too short"))) }
 }
 
 #[inline]
-fn captured_bytes(bytes: &[u8], captured: u32) -> Result<&[u8], Stop> {
+fn captured_bytes(bytes: &[u8], captured: u32) -> Result<&[u8], PassEnd> {
     if captured > MAX_CAPTURED {
         return Err(damaged(format!(
             "the block states {captured} captured bytes, more than the {MAX_CAPTURED} that are possible"

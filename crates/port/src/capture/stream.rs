@@ -13,12 +13,12 @@ pub(super) const BLOCK: usize = if cfg!(fuzzing) { 64 << 10 } else { 1 << 20 };
 const READ: usize = if cfg!(fuzzing) { 8 << 10 } else { 256 << 10 };
 
 /// Counts the bytes of the file itself, below any decompression.
-struct Counted {
+struct CountingReader {
     input: Box<dyn Read + Send>,
     done: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.done.fetch_add(read as u64, Ordering::Relaxed);
@@ -26,7 +26,7 @@ impl Read for Counted {
     }
 }
 
-/// The result of [`Stream::fill`].
+/// The result of [`CaptureStream::fill`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     More,
@@ -36,8 +36,8 @@ pub(super) enum Filled {
 }
 
 /// Bytes of the capture, uncompressed, in one buffer; its contents remain until the next `fill`.
-pub(super) struct Stream {
-    input: Decompressor<Counted>,
+pub(super) struct CaptureStream {
+    input: Decompressor<CountingReader>,
     done: Arc<AtomicU64>,
     buffer: Box<[u8]>,
     start: usize,
@@ -48,11 +48,11 @@ pub(super) struct Stream {
     owed: u64,
 }
 
-impl Stream {
+impl CaptureStream {
     pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
         let done = Arc::new(AtomicU64::new(0));
         Self {
-            input: Decompressor::new(Counted { input, done: Arc::clone(&done) }),
+            input: Decompressor::new(CountingReader { input, done: Arc::clone(&done) }),
             done,
             buffer: vec![0; BLOCK].into_boxed_slice(),
             start: 0,

@@ -3,7 +3,7 @@
 mod cuts;
 
 use super::*;
-use crate::Setting;
+use crate::SourceSetting;
 use packet::LinkType;
 use std::io::{Cursor, ErrorKind, Write};
 
@@ -394,7 +394,7 @@ fn compressed_captures() {
         let length = compressed.len() as u64;
         let mut source = source(compressed);
         assert_eq!(drain(&mut source), (some_frames(1), None));
-        assert_eq!(source.progress(), Some(Progress { done: length, total: Some(length) }));
+        assert_eq!(source.progress(), Some(SourceProgress { done: length, total: Some(length) }));
     }
     for (compressed, name) in [(one, "gzip"), (zstd, "zstd")] {
         for cut in 4..compressed.len() {
@@ -578,7 +578,11 @@ fn what_cannot_be_opened_says_what_to_do() {
     for (path, says) in [("/nowhere/at.pcap", "check the name"), ("/", "is a directory")] {
         let Err(error) = CaptureSource::open(path, 64) else { panic!("{path} was opened") };
         let is_missing = says == "check the name";
-        assert_eq!(is_missing, matches!(error, SourceError::Refused(Setting::CaptureName, _)), "{error:?}");
+        assert_eq!(
+            is_missing,
+            matches!(error, SourceError::Refused(SourceSetting::CaptureName, _)),
+            "{error:?}"
+        );
         assert_eq!(!is_missing, matches!(error, SourceError::Open(_)), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(path) && text.contains(says), "{text}");

@@ -16,14 +16,14 @@ pub(super) struct ZstdReader<R> {
     input: R,
     /// The begin of a step whose end was not there yet.
     kept: Vec<u8>,
-    steps: Steps,
+    steps: ZstdFrameDecoder,
 }
 
 impl<R: BufRead> ZstdReader<R> {
     /// # Errors
     /// If there is no memory for the decoder.
     pub(super) fn new(input: R) -> io::Result<Self> {
-        let steps = Steps { decoder: Decoder::new()?, wanted: 0, taken: 0, is_full: false };
+        let steps = ZstdFrameDecoder { decoder: Decoder::new()?, wanted: 0, taken: 0, is_full: false };
         Ok(Self { input, kept: Vec::new(), steps })
     }
 }
@@ -67,7 +67,7 @@ impl<R: BufRead> Read for ZstdReader<R> {
 }
 
 /// The library, and its position in a frame.
-struct Steps {
+struct ZstdFrameDecoder {
     decoder: Decoder<'static>,
     /// Bytes that the library requests next; 0 between frames.
     wanted: usize,
@@ -77,7 +77,7 @@ struct Steps {
     is_full: bool,
 }
 
-impl Steps {
+impl ZstdFrameDecoder {
     /// Bytes of the next step.
     fn length(&self) -> usize {
         if self.taken < MOST_HEADER {

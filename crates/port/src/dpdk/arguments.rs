@@ -4,7 +4,7 @@ use super::device::Device;
 
 /// The kind of memory that EAL takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub(super) enum EalMemory {
     /// Huge pages, allocated as they are needed, without a file for any of them.
     Hugepages,
     /// Ordinary pages: this many MiB of address space, which only take memory when they are used.
@@ -16,7 +16,7 @@ pub(super) enum Memory {
 
 /// The settings that the user's EAL arguments decide, so that Edison's must not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct EalOverrides {
     cores: bool,
     pci: bool,
     memory_size: bool,
@@ -26,7 +26,7 @@ pub(super) struct Given {
     pub(super) log_level: bool,
 }
 
-impl Given {
+impl EalOverrides {
     pub(super) fn of(arguments: &[String]) -> Self {
         let is = |names: &[&str]| {
             arguments.iter().any(|argument| {
@@ -55,11 +55,11 @@ impl Given {
 pub(super) fn eal_arguments(
     process: u32,
     devices: &[Device],
-    memory: Memory,
+    memory: EalMemory,
     cpus: &[usize],
     extra: &[String],
 ) -> Vec<String> {
-    let given = Given::of(extra);
+    let given = EalOverrides::of(extra);
     let mut arguments: Vec<String> =
         vec!["edison".into(), "--file-prefix".into(), format!("edison-{process}"), "--no-telemetry".into()];
     if !given.log_level {
@@ -77,8 +77,8 @@ pub(super) fn eal_arguments(
         arguments.push("--no-pci".into());
     }
     match memory {
-        Memory::Hugepages => arguments.push("--in-memory".into()),
-        Memory::Ordinary { mib } => {
+        EalMemory::Hugepages => arguments.push("--in-memory".into()),
+        EalMemory::Ordinary { mib } => {
             arguments.push("--no-shconf".into());
             if !given.no_huge {
                 arguments.push("--no-huge".into());
@@ -107,7 +107,7 @@ fn ranges(cpus: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    fn list(devargs: &[&str], memory: Memory, extra: &[&str]) -> String {
+    fn list(devargs: &[&str], memory: EalMemory, extra: &[&str]) -> String {
         let devices: Vec<Device> = devargs.iter().map(|text| Device::parse(text).unwrap()).collect();
         let extra: Vec<String> = extra.iter().map(|text| (*text).into()).collect();
         eal_arguments(7, &devices, memory, &[0, 1, 2, 5], &extra).join(" ")
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn virtual_devices_without_hugepages() {
         assert_eq!(
-            list(&["net_null0"], Memory::Ordinary { mib: 99 }, &[]),
+            list(&["net_null0"], EalMemory::Ordinary { mib: 99 }, &[]),
             "edison --file-prefix edison-7 --no-telemetry --log-level=error --lcores 0@(0-2,5) --no-pci \
              --no-shconf --no-huge -m 99"
         );
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn cards_with_hugepages() {
         assert_eq!(
-            list(&["01:00.0,a=1", "net_null0"], Memory::Hugepages, &[]),
+            list(&["01:00.0,a=1", "net_null0"], EalMemory::Hugepages, &[]),
             "edison --file-prefix edison-7 --no-telemetry --log-level=error --lcores 0@(0-2,5) -a 01:00.0,a=1 \
              --in-memory"
         );
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(
             list(
                 &["net_null0"],
-                Memory::Ordinary { mib: 99 },
+                EalMemory::Ordinary { mib: 99 },
                 &["-l0", "--no-huge", "-m", "5", "--log-level=lib.eal:debug"]
             ),
             "edison --file-prefix edison-7 --no-telemetry --no-pci --no-shconf -l0 --no-huge -m 5 \

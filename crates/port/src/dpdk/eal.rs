@@ -1,9 +1,9 @@
 //! DPDK's Environment Abstraction Layer: started once per process, ended with the last port.
 
-use super::arguments::{Given, Memory, eal_arguments};
+use super::arguments::{EalMemory, EalOverrides, eal_arguments};
 use super::device::Device;
 use super::hugepages::Hugepages;
-use crate::{Setting, SourceError};
+use crate::{SourceError, SourceSetting};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ impl Eal {
             .map(|devargs| Device::parse(devargs))
             .collect::<Result<Vec<_>, _>>()
             .map_err(SourceError::Open)?;
-        let given = Given::of(&config.arguments);
+        let given = EalOverrides::of(&config.arguments);
         let needed = config.memory_bytes.saturating_add(BASE_BYTES);
         let (memory, hint) = choose_memory(needed, given.no_huge);
         let affinity = Affinity::of_this_thread();
@@ -88,7 +88,7 @@ impl Eal {
             let code = unsafe { dpdk_sys::shim_errno() };
             remove(runtime_directory);
             let text = format!("DPDK's EAL does not start: {}", reason(&log, code));
-            return Err(SourceError::Refused(Setting::Eal, text));
+            return Err(SourceError::Refused(SourceSetting::Eal, text));
         }
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = true;
         Ok(Arc::new(Self {
@@ -160,11 +160,11 @@ pub(super) fn telling(log: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Huge pages where there are enough free ones, and a hint where there are not.
-fn choose_memory(needed: u64, refused: bool) -> (Memory, Option<String>) {
+fn choose_memory(needed: u64, refused: bool) -> (EalMemory, Option<String>) {
     const PAGE: u64 = 2 << 20;
     let free = Hugepages::free_bytes(&Hugepages::of_this_machine());
     if free >= needed && !refused {
-        return (Memory::Hugepages, None);
+        return (EalMemory::Hugepages, None);
     }
     let hint = format!(
         "DPDK runs without hugepages, which costs speed: {} MiB are needed and {} MiB are free; 'sysctl vm.nr_hugepages={}' as root sets them aside",
@@ -174,7 +174,7 @@ fn choose_memory(needed: u64, refused: bool) -> (Memory, Option<String>) {
     );
     // If physical addresses are required, no mbuf crosses a page: most then have one of 4 KiB to themselves.
     // It is address space, which costs nothing unused.
-    (Memory::Ordinary { mib: needed.saturating_mul(2).div_ceil(1 << 20) }, (!refused).then_some(hint))
+    (EalMemory::Ordinary { mib: needed.saturating_mul(2).div_ceil(1 << 20) }, (!refused).then_some(hint))
 }
 
 fn with_log<T>(wanted: bool, call: impl FnOnce() -> T) -> (T, String) {

@@ -5,8 +5,8 @@ use super::eal::{Eal, EalConfig, reason, telling};
 use super::kernel_socket::KernelSockets;
 use super::pool::{Pool, mbuf_bytes};
 use super::spread::{Rss, Spread};
-use super::tally::{Losses, Tally};
-use crate::{Setting, SourceCounter, SourceError, kernel_link};
+use super::tally::{EthLossCounters, LossTally};
+use crate::{SourceCounter, SourceError, SourceSetting, kernel_link};
 use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
 use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
@@ -97,7 +97,7 @@ pub(super) struct Port {
     wanted_mtu: u16,
     /// Transmit queues; mostly 0 or 1.
     tx_queues: u16,
-    tally: Mutex<Tally>,
+    tally: Mutex<LossTally>,
     /// The kernel sockets that the port's driver opened before it is started, where it uses any.
     sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
@@ -202,7 +202,7 @@ impl Port {
             interface: 0,
             wanted_mtu: 0,
             tx_queues: 0,
-            tally: Mutex::new(Tally::since(Losses::default())),
+            tally: Mutex::new(LossTally::since(EthLossCounters::default())),
             sockets,
             eal: eal.clone(),
             pools: Vec::new(),
@@ -258,7 +258,7 @@ impl Port {
         }
         // SAFETY: as in `configure`. A driver that never reports removal is checked by `vanished`.
         unsafe { dpdk_sys::shim_port_watch_removal(id) };
-        let mut tally = Tally::since(self.read_losses().unwrap_or_default());
+        let mut tally = LossTally::since(self.read_losses().unwrap_or_default());
         if let Some(mut sockets) = self.sockets.take() {
             // net_af_packet opens its sockets when it is probed, net_af_xdp when its queues are set up.
             sockets.add_since(&sockets_before);
@@ -312,7 +312,7 @@ impl Port {
                 "port {}: {} mbufs are too few for a ring of {rx}: set at least {least}",
                 self.device.devargs, options.mbufs
             );
-            return Err(SourceError::Refused(Setting::Mbufs, text));
+            return Err(SourceError::Refused(SourceSetting::Mbufs, text));
         }
         Ok((rx, tx))
     }
@@ -331,7 +331,7 @@ impl Port {
         let socket = info.socket_id as u32;
         for queue in 0..queues {
             let pool = Pool::new(&self.eal, options.mbufs, cache, data, info.socket_id)
-                .map_err(|error| error.blame(Setting::Mbufs))?;
+                .map_err(|error| error.blame(SourceSetting::Mbufs))?;
             let raw = pool.as_ptr();
             self.pools.push(pool);
             // SAFETY: as in `configure`, and the pool lives until the port is closed.
@@ -462,12 +462,12 @@ impl Port {
         tally.take(self.read_losses(), sums)
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, LossTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_losses(&self) -> Option<Losses> {
-        let mut losses = Losses::default();
+    fn read_losses(&self) -> Option<EthLossCounters> {
+        let mut losses = EthLossCounters::default();
         // SAFETY: three writable numbers.
         let result = unsafe {
             dpdk_sys::shim_port_losses(
@@ -531,7 +531,7 @@ fn probe(eal: &Eal, device: &Device) -> Result<String, SourceError> {
     };
     let error =
         SourceError::Open(format!("port {}: cannot open it: {}{hint}", device.devargs, reason(&log, result)));
-    Err(if missing.is_none() && is_silent { error.blame(Setting::EalLog) } else { error })
+    Err(if missing.is_none() && is_silent { error.blame(SourceSetting::EalLog) } else { error })
 }
 
 /// A hint for errors in which a driver reports only a failure.

@@ -5,7 +5,7 @@ use super::eal::Eal;
 use super::port::{Port, PortOptions, RxQueue};
 use super::source::{DpdkSource, Timestamps};
 use super::spread::Spread;
-use crate::{Setting, SourceError};
+use crate::{SourceError, SourceSetting};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl ProbedPorts {
     pub fn probe(eal: &Arc<Eal>, devargs: &[String]) -> Result<Self, SourceError> {
         if devargs.is_empty() {
             let text = "no DPDK port is named: give its devargs";
-            return Err(SourceError::Refused(Setting::Devargs, text.into()));
+            return Err(SourceError::Refused(SourceSetting::Devargs, text.into()));
         }
         // Before the first port starts: net_pcap writes times only where the field is known.
         let timestamps = Timestamps::register();

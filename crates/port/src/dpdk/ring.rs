@@ -31,7 +31,7 @@ pub struct RingPort {
     mbufs: Vec<Vec<*mut rte_mbuf>>,
     /// Receives the mbufs that `refill` takes from the pool.
     taken: Vec<*mut c_void>,
-    rings: Vec<Ring>,
+    rings: Vec<RteRing>,
     pool: Pool,
 }
 
@@ -94,7 +94,7 @@ impl RingPort {
         }
         let rings = shares
             .iter()
-            .map(|share| Ring::new(eal, share.len().max(1) as u32))
+            .map(|share| RteRing::new(eal, share.len().max(1) as u32))
             .collect::<Result<Vec<_>, _>>()?;
         // The pools of the queues themselves are unused: net_ring hands over the mbufs that are in the rings.
         let options =
@@ -164,7 +164,7 @@ impl Drop for RingPort {
 
 /// Makes the port over these rings, a queue for each. It has transmit queues only because the driver requires
 /// some.
-fn port(eal: &Arc<Eal>, rings: &[Ring]) -> Result<Port, SourceError> {
+fn port(eal: &Arc<Eal>, rings: &[RteRing]) -> Result<Port, SourceError> {
     let name = rings[0].name.as_str();
     let c_name = CString::new(name).expect("the name holds no NUL");
     let raw: Vec<*mut rte_ring> = rings.iter().map(|ring| ring.raw).collect();
@@ -182,13 +182,13 @@ fn port(eal: &Arc<Eal>, rings: &[Ring]) -> Result<Port, SourceError> {
 
 /// A ring of mbufs between one writer and one reader; freed on drop, after the port over it is closed.
 #[derive(Debug)]
-struct Ring {
+struct RteRing {
     raw: *mut rte_ring,
     name: String,
     _eal: Arc<Eal>,
 }
 
-impl Ring {
+impl RteRing {
     fn new(eal: &Arc<Eal>, count: u32) -> Result<Self, SourceError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("edison_ring_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -222,7 +222,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for RteRing {
     fn drop(&mut self) {
         // SAFETY: made by `rte_ring_create`, emptied by `RingPort`, its port closed before.
         unsafe { dpdk_sys::rte_ring_free(self.raw) };

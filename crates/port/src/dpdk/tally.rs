@@ -7,7 +7,7 @@ use crate::SourceCounter;
 /// `ierrors`: frames received in error (checksum of the frame, length); a few old drivers add drops that they
 /// also report as `imissed`, which cannot be detected from outside. `rx_nombuf`: the pool was empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Losses {
+pub(super) struct EthLossCounters {
     pub(super) imissed: u64,
     pub(super) ierrors: u64,
     pub(super) rx_nombuf: u64,
@@ -16,17 +16,17 @@ pub(super) struct Losses {
 /// The losses that were reported so far. A port counts for all its queues together: each query returns what was added since the last query
 /// of any queue, so that the sum over the queues is the port's own count, whichever queue is queried last.
 #[derive(Debug)]
-pub(super) struct Tally {
-    given_out: Losses,
+pub(super) struct LossTally {
+    given_out: EthLossCounters,
     kernel: Option<KernelSockets>,
     kernel_given_out: u64,
     /// False if the driver's losses cannot be known.
     counts_loss: bool,
 }
 
-impl Tally {
+impl LossTally {
     /// Begins to count at the port's present counters.
-    pub(super) fn since(now: Losses) -> Self {
+    pub(super) fn since(now: EthLossCounters) -> Self {
         Self { given_out: now, kernel: None, kernel_given_out: 0, counts_loss: true }
     }
 
@@ -38,7 +38,7 @@ impl Tally {
 
     /// Adds to `sums` what was lost since the last call by any caller; false if that is unknown. `now`: the
     /// port's counters; a port that is gone has none, and its earlier losses remain.
-    pub(super) fn take(&mut self, now: Option<Losses>, sums: &mut Vec<SourceCounter>) -> bool {
+    pub(super) fn take(&mut self, now: Option<EthLossCounters>, sums: &mut Vec<SourceCounter>) -> bool {
         let now = now.unwrap_or(self.given_out);
         let before = std::mem::replace(&mut self.given_out, now);
         add(sums, ("imissed", now.imissed.saturating_sub(before.imissed)));
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn each_loss_comes_to_one_of_those_who_ask() {
-        let losses = |imissed, ierrors, rx_nombuf| Losses { imissed, ierrors, rx_nombuf };
-        let mut tally = Tally::since(losses(100, 10, 1));
+        let losses = |imissed, ierrors, rx_nombuf| EthLossCounters { imissed, ierrors, rx_nombuf };
+        let mut tally = LossTally::since(losses(100, 10, 1));
         let (mut first, mut second) = (Vec::new(), Vec::new());
         assert!(tally.take(Some(losses(103, 10, 1)), &mut first));
         assert!(tally.take(Some(losses(110, 12, 1)), &mut second));

@@ -5,7 +5,7 @@ use super::pool::{Pool, mbuf_bytes};
 use super::source::describe;
 use crate::prefetch::prefetch;
 use crate::wire::{Buffers, SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};
-use crate::{FrameDescriptor, Setting, SourceError};
+use crate::{FrameDescriptor, SourceError, SourceSetting};
 use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf, rte_mempool_cache};
 use std::sync::Arc;
 
@@ -49,13 +49,13 @@ impl Wire {
         let mbufs = spec.mbufs.unwrap_or(DEFAULT_MBUFS);
         if (mbufs as usize) < least {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!("mbufs={mbufs}: too few for a ring of {}: set at least {least}", spec.ring),
             ));
         }
         if trace.longest() > u32::from(u16::MAX) {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!(
                     "mbufs: a frame of {} bytes does not fit an mbuf: leave mbufs out, or cut frames (snap)",
                     trace.longest()
@@ -95,7 +95,7 @@ struct MbufRing {
     handed: Box<[*mut rte_mbuf]>,
     held: usize,
     rx_nombuf: u64,
-    cache: Cache,
+    cache: MempoolCache,
 }
 
 // SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at
@@ -105,8 +105,9 @@ unsafe impl Send for MbufRing {}
 impl MbufRing {
     fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
         // The pool has no caches: the receiver need not be an lcore.
-        let pool = Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(Setting::Wire))?;
-        let cache = Cache::new(pool, CACHE.min(mbufs / 4))?;
+        let pool =
+            Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(SourceSetting::Wire))?;
+        let cache = MempoolCache::new(pool, CACHE.min(mbufs / 4))?;
         let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
         if !cache.get(&mut ready) {
             return Err(SourceError::Open(format!("{ring} mbufs cannot be taken from their pool")));
@@ -192,12 +193,12 @@ impl Drop for MbufRing {
 
 /// A pool and one thread's cache of it.
 #[derive(Debug)]
-struct Cache {
+struct MempoolCache {
     raw: *mut rte_mempool_cache,
     pool: Pool,
 }
 
-impl Cache {
+impl MempoolCache {
     fn new(pool: Pool, size: u32) -> Result<Self, SourceError> {
         // SAFETY: EAL runs: the pool holds it.
         let raw = unsafe { dpdk_sys::rte_mempool_cache_create(size, -1) };
@@ -227,7 +228,7 @@ impl Cache {
     }
 }
 
-impl Drop for Cache {
+impl Drop for MempoolCache {
     fn drop(&mut self) {
         // SAFETY: this pool's cache, which is not used afterwards.
         unsafe {

@@ -13,9 +13,9 @@ pub trait SendClock {
 
 /// The machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]
-pub struct SystemClock(Instant);
+pub struct SystemSendClock(Instant);
 
-impl Default for SystemClock {
+impl Default for SystemSendClock {
     fn default() -> Self {
         Self(Instant::now())
     }
@@ -26,7 +26,7 @@ const NAP: Duration = Duration::from_millis(5);
 /// The longest delay with which the kernel may wake a thread: this rest is waited for without sleeping.
 const SLACK: Duration = Duration::from_micros(150);
 
-impl SendClock for SystemClock {
+impl SendClock for SystemSendClock {
     fn now_ns(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }

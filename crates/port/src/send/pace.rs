@@ -37,7 +37,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 /// The schedule of a run: a frame is due when the time of those before it has passed. It is computed from the
 /// run's beginning, so that errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct SendSchedule {
     pacing: Pacing,
     /// Frames, or bits, before the next frame.
     before: u128,
@@ -45,7 +45,7 @@ pub struct Pace {
     end_ns: u64,
 }
 
-impl Pace {
+impl SendSchedule {
     /// A schedule that begins now.
     pub fn new(pacing: Pacing) -> Self {
         Self { pacing, before: 0, first_time_ns: None, end_ns: 0 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn packets_are_evenly_spaced_and_nothing_adds_up() {
         // A third of a microsecond: no whole number of nanoseconds.
-        let mut pace = Pace::new(Pacing::Rate(Rate::Packets(3_000_000)));
+        let mut pace = SendSchedule::new(Pacing::Rate(Rate::Packets(3_000_000)));
         let due: Vec<u64> = (0..7).map(|_| pace.next(60, 0)).collect();
         assert_eq!(due, [0, 333, 666, 1000, 1333, 1666, 2000]);
         (7..3_000_000).for_each(|_| {
@@ -111,24 +111,24 @@ mod tests {
     fn bits_are_those_of_the_link() {
         // 14,880,952 smallest frames a second make 10 Gbit/s, 812,743 largest ones.
         for (wire_len, frames) in [(60, 14_880_952), (1514, 812_743)] {
-            let mut pace = Pace::new(Pacing::Rate(Rate::Bits(10_000_000_000)));
+            let mut pace = SendSchedule::new(Pacing::Rate(Rate::Bits(10_000_000_000)));
             (0..frames).for_each(|_| {
                 pace.next(wire_len, 0);
             });
             assert!((999_990_000..=1_000_000_000).contains(&pace.end_ns()), "{}", pace.end_ns());
         }
-        let mut pace = Pace::new(Pacing::Rate(Rate::Bits(1_000_000_000)));
+        let mut pace = SendSchedule::new(Pacing::Rate(Rate::Bits(1_000_000_000)));
         assert_eq!([60, 1514, 60].map(|length| pace.next(length, 0)), [0, 672, 672 + 12_304]);
     }
 
     #[test]
     fn times_are_kept_and_without_a_rate_all_is_due() {
-        let mut pace = Pace::new(Pacing::Times);
+        let mut pace = SendSchedule::new(Pacing::Times);
         assert_eq!([5000, 5700, 5699, 9000].map(|time| pace.next(60, time)), [0, 700, 699, 4000]);
-        let mut pace = Pace::new(Pacing::Unlimited);
+        let mut pace = SendSchedule::new(Pacing::Unlimited);
         assert_eq!([5000, 5700].map(|time| pace.next(60, time)), [0, 0]);
         assert_eq!(pace.end_ns(), 0);
-        let mut slowest = Pace::new(Pacing::Rate(Rate::Packets(1)));
+        let mut slowest = SendSchedule::new(Pacing::Rate(Rate::Packets(1)));
         assert_eq!([slowest.next(60, 0), slowest.next(60, 0)], [0, 1_000_000_000]);
     }
 }

@@ -1,6 +1,6 @@
 //! The way from the generator to a sink, each frame when it is due.
 
-use super::{Pace, Pacing, PacketSink, SendClock, pace::OVERHEAD};
+use super::{Pacing, PacketSink, SendClock, SendSchedule, pace::OVERHEAD};
 use crate::SourceError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use traffic::{GeneratedFrame, Generator};
@@ -14,7 +14,7 @@ const RETRY_NS: u64 = 20_000;
 
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct TransmitReport {
     /// Frames that the sink accepted.
     pub frames: u64,
     /// The bytes of the accepted frames, without check sequences.
@@ -31,7 +31,7 @@ pub struct Sent {
     pub fault: Option<SourceError>,
 }
 
-impl Sent {
+impl TransmitReport {
     /// Frames per second; `None` if no time has passed.
     pub fn packets_per_second(&self) -> Option<f64> {
         self.per_second(self.frames)
@@ -54,7 +54,7 @@ impl Sent {
 }
 
 /// Frames that were generated, and those of them that remain to be sent.
-struct Batch {
+struct TransmitBatch {
     bytes: Vec<u8>,
     slot_bytes: usize,
     /// The frames with the time at which each is due.
@@ -62,13 +62,13 @@ struct Batch {
     next: usize,
 }
 
-impl Batch {
+impl TransmitBatch {
     fn new(generator: &Generator) -> Self {
         let slot_bytes = generator.longest_capture().next_multiple_of(64);
         Self { bytes: vec![0; slot_bytes * BATCH], slot_bytes, frames: Vec::with_capacity(BATCH), next: 0 }
     }
 
-    fn fill(&mut self, generator: &mut Generator, pace: &mut Pace) {
+    fn fill(&mut self, generator: &mut Generator, pace: &mut SendSchedule) {
         self.frames.clear();
         self.next = 0;
         for slot in self.bytes.chunks_exact_mut(self.slot_bytes) {
@@ -101,11 +101,12 @@ pub fn transmit(
     pacing: Pacing,
     clock: &mut dyn SendClock,
     stop: &AtomicBool,
-) -> Sent {
-    let mut pace = Pace::new(pacing);
-    let mut batch = Batch::new(generator);
+) -> TransmitReport {
+    let mut pace = SendSchedule::new(pacing);
+    let mut batch = TransmitBatch::new(generator);
     let began = clock.now_ns();
-    let mut run = Transmission { generator, sink, clock, stop, began, progress: 0, sent: Sent::default() };
+    let mut run =
+        Transmission { generator, sink, clock, stop, began, progress: 0, sent: TransmitReport::default() };
     loop {
         let before = pace;
         batch.fill(run.generator, &mut pace);
@@ -142,12 +143,12 @@ struct Transmission<'a> {
     began: u64,
     /// The time of the run up to which the sink is not to blame for frames that wait, nanoseconds.
     progress: u64,
-    sent: Sent,
+    sent: TransmitReport,
 }
 
 impl Transmission<'_> {
     /// Sends the frames of a batch, each when it is due. Returns false if the run ends before all are sent.
-    fn send(&mut self, batch: &mut Batch) -> bool {
+    fn send(&mut self, batch: &mut TransmitBatch) -> bool {
         while let Some(&(first, due)) = batch.left().first() {
             let now = self.clock.now_ns().saturating_sub(self.began);
             if self.stop.load(Relaxed) {
@@ -175,7 +176,7 @@ impl Transmission<'_> {
     ///
     /// # Errors
     /// The sink fails, or has taken nothing for too long.
-    fn send_due(&mut self, batch: &mut Batch, now: u64) -> Result<(), SourceError> {
+    fn send_due(&mut self, batch: &mut TransmitBatch, now: u64) -> Result<(), SourceError> {
         let longest = self.sink.longest();
         let ready =
             |&&(frame, due): &&(GeneratedFrame, u64)| due <= now && frame.wire_len as usize <= longest;
@@ -268,7 +269,7 @@ mod tests {
         look_ns: u64,
         change: impl FnOnce(&mut FakeSink),
         stop: bool,
-    ) -> (Sent, Vec<(u64, Vec<u8>)>, Generator) {
+    ) -> (TransmitReport, Vec<(u64, Vec<u8>)>, Generator) {
         let now = Rc::new(Cell::new(77_000));
         let mut sink = FakeSink {
             now: now.clone(),
@@ -306,7 +307,7 @@ mod tests {
             Pacing::Times,
         ] {
             let (sent, taken, _) = run(pacing, 0, |_| {}, false);
-            let mut pace = Pace::new(pacing);
+            let mut pace = SendSchedule::new(pacing);
             assert_eq!((sent.frames, taken.len()), (1000, 1000), "{pacing:?}");
             for ((frame, bytes), (at, got)) in expected.iter().zip(&taken) {
                 assert_eq!(*at, 77_000 + pace.next(frame.wire_len, frame.time_ns), "{pacing:?}");

@@ -4,11 +4,13 @@ use super::buffers::Buffers;
 use super::clock::{SystemClock, WireClock};
 use super::counters::WireCounters;
 use super::preemption::Preemptions;
-use super::ring::{RingCounts, Waiting};
+use super::ring::{RingCounts, WaitingPackets};
 use super::trace::{QueueFrames, Trace};
-use super::{Shared, Wire};
+use super::{Wire, WireState};
 use crate::prefetch::prefetch;
-use crate::{Burst, FrameDescriptor, PacketSource, Poll, Progress, SourceCounter, SourceError, TimeBase};
+use crate::{
+    Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, SourceProgress, TimeBase,
+};
 use std::sync::Arc;
 use traffic::{ArrivalTimes, Schedule};
 
@@ -18,12 +20,12 @@ pub struct WireQueue<C: WireClock = SystemClock> {
     name: String,
     number: usize,
     trace: Arc<Trace>,
-    shared: Arc<Shared>,
+    shared: Arc<WireState>,
     descriptors: Box<[FrameDescriptor]>,
-    position: Position,
+    position: QueuePosition,
     /// Packets of this queue, over all laps.
     own: u64,
-    line: Option<Line>,
+    line: Option<TimedQueue>,
     clock: C,
     /// The buffers in which frames are handed out, apart from their descriptors.
     buffers: Option<Box<dyn Buffers>>,
@@ -36,10 +38,10 @@ unsafe impl<C: WireClock> Send for WireQueue<C> {}
 
 /// The state of a queue with a rate: packets arrive on the clock.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct TimedQueue {
     schedule: Arc<Schedule>,
     ring: RingCounts,
-    waiting: Waiting,
+    waiting: WaitingPackets,
     hint: usize,
     /// The state from the first poll on; `None` before it.
     began: Option<Began>,
@@ -61,7 +63,7 @@ struct Shadow {
 
 /// The next position that a queue reads.
 #[derive(Clone, Copy, Debug, Default)]
-struct Position {
+struct QueuePosition {
     /// The packet's number in the queue, counted over all laps.
     number: u64,
     lap: u64,
@@ -69,7 +71,7 @@ struct Position {
     index: usize,
 }
 
-impl Position {
+impl QueuePosition {
     /// Goes to another packet of a list of `frames`.
     #[inline(always)]
     fn seek(&mut self, number: u64, frames: usize) {
@@ -91,12 +93,12 @@ impl Position {
     }
 }
 
-impl Line {
+impl TimedQueue {
     pub(super) fn new(schedule: Arc<Schedule>, ring: usize) -> Self {
         Self {
             schedule,
             ring: RingCounts::new(ring),
-            waiting: Waiting::new(ring),
+            waiting: WaitingPackets::new(ring),
             hint: 0,
             began: None,
             shadow: None,
@@ -138,9 +140,9 @@ impl<C: WireClock> WireQueue<C> {
         name: &str,
         number: usize,
         trace: Arc<Trace>,
-        shared: Arc<Shared>,
+        shared: Arc<WireState>,
         burst: usize,
-        line: Option<Line>,
+        line: Option<TimedQueue>,
         clock: C,
     ) -> Self {
         Self {
@@ -150,7 +152,7 @@ impl<C: WireClock> WireQueue<C> {
             trace,
             shared,
             descriptors: vec![FrameDescriptor::EMPTY; burst.max(1)].into_boxed_slice(),
-            position: Position::default(),
+            position: QueuePosition::default(),
             line,
             clock,
             buffers: None,
@@ -185,7 +187,7 @@ impl<C: WireClock> WireQueue<C> {
             buffers.release();
         }
         let queue = &self.trace.queues[self.number];
-        let Position { number, lap, index } = self.position;
+        let QueuePosition { number, lap, index } = self.position;
         // To the end of the list, without wrapping.
         let count = self.descriptors.len().min(queue.descriptors.len() - index);
         let count = (self.own - number).min(count as u64) as usize;
@@ -248,7 +250,7 @@ impl<C: WireClock> WireQueue<C> {
         let before = line.marks();
         let burst = self.descriptors.len() as u64;
         let arrived = |ns, hint: &mut usize| {
-            Line::arrived(&line.schedule, &self.trace, self.number, self.shared.packets, ns, hint)
+            TimedQueue::arrived(&line.schedule, &self.trace, self.number, self.shared.packets, ns, hint)
         };
         let first = line.ring.offered;
         let accepted = line.ring.arrive(arrived(passed, &mut line.hint));
@@ -305,7 +307,7 @@ struct HandOut {
 fn hand_out(
     times: &impl ArrivalTimes,
     queue: &QueueFrames,
-    (waiting, position): (&mut Waiting, &mut Position),
+    (waiting, position): (&mut WaitingPackets, &mut QueuePosition),
     mut slots: &mut [FrameDescriptor],
     HandOut { wire_start_ns, prefetches }: HandOut,
 ) {
@@ -383,12 +385,12 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
 
     fn lost_off_core(&self) -> u64 {
         let shadow =
-            |line: &Line| line.shadow.map(|shadow| line.ring.missed.saturating_sub(shadow.ring.missed));
+            |line: &TimedQueue| line.shadow.map(|shadow| line.ring.missed.saturating_sub(shadow.ring.missed));
         self.line.as_ref().and_then(shadow).unwrap_or(0)
     }
 
     /// Returns the progress in bytes on the wire, including dropped packets.
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<SourceProgress> {
         let queue = &self.trace.queues[self.number];
         let frames = queue.descriptors.len().max(1) as u128;
         let bytes = |packets: u64| (u128::from(packets) * u128::from(queue.wire_bytes) / frames) as u64;
@@ -396,7 +398,7 @@ impl<C: WireClock> PacketSource for WireQueue<C> {
             Some(line) => line.ring.offered - line.ring.waiting,
             None => self.position.number,
         };
-        Some(Progress { done: bytes(done), total: Some(bytes(self.own)) })
+        Some(SourceProgress { done: bytes(done), total: Some(bytes(self.own)) })
     }
 }
 

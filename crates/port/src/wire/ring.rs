@@ -44,15 +44,15 @@ impl RingCounts {
 /// The packets of a queue that wait, oldest first, as runs of numbers that follow each other: each time that the ring is full there is a
 /// step between two runs.
 #[derive(Debug)]
-pub(super) struct Waiting(VecDeque<Run>);
+pub(super) struct WaitingPackets(VecDeque<PacketRun>);
 
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PacketRun {
     first: u64,
     count: u64,
 }
 
-impl Waiting {
+impl WaitingPackets {
     /// A run has a packet at least, so there are never more than the ring has descriptors.
     pub(super) fn new(ring: usize) -> Self {
         Self(VecDeque::with_capacity(ring))
@@ -63,7 +63,7 @@ impl Waiting {
         match self.0.back_mut() {
             _ if count == 0 => {}
             Some(run) if run.first + run.count == first => run.count += count,
-            _ => self.0.push_back(Run { first, count }),
+            _ => self.0.push_back(PacketRun { first, count }),
         }
     }
 

@@ -4,11 +4,11 @@ use notation::{QuantityError, Rate, SpecError, count, duration, pairs, unknown_k
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use traffic::{Arrivals, RateSteps, Schedule};
+use traffic::{ArrivalProcess, RateSteps, Schedule};
 
 /// The length of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum ReplayLength {
     /// The trace once.
     Once,
     /// A number of packets.
@@ -26,13 +26,13 @@ pub struct WireSpec {
     /// The rates that take turns where there are several; `rate` is the first one then.
     pub steps: Option<RateSteps>,
     /// The spread of arrivals over time.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalProcess,
     /// Receive queues, 1 to 128.
     pub queues: usize,
     /// Descriptors of each queue's ring, a power of two from 64 to 65536.
     pub ring: usize,
     /// The length of the replay.
-    pub length: Length,
+    pub length: ReplayLength,
     /// Mbufs of each queue's pool where frames are handed out in mbufs.
     pub mbufs: Option<u32>,
     /// The seed from which random arrivals are drawn.
@@ -85,8 +85,10 @@ impl WireSpec {
                     Err(error) => return Err(refused(format!("not {}", error.expected()))),
                 };
             }
-            "packets" => self.length = Length::Packets(whole(1, Self::MOST_PACKETS)?),
-            "seconds" => self.length = Length::Nanoseconds(whole(1, Self::MOST_SECONDS)? * 1_000_000_000),
+            "packets" => self.length = ReplayLength::Packets(whole(1, Self::MOST_PACKETS)?),
+            "seconds" => {
+                self.length = ReplayLength::Nanoseconds(whole(1, Self::MOST_SECONDS)? * 1_000_000_000)
+            }
             "mbufs" => {
                 let (least, most) = Self::MBUFS.into_inner();
                 self.mbufs = Some(whole(least, most)? as u32);
@@ -125,7 +127,7 @@ impl WireSpec {
             ))),
         });
         let packets = packets.collect::<Result<Vec<_>, _>>()?;
-        if self.arrivals != Arrivals::Constant {
+        if self.arrivals != ArrivalProcess::Constant {
             return Err(SpecError::new(format!("rate={rates}: with several rates arrivals are constant")));
         }
         let phase_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -162,10 +164,10 @@ impl Default for WireSpec {
         Self {
             rate: None,
             steps: None,
-            arrivals: Arrivals::Constant,
+            arrivals: ArrivalProcess::Constant,
             queues: 1,
             ring: 4096,
-            length: Length::Once,
+            length: ReplayLength::Once,
             mbufs: None,
             seed: 1,
         }
@@ -206,9 +208,9 @@ impl fmt::Display for WireSpec {
             write!(f, ",ring={},arrivals={},seed={}", self.ring, self.arrivals, self.seed)?;
         }
         match self.length {
-            Length::Once => {}
-            Length::Packets(packets) => write!(f, ",packets={packets}")?,
-            Length::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
+            ReplayLength::Once => {}
+            ReplayLength::Packets(packets) => write!(f, ",packets={packets}")?,
+            ReplayLength::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
         }
         match self.mbufs {
             Some(mbufs) => write!(f, ",mbufs={mbufs}"),
@@ -230,10 +232,10 @@ mod tests {
             WireSpec {
                 rate: Some(Rate::Packets(25_000_000)),
                 steps: None,
-                arrivals: Arrivals::Bursts(32),
+                arrivals: ArrivalProcess::Bursts(32),
                 queues: 2,
                 ring: 4096,
-                length: Length::Nanoseconds(3_000_000_000),
+                length: ReplayLength::Nanoseconds(3_000_000_000),
                 mbufs: Some(16_000),
                 seed: 7,
             }

@@ -2,7 +2,7 @@
 
 use super::memory::{self, FrameMemory};
 use super::spec::WireSpec;
-use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, Setting, SourceError, TimeBase};
+use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, SourceError, SourceSetting, TimeBase};
 use packet::Toeplitz;
 
 /// Entries of the redirection table: the hash's low bits choose one.
@@ -31,7 +31,7 @@ pub(super) struct QueueFrames {
     /// The numbers of the frames in the trace; empty where the queue is the only one.
     numbers: Vec<u32>,
     pub(super) wire_bytes: u64,
-    order: Order,
+    order: FrameBitmap,
     memory: FrameMemory,
 }
 
@@ -63,7 +63,7 @@ impl Trace {
     pub fn load(source: &mut dyn PacketSource, queues: usize, limit: u64) -> Result<Self, SourceError> {
         if source.time_base() == TimeBase::Clock {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!("it replays captures and synthetic traffic: {} is live already", source.name()),
             ));
         }
@@ -188,9 +188,9 @@ impl std::fmt::Debug for Trace {
 
 /// The frames of a queue: one bit per frame, and the number of set bits before each word.
 #[derive(Debug, Default)]
-struct Order(Vec<(u64, u64)>);
+struct FrameBitmap(Vec<(u64, u64)>);
 
-impl Order {
+impl FrameBitmap {
     fn new(owners: &[u8], owner: u8) -> Self {
         let mut before = 0;
         let mut words: Vec<_> = owners
@@ -252,7 +252,7 @@ impl Loading {
         let bytes = self.trace.bytes + Trace::BYTES_BESIDE + queue.memory.needs(frame.data.len()) as u64;
         if bytes > self.limit || self.trace.owners.len() == u32::MAX as usize {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!(
                     "it holds its frames in memory, and {name} has more than fit into {}: {} were read; give a shorter source, or one that cuts frames (snap)",
                     megabytes(self.limit),
@@ -284,14 +284,14 @@ impl Loading {
     fn finish(mut self, name: &str) -> Result<Trace, SourceError> {
         if self.trace.owners.is_empty() {
             return Err(SourceError::Refused(
-                Setting::Wire,
+                SourceSetting::Wire,
                 format!("{name} has no frames: there is nothing to put on the wire"),
             ));
         }
         self.trace.owners.shrink_to_fit();
         let is_only = self.trace.queues.len() == 1;
         for (owner, queue) in (0..).zip(&mut self.trace.queues) {
-            queue.order = Order::new(&self.trace.owners, owner);
+            queue.order = FrameBitmap::new(&self.trace.owners, owner);
             if is_only {
                 queue.numbers = Vec::new();
             }

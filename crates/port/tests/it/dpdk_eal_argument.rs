@@ -1,6 +1,6 @@
 //! A wrong EAL argument: an error, not an exit; and EAL's usage text does not land on standard output.
 use port::dpdk::{Eal, EalConfig};
-use port::{Setting, SourceError};
+use port::{SourceError, SourceSetting};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
 use testbed::process::alone;
@@ -22,7 +22,7 @@ fn a_wrong_argument_is_an_error() {
 
         let error = result.expect_err("EAL refuses it");
         assert!(
-            matches!(&error, SourceError::Refused(Setting::Eal, text) if !text.contains('\n')),
+            matches!(&error, SourceError::Refused(SourceSetting::Eal, text) if !text.contains('\n')),
             "{error:?}"
         );
         // SAFETY: the pipe's reading end is owned here and not shared.

@@ -1,6 +1,6 @@
 //! What cannot be opened: one line that names the port and the reason.
 use port::dpdk::{DpdkSource, Eal, EalConfig, PortOptions};
-use port::{Setting, SourceError};
+use port::{SourceError, SourceSetting};
 use testbed::process::alone;
 
 #[test]
@@ -21,7 +21,7 @@ fn each_failure_says_why_on_one_line() {
         for (devargs, reason) in cases {
             let error = DpdkSource::open(&eal, &[devargs.to_owned()], &options).expect_err(devargs);
             assert!(
-                matches!(error, SourceError::Open(_) | SourceError::Refused(Setting::EalLog, _)),
+                matches!(error, SourceError::Open(_) | SourceError::Refused(SourceSetting::EalLog, _)),
                 "{devargs}: {error:?}"
             );
             let text = error.to_string();

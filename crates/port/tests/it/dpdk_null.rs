@@ -1,6 +1,6 @@
 //! net_null: frames out of nothing, counted; and that EAL leaves the process and the machine as they were.
 use port::dpdk::{DpdkPorts, DpdkSource, Eal, EalConfig, PortOptions};
-use port::{PacketSource, Poll, Setting, SourceError, TimeBase};
+use port::{PacketSource, Poll, SourceError, SourceSetting, TimeBase};
 use testbed::process::alone;
 
 #[test]
@@ -47,7 +47,7 @@ fn frames_are_counted_and_nothing_stays_behind() {
         let few = PortOptions { mbufs: 100, ..options };
         let error = DpdkSource::open(&eal, &devargs[..1], &few).expect_err("too few mbufs");
         assert!(
-            matches!(&error, SourceError::Refused(Setting::Mbufs, text) if text.contains("100 mbufs")),
+            matches!(&error, SourceError::Refused(SourceSetting::Mbufs, text) if text.contains("100 mbufs")),
             "{error}"
         );
         drop(eal);

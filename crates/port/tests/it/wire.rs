@@ -1,8 +1,8 @@
 //! The wire as its users see it: which packets reach which queue, when it ends, and what is refused.
 
 use crate::wire_fixture::{EPOCH_NS, Frames, LIMIT, Received, TestClock, drain, synthetic, udp};
-use port::wire::{Length, Trace, Wire, WireSpec};
-use port::{Frame, PacketSource, Poll, Setting, SourceError, SyntheticSource, TimeBase};
+use port::wire::{ReplayLength, Trace, Wire, WireSpec};
+use port::{Frame, PacketSource, Poll, SourceError, SourceSetting, SyntheticSource, TimeBase};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -209,7 +209,7 @@ fn the_machines_clock_drives_it_too() {
 #[test]
 fn what_is_not_possible_is_refused_in_one_line() {
     let load = |source: &mut dyn PacketSource, limit| match Trace::load(source, 1, limit) {
-        Err(SourceError::Refused(Setting::Wire, line)) => {
+        Err(SourceError::Refused(SourceSetting::Wire, line)) => {
             assert!(!line.contains('\n'));
             line
         }
@@ -237,11 +237,11 @@ fn what_is_not_possible_is_refused_in_one_line() {
     let far = vec![(vec![0; 60], 1), (vec![0; 60], Frame::LATEST_NS / 2)];
     let far = Arc::new(Trace::load(&mut Frames::new(far), 1, LIMIT).unwrap());
     let laps = |packets| {
-        let spec = WireSpec { length: Length::Packets(packets), ..WireSpec::default() };
+        let spec = WireSpec { length: ReplayLength::Packets(packets), ..WireSpec::default() };
         Wire::open("wire", &spec, &far, 32).map(|mut queues| drain(&mut queues[0]).len() as u64)
     };
     assert_eq!(laps(4).unwrap(), 4);
     assert!(laps(7).unwrap_err().to_string().contains("fewer packets"));
-    let seconds = WireSpec { length: Length::Nanoseconds(5), ..WireSpec::default() };
+    let seconds = WireSpec { length: ReplayLength::Nanoseconds(5), ..WireSpec::default() };
     assert!(Wire::open("wire", &seconds, &far, 32).unwrap_err().to_string().contains("needs a rate"));
 }

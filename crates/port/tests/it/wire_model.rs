@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use traffic::{Arrivals, Schedule};
+use traffic::{ArrivalProcess, Schedule};
 
 const START_NS: u64 = 5_000_000_000;
 const BURST: usize = 8;
@@ -72,17 +72,19 @@ fn arrival(spec: &WireSpec, frames: &[Received], n: usize) -> u64 {
     };
     let even = |n: usize| match spec.rate.unwrap() {
         Rate::Packets(rate) => n as u128 * 1_000_000_000 / u128::from(rate),
-        Rate::Bits(rate) if spec.arrivals == Arrivals::Constant => line(n) * 8_000_000_000 / u128::from(rate),
+        Rate::Bits(rate) if spec.arrivals == ArrivalProcess::Constant => {
+            line(n) * 8_000_000_000 / u128::from(rate)
+        }
         Rate::Bits(rate) => {
             line(frames.len()) * 8_000_000_000 * n as u128 / (u128::from(rate) * frames.len() as u128)
         }
     };
     match spec.arrivals {
-        Arrivals::Constant => even(n) as u64,
-        Arrivals::Bursts(count) => even(n - n % count as usize) as u64,
-        Arrivals::Poisson => {
+        ArrivalProcess::Constant => even(n) as u64,
+        ArrivalProcess::Bursts(count) => even(n - n % count as usize) as u64,
+        ArrivalProcess::Poisson => {
             let lens = frames.iter().map(|frame| frame.wire_len);
-            let schedule = Schedule::new(Arrivals::Poisson, spec.rate.unwrap(), lens, spec.seed);
+            let schedule = Schedule::new(ArrivalProcess::Poisson, spec.rate.unwrap(), lens, spec.seed);
             schedule.time_ns((n / frames.len()) as u64, (n % frames.len()) as u32)
         }
     }
@@ -90,9 +92,9 @@ fn arrival(spec: &WireSpec, frames: &[Received], n: usize) -> u64 {
 
 /// All arrivals; random ones from one schedule, which is costly to make.
 fn arrivals(spec: &WireSpec, frames: &[Received], packets: usize) -> Vec<u64> {
-    if spec.arrivals == Arrivals::Poisson {
+    if spec.arrivals == ArrivalProcess::Poisson {
         let lens = frames.iter().map(|frame| frame.wire_len);
-        let schedule = Schedule::new(Arrivals::Poisson, spec.rate.unwrap(), lens, spec.seed);
+        let schedule = Schedule::new(ArrivalProcess::Poisson, spec.rate.unwrap(), lens, spec.seed);
         let time = |n| schedule.time_ns((n / frames.len()) as u64, (n % frames.len()) as u32);
         return (0..packets).map(time).collect();
     }
@@ -105,7 +107,7 @@ fn queue_of(frame: &Received, queues: usize) -> usize {
 
 fn run(text: &str, trace: &Arc<Trace>, frames: &[Received], steps: &[Step]) {
     let spec: WireSpec = text.parse().unwrap();
-    let port::wire::Length::Packets(packets) = spec.length else { panic!("give packets") };
+    let port::wire::ReplayLength::Packets(packets) = spec.length else { panic!("give packets") };
     let times = arrivals(&spec, frames, packets as usize);
     let mut models: Vec<Model> = (0..spec.queues).map(|_| Model::default()).collect();
     for (n, &time) in times.iter().enumerate() {

@@ -3,20 +3,20 @@
 use arena::Limits;
 use engine::Control;
 use flow::{Rows, WindowRow};
-use model::{Span, Status, Value};
+use model::{AnswerStatus, Span, Value};
 use packet::{KeySpec, KeyV4, Seed};
-use probe::{Planner, Probe};
+use probe::{Probe, TaskSetPlanner};
 use protocol::{
     ControllerLink, FromProbe, HistoryAnswer, HistoryLimits, HistoryQuestion, HistoryTask, TaskList, ToProbe,
     memory::{self, MemoryControllerLink},
 };
-use record::{Parts, Selection, WindowFacts};
+use record::{RecordContents, Selection, WindowFacts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Keep, NodeSetting, Store};
-use task::query::{GroupField, Item, Over, Query};
-use task::rows::Site;
+use store::{NodeSetting, StoreRetention, StoreWriter};
+use task::query::{GroupField, OutputColumn, Over, Query};
+use task::rows::PlanContext;
 
 const SECOND: u64 = 1_000_000_000;
 const START: u64 = 1_795_341_600 * SECOND;
@@ -26,7 +26,8 @@ const ROWS: u64 = 500;
 
 /// Fills a store with windows of a second of a node: each has the same flows with the same bytes.
 fn fill(folder: &Path, node: &str, windows: u64) {
-    let store = Store::open(folder, Keep::default(), Store::QUEUE_BYTES).expect("a store");
+    let store =
+        StoreWriter::open(folder, StoreRetention::default(), StoreWriter::QUEUE_BYTES).expect("a store");
     let (mut feed, _) = store.node(NodeSetting {
         node: node.to_owned(),
         source: Some("link".to_owned()),
@@ -35,7 +36,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         usual_ns: SECOND,
         tracks_loss: false,
         has_wire_bytes: true,
-        selection: Selection::new(&Parts::default()),
+        selection: Selection::new(&RecordContents::default()),
         anonymizer: None,
         is_live: true,
         waits: true,
@@ -72,9 +73,9 @@ struct Test {
 impl Test {
     fn new(store: Option<PathBuf>) -> Self {
         let (controller, mut links) = memory::links(&["A".to_owned()]);
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(64 << 20, 100_000));
-        let site = Site { node: "A".to_owned(), window_ns: Some(SECOND), ..site };
-        let planner = Planner::new(site, Vec::new());
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(64 << 20, 100_000));
+        let site = PlanContext { node: "A".to_owned(), window_ns: Some(SECOND), ..site };
+        let planner = TaskSetPlanner::new(site, Vec::new());
         let control = Control::new(planner.first().expect("nothing is refused"));
         let probe = Probe::start(Arc::new(links.remove(0)), planner, control, None, None, None, store);
         Self { controller, probe: Some(probe.expect("threads")), list: TaskList::default() }
@@ -104,7 +105,7 @@ impl Test {
 }
 
 fn query(name: &str, over: Over) -> Query {
-    let items = [Item::sum("total_byte"), Item::count("flows")];
+    let items = [OutputColumn::sum("total_byte"), OutputColumn::count("flows")];
     Query { over, ..Query::new(name, [GroupField::of("dst_addr")], items) }
 }
 
@@ -141,7 +142,7 @@ fn each_question_is_answered_once_from_the_store() {
     let [all] = of("all")[..] else { panic!("{answer:?}") };
     assert_eq!(
         (all.node.as_deref(), all.status, &*all.levels),
-        (Some("A"), Status::Complete, &["rows".to_owned()][..])
+        (Some("A"), AnswerStatus::Complete, &["rows".to_owned()][..])
     );
     assert_eq!(all.rows[0][1..], [3 * bytes(0..ROWS), ROWS].map(Value::Unsigned));
     let windows: Vec<_> = of("each").iter().map(|answer| answer.window.expect("a window").start_ns).collect();
@@ -175,7 +176,7 @@ fn a_probe_says_why_it_has_no_answer() {
     assert_eq!(reason(&test.next()), "no_rows: the store has nothing of A yet");
     fill(folder.path(), "A", 2);
     // What its rows do not have, and windows that theirs do not fit into.
-    let losses = Query::new("losses", [], [Item::sum("ploss_byte")]);
+    let losses = Query::new("losses", [], [OutputColumn::sum("ploss_byte")]);
     test.ask(&[task(2, vec![Query { over: Over::Run, ..losses }])]);
     let answer = test.next();
     assert!(reason(&answer).starts_with("refused: ") && reason(&answer).contains("ploss_byte"), "{answer:?}");
@@ -194,7 +195,7 @@ fn limits_hold() {
     fill(folder.path(), "A", 2);
     let mut test = Test::new(Some(folder.path().to_owned()));
     let with = |id, change: &dyn Fn(&mut HistoryLimits)| {
-        let ports = Query::new("ports", [GroupField::of("src_port")], [Item::sum("total_byte")]);
+        let ports = Query::new("ports", [GroupField::of("src_port")], [OutputColumn::sum("total_byte")]);
         let mut task = task(id, vec![Query { over: Over::Run, ..ports }]);
         change(&mut task.limits);
         task
@@ -210,11 +211,11 @@ fn limits_hold() {
     // Groups that find no memory are counted, and the answer is partial.
     test.ask(&[with(3, &|limits| limits.memory_bytes = 1)]);
     let answer = test.next();
-    assert!(answer.missing.is_none() && answer.answers[0].status == Status::Partial, "{answer:?}");
+    assert!(answer.missing.is_none() && answer.answers[0].status == AnswerStatus::Partial, "{answer:?}");
     // As much as is asked for is not given: the rest of the memory is for measuring.
     test.ask(&[with(4, &|limits| limits.memory_bytes = u64::MAX)]);
     let answer = test.next();
-    assert_eq!((answer.missing, answer.answers[0].status), (None, Status::Complete));
+    assert_eq!((answer.missing, answer.answers[0].status), (None, AnswerStatus::Complete));
     assert_eq!(answer.answers[0].rows.len() as u64, ROWS);
     test.end();
 }

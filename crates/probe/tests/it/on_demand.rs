@@ -2,21 +2,22 @@
 
 use arena::Limits;
 use engine::{
-    CaptureSettings, Config, Control, Destinations, Every, Gate, Observer, Outputs, Plan, Snap, Snapshot,
+    CaptureSettings, Control, Destinations, Every, Gate, MeasurementConfig, Observer, Outputs,
+    ResolvedDesign, Snap, Snapshot,
 };
 use model::Span;
 use packet::Seed;
 use port::{PacketSource, SyntheticSource, TimeBase};
-use probe::{Planner, Probe, ReplayGate};
+use probe::{Probe, ReplayGate, TaskSetPlanner};
 use protocol::{
-    CaptureTask, Captured, ControllerLink, FromProbe, LookBack, LookBackTask, LookedBack, ProbeLink, Task,
-    TaskList, ToProbe, WindowResult, memory,
+    CaptureTask, Captured, ControllerLink, FromProbe, LookBackTask, LookedBack, ProbeLink, RetentionLimits,
+    Task, TaskList, ToProbe, WindowResult, memory,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use task::query::{Comparison, Condition, GroupField, Item, Query};
-use task::rows::Site;
+use task::query::{Comparison, Condition, GroupField, OutputColumn, Query};
+use task::rows::PlanContext;
 
 const WINDOW: u64 = 100_000_000;
 /// Longer than any machine takes for a step.
@@ -30,7 +31,7 @@ impl Observer for Silent {
 }
 
 fn query(name: &str, field: &str) -> Query {
-    Query::new(name, [GroupField::of("src_addr")], [Item::sum(field)])
+    Query::new(name, [GroupField::of("src_addr")], [OutputColumn::sum(field)])
 }
 
 /// What the probe says in a run whose controller asks at the third window.
@@ -56,7 +57,7 @@ fn control_run(link: &impl ControllerLink) -> Said {
     let mut list = TaskList {
         generation: 1,
         tasks: vec![standing],
-        look_back: Some(LookBack { windows: 3, flows: 10_000 }),
+        look_back: Some(RetentionLimits { windows: 3, flows: 10_000 }),
         ..TaskList::default()
     };
     link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
@@ -95,7 +96,7 @@ fn control_run(link: &impl ControllerLink) -> Said {
                         time: Some(Span { start_ns: at_ns, end_ns: at_ns + 2 * WINDOW }),
                     })
                     .to_vec();
-                list.look_back = Some(LookBack { windows: 1 << 20, flows: 1 << 20 });
+                list.look_back = Some(RetentionLimits { windows: 1 << 20, flows: 1 << 20 });
                 list.generation += 1;
                 link.send(0, ToProbe::Tasks(list.clone())).expect("a probe");
                 // Once more: what was asked is not answered again.
@@ -114,15 +115,15 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
     let (controller, mut links) = memory::links(&["Node1".to_owned()]);
     let link: Arc<dyn ProbeLink> = Arc::new(links.remove(0));
     let limits = Limits::new(256 << 20, usize::MAX);
-    let config = Config {
+    let config = MeasurementConfig {
         every: Every::Time(WINDOW),
         limits: limits.clone(),
         seed: Seed::new(3),
-        ..Config::default()
+        ..MeasurementConfig::default()
     };
-    let site = Site { window_ns: Some(WINDOW), ..Site::new(config.key, config.seed, limits) };
-    let site = Site { node: "Node1".to_owned(), ..site };
-    let planner = Planner::new(site, Vec::new()).with_look_back(64 << 20);
+    let site = PlanContext { window_ns: Some(WINDOW), ..PlanContext::new(config.key, config.seed, limits) };
+    let site = PlanContext { node: "Node1".to_owned(), ..site };
+    let planner = TaskSetPlanner::new(site, Vec::new()).with_look_back(64 << 20);
     let stop = Arc::new(AtomicBool::new(false));
     let gate = ReplayGate::new(WINDOW, Arc::clone(&link), Arc::clone(&stop));
     let first = planner.first().expect("nothing is refused");
@@ -135,7 +136,7 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
     };
     control.captures().start(settings).expect("a thread");
     let probe = Probe::start(link, planner, control.clone(), Some(gate), None, None, None).expect("a thread");
-    let config = Config { control: Some(control.clone()), ..config };
+    let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let said = std::thread::scope(|scope| {
         let said = scope.spawn(move || control_run(&controller));
         probe.await_tasks();
@@ -149,8 +150,9 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
         let outputs = Outputs::start(destinations, &config, &control, TimeBase::Packets).expect("a thread");
         let source = SyntheticSource::open("packets=2k,flows=100,rate=1000", 64).expect("a source");
         let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
-        let outcome = engine::run(&mut sources, None, &config, &Plan::single(), &stop, outputs, &mut Silent)
-            .expect("memory");
+        let outcome =
+            engine::run(&mut sources, None, &config, &ResolvedDesign::single(), &stop, outputs, &mut Silent)
+                .expect("memory");
         assert!(outcome.records.finish().faults.is_empty());
         probe.end(Vec::new());
         said.join().expect("no panic")

@@ -20,7 +20,7 @@ const HEARTBEAT: u16 = 10;
 
 /// The address of a broker, and the user who connects to it. Neither its text nor its `Debug` has the password.
 #[derive(Clone)]
-pub struct Broker {
+pub struct BrokerAddress {
     is_tls: bool,
     host: String,
     port: u16,
@@ -73,7 +73,7 @@ impl fmt::Display for BrokerError {
 
 impl std::error::Error for BrokerError {}
 
-impl Broker {
+impl BrokerAddress {
     /// Returns this broker with another user and password.
     pub fn with_user(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         Self { user: Some(user.into()), password: Some(password.into()), ..self }
@@ -166,7 +166,7 @@ impl Broker {
     }
 }
 
-impl FromStr for Broker {
+impl FromStr for BrokerAddress {
     type Err = BrokerError;
 
     fn from_str(text: &str) -> Result<Self, BrokerError> {
@@ -228,13 +228,13 @@ fn decoded(text: &str) -> Result<String, BrokerError> {
     String::from_utf8(bytes).map_err(|_| wrong())
 }
 
-impl fmt::Display for Broker {
+impl fmt::Display for BrokerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.place())
     }
 }
 
-impl fmt::Debug for Broker {
+impl fmt::Debug for BrokerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (user, vhost, scheme) = (self.user(), &self.vhost, if self.is_tls { "amqps" } else { "amqp" });
         write!(f, "Broker({user:?} at {scheme} {} {vhost:?})", self.place())
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Result<(String, String, String, String), BrokerError> {
-        let broker = text.parse::<Broker>()?;
+        let broker = text.parse::<BrokerAddress>()?;
         let AMQPUserInfo { username, password } = broker.uri().authority.userinfo;
         Ok((broker.place(), broker.vhost, username, password))
     }
@@ -279,18 +279,18 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_in_clear_in_the_place_of_tls() {
-        let checked = |text: &str| text.parse::<Broker>().expect("an address").check();
+        let checked = |text: &str| text.parse::<BrokerAddress>().expect("an address").check();
         assert_eq!(checked("amqp://h"), Ok(()));
         assert_eq!(checked("amqps://u:p@h"), Err(BrokerError::NoAuthority));
-        let scheme = |text: &str| text.parse::<Broker>().expect("an address").uri().scheme;
+        let scheme = |text: &str| text.parse::<BrokerAddress>().expect("an address").uri().scheme;
         assert_eq!((scheme("amqp://h"), scheme("amqps://h")), (AMQPScheme::AMQP, AMQPScheme::AMQPS));
     }
 
     #[test]
     fn no_text_has_the_password() {
-        let broker: Broker = "amqp://u:secret@h".parse().expect("an address");
+        let broker: BrokerAddress = "amqp://u:secret@h".parse().expect("an address");
         let other = broker.clone().with_user("v", "secret");
-        let wrong = "amqp://u:secret@h:x".parse::<Broker>().expect_err("no address");
+        let wrong = "amqp://u:secret@h:x".parse::<BrokerAddress>().expect_err("no address");
         for text in
             [format!("{broker:?} {broker}"), format!("{other:?} {other}"), format!("{wrong:?} {wrong}")]
         {

@@ -1,6 +1,6 @@
 //! Connecting, and what goes wrong in words.
 
-use super::broker::Broker;
+use super::broker::BrokerAddress;
 use super::room::Room;
 use super::tls::{self, Tls};
 use super::{PATIENCE, wire};
@@ -16,13 +16,13 @@ use tokio::time::timeout;
 ///
 /// # Errors
 /// Returns why there is no connection, in words.
-pub async fn plain_connection(broker: &Broker, name: &str) -> Result<Connection, String> {
+pub async fn plain_connection(broker: &BrokerAddress, name: &str) -> Result<Connection, String> {
     connect(broker, name, None).await
 }
 
 /// Connects, within bounded time. `name`: what the broker's operator sees of it. `room`: for the bodies of messages, where it is limited.
 pub(super) async fn connect(
-    broker: &Broker,
+    broker: &BrokerAddress,
     name: &str,
     room: Option<&Arc<Room>>,
 ) -> Result<Connection, String> {
@@ -46,7 +46,7 @@ pub(super) async fn connect(
     }
 }
 
-fn refused(broker: &Broker) -> String {
+fn refused(broker: &BrokerAddress) -> String {
     let user = broker.user();
     match broker.is_external() {
         true => format!(
@@ -57,7 +57,7 @@ fn refused(broker: &Broker) -> String {
 }
 
 /// Returns the reason why a connection did not come about, in words.
-fn unopened(broker: &Broker, error: &Error) -> String {
+fn unopened(broker: &BrokerAddress, error: &Error) -> String {
     let reason = words(error);
     match error.kind() {
         ErrorKind::IOError(error) if tls::words(error).is_some() => reason,

@@ -3,12 +3,12 @@
 use super::connection::{answer, answer_of};
 use super::controller_state::{CONSUMING, ControllerState, LISTING};
 use super::declaring::declare;
-use super::intake::{Delivered, Tag, Word};
+use super::intake::{BrokerDelivery, DeliveryReply, Tag};
 use super::publishing::{next, patiently, properties, refusal};
 use super::room::Room;
-use super::status::Condition;
-use super::topology::{RESULTS, TASKS, Topology};
-use super::worker::Closing;
+use super::status::ConnectionHealth;
+use super::topology::{BrokerTopology, RESULTS, TASKS};
+use super::worker::ShutdownSignal;
 use super::{LOOK, connection};
 use futures_core::Stream;
 use lapin::message::Delivery;
@@ -34,17 +34,17 @@ pub(super) async fn consume(
     shared: &ControllerState,
     connection: &Connection,
     room: &Arc<Room>,
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
-    declare(&channel, &Topology::of_results(shared.results_bytes)).await?;
+    declare(&channel, &BrokerTopology::of_results(shared.results_bytes)).await?;
     answer(channel.basic_qos(AHEAD, BasicQosOptions::default())).await?;
     let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
     let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
     let mut consumer = pin!(answer_of(RESULTS, consumer).await?);
     let number = shared.begin(room);
     let mut messages = 0;
-    shared.status.set(CONSUMING, Condition::Good);
+    shared.status.set(CONSUMING, ConnectionHealth::Good);
     loop {
         tell(shared, &channel, number).await?;
         tokio::select! {
@@ -55,7 +55,7 @@ pub(super) async fn consume(
                 Some(Ok(delivery)) => {
                     messages += 1;
                     let is_too_large = room.is_too_large(messages);
-                    shared.deliver(Delivered { is_too_large, ..delivered(delivery, number) });
+                    shared.deliver(BrokerDelivery { is_too_large, ..delivered(delivery, number) });
                 }
                 Some(Err(error)) => return Err(connection::words(&error)),
                 None => return Err(format!("{RESULTS} was deleted")),
@@ -69,9 +69,9 @@ pub(super) async fn consume(
     }
 }
 
-fn delivered(delivery: Delivery, connection: u64) -> Delivered {
+fn delivered(delivery: Delivery, connection: u64) -> BrokerDelivery {
     let text = |text: &Option<ShortString>| text.as_ref().map(ToString::to_string);
-    Delivered {
+    BrokerDelivery {
         tag: Tag { connection, number: delivery.delivery_tag },
         routing_key: delivery.routing_key.to_string(),
         content_type: text(delivery.properties.content_type()),
@@ -86,10 +86,10 @@ fn delivered(delivery: Delivery, connection: u64) -> Delivered {
 async fn tell(shared: &ControllerState, channel: &Channel, connection: u64) -> Result<(), String> {
     for word in shared.take_words() {
         match word {
-            Word::Done(tag) if tag.connection == connection => {
+            DeliveryReply::Done(tag) if tag.connection == connection => {
                 answer(channel.basic_ack(tag.number, BasicAckOptions { multiple: true })).await?;
             }
-            Word::Refused(tag) if tag.connection == connection => {
+            DeliveryReply::Refused(tag) if tag.connection == connection => {
                 answer(channel.basic_reject(tag.number, BasicRejectOptions { requeue: false })).await?;
             }
             // Of a connection that is gone: it is delivered again.
@@ -105,18 +105,18 @@ async fn tell(shared: &ControllerState, channel: &Channel, connection: u64) -> R
 pub(super) async fn send_lists(
     shared: &ControllerState,
     connection: &Connection,
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
     // First, so that a probe which finds its queue finds where to send to.
-    declare(&channel, &Topology::of_results(shared.results_bytes)).await?;
-    declare(&channel, &Topology::of_tasks(&shared.nodes)).await?;
+    declare(&channel, &BrokerTopology::of_results(shared.results_bytes)).await?;
+    declare(&channel, &BrokerTopology::of_tasks(&shared.nodes)).await?;
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
     let looks = answer(connection.create_channel()).await?;
     answer(looks.confirm_select(ConfirmSelectOptions::default())).await?;
     let events = pin!(connection.events_listener());
     shared.lists().rewind();
-    shared.status.set(LISTING, Condition::Good);
+    shared.status.set(LISTING, ConnectionHealth::Good);
     tokio::select! {
         ended = send_each(shared, connection, [&channel, &looks], closing) => ended,
         never = watch(shared, connection, events) => match never {},
@@ -132,9 +132,9 @@ async fn watch(
     while let Some(event) = next(&mut events).await {
         if let Event::ConnectionBlocked(reason) = event {
             let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
-            shared.status.set(LISTING, Condition::Waits(reason));
+            shared.status.set(LISTING, ConnectionHealth::Waits(reason));
         } else if !connection.status().blocked() {
-            shared.status.set(LISTING, Condition::Good);
+            shared.status.set(LISTING, ConnectionHealth::Good);
         }
     }
     std::future::pending().await
@@ -144,12 +144,12 @@ async fn send_each(
     shared: &ControllerState,
     connection: &Connection,
     [channel, looks]: [&Channel; 2],
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<(), String> {
     loop {
         send(shared, connection, channel).await?;
         if !connection.status().blocked() {
-            shared.status.set(LISTING, Condition::Good);
+            shared.status.set(LISTING, ConnectionHealth::Good);
             look(shared, connection, looks).await?;
         }
         tokio::select! {
@@ -176,7 +176,7 @@ async fn look(shared: &ControllerState, connection: &Connection, channel: &Chann
         return taken.map(drop);
     }
     if !connection.status().blocked() {
-        shared.status.set(LISTING, Condition::Waits("it does not answer".to_owned()));
+        shared.status.set(LISTING, ConnectionHealth::Waits("it does not answer".to_owned()));
     }
     taken.await.map(drop)
 }

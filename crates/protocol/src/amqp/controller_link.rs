@@ -1,20 +1,20 @@
 //! The controller's side.
 
-use super::broker::{Broker, BrokerError};
+use super::broker::{BrokerAddress, BrokerError};
 use super::controller_state::{CONSUMING, ControllerState, LISTING};
-use super::intake::Intake;
-use super::worker::{Closing, Worker, keep};
+use super::intake::DeliveryIntake;
+use super::worker::{ConnectionThread, ShutdownSignal, keep};
 use super::{check_node, connection, consuming};
-use crate::{Boot, ControllerLink, Disconnected, LinkState, MessageId, Received, ToProbe};
+use crate::{Boot, ControllerLink, Disconnected, LinkState, MessageId, ReceivedMessage, ToProbe};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The settings of a controller's connections.
 #[derive(Clone, Debug)]
-pub struct ControllerSettings {
+pub struct ControllerLinkSettings {
     /// The broker. Its user may send for all nodes; for each node its own user may, who has its name.
-    pub broker: Broker,
+    pub broker: BrokerAddress,
     /// The nodes; their places are their numbers.
     pub nodes: Vec<String>,
     /// The last message that is stored of each start of a probe.
@@ -23,12 +23,12 @@ pub struct ControllerSettings {
     pub results_bytes: u64,
 }
 
-impl ControllerSettings {
+impl ControllerLinkSettings {
     /// The most bytes of results that a broker keeps by default: 1 GiB.
     pub const RESULTS_BYTES: u64 = 1 << 30;
 
     /// The settings of a controller that has stored nothing.
-    pub fn new(broker: Broker, nodes: Vec<String>) -> Self {
+    pub fn new(broker: BrokerAddress, nodes: Vec<String>) -> Self {
         Self { broker, nodes, marks: Vec::new(), results_bytes: Self::RESULTS_BYTES }
     }
 }
@@ -37,23 +37,23 @@ impl ControllerSettings {
 #[derive(Debug)]
 pub struct AmqpControllerLink {
     shared: Arc<ControllerState>,
-    intake: Mutex<Intake>,
-    _worker: Worker,
+    intake: Mutex<DeliveryIntake>,
+    _worker: ConnectionThread,
 }
 
 /// Connects a controller. That the broker is away is no error: it is tried again and again.
 ///
 /// # Errors
 /// If the settings can never work, or there is no thread.
-pub fn controller_link(settings: ControllerSettings) -> Result<AmqpControllerLink, BrokerError> {
-    let ControllerSettings { broker, nodes, marks, results_bytes } = settings;
+pub fn controller_link(settings: ControllerLinkSettings) -> Result<AmqpControllerLink, BrokerError> {
+    let ControllerLinkSettings { broker, nodes, marks, results_bytes } = settings;
     nodes.iter().try_for_each(|node| check_node(node))?;
     broker.check()?;
-    let intake = Intake::new(&nodes, broker.user(), &marks);
+    let intake = DeliveryIntake::new(&nodes, broker.user(), &marks);
     let boot = Boot::random();
     let shared = Arc::new(ControllerState::new(broker, nodes, results_bytes, boot));
     let own = Arc::clone(&shared);
-    let worker = Worker::start("broker", move |closing| async move {
+    let worker = ConnectionThread::start("broker", move |closing| async move {
         tokio::join!(
             keep(&closing, &own.status, CONSUMING, async || consume(&own, &closing).await),
             keep(&closing, &own.status, LISTING, async || send_lists(&own, &closing).await),
@@ -63,7 +63,7 @@ pub fn controller_link(settings: ControllerSettings) -> Result<AmqpControllerLin
 }
 
 /// Connects once, and takes what probes send until the connection breaks or is to end.
-async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
+async fn consume(shared: &ControllerState, closing: &ShutdownSignal) -> Result<(), String> {
     let room = Arc::default();
     let connection = tokio::select! {
         connection = connection::connect(&shared.broker, "edison controller, results", Some(&room)) => connection?,
@@ -75,7 +75,7 @@ async fn consume(shared: &ControllerState, closing: &Closing) -> Result<(), Stri
 }
 
 /// Connects once, and sends task lists until the connection breaks or is to end.
-async fn send_lists(shared: &ControllerState, closing: &Closing) -> Result<(), String> {
+async fn send_lists(shared: &ControllerState, closing: &ShutdownSignal) -> Result<(), String> {
     let connection = tokio::select! {
         connection = connection::connect(&shared.broker, "edison controller, task lists", None) => connection?,
         () = closing.wait() => return Ok(()),
@@ -89,7 +89,7 @@ async fn send_lists(shared: &ControllerState, closing: &Closing) -> Result<(), S
 }
 
 impl AmqpControllerLink {
-    fn intake(&self) -> MutexGuard<'_, Intake> {
+    fn intake(&self) -> MutexGuard<'_, DeliveryIntake> {
         self.intake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,7 +105,7 @@ impl ControllerLink for AmqpControllerLink {
         Ok(())
     }
 
-    fn receive(&self, wait: Duration) -> Result<Option<Received>, Disconnected> {
+    fn receive(&self, wait: Duration) -> Result<Option<ReceivedMessage>, Disconnected> {
         let until = Instant::now() + wait;
         while let Some(delivered) = self.shared.next(until) {
             let (received, word) = self.intake().take(&delivered);

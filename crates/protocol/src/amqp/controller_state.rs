@@ -1,9 +1,9 @@
 //! The state that a controller's threads share with the thread of its connections.
 
-use super::broker::Broker;
-use super::intake::{Delivered, Word};
+use super::broker::BrokerAddress;
+use super::intake::{BrokerDelivery, DeliveryReply};
 use super::room::Room;
-use super::status::Status;
+use super::status::ConnectionStatus;
 use super::task_lists::TaskLists;
 use crate::Boot;
 use std::collections::VecDeque;
@@ -18,14 +18,14 @@ pub(super) const LISTING: usize = 1;
 /// The state of a controller's connections.
 #[derive(Debug)]
 pub(super) struct ControllerState {
-    pub(super) broker: Broker,
+    pub(super) broker: BrokerAddress,
     pub(super) nodes: Vec<String>,
     pub(super) results_bytes: u64,
     pub(super) boot: Boot,
-    pub(super) status: Status<2>,
-    inbox: Mutex<Inbox>,
+    pub(super) status: ConnectionStatus<2>,
+    inbox: Mutex<DeliveryQueue>,
     arrived: Condvar,
-    words: Mutex<Vec<Word>>,
+    words: Mutex<Vec<DeliveryReply>>,
     /// Wakes the connection if there is something to tell the broker.
     pub(super) words_wake: Notify,
     lists: Mutex<TaskLists>,
@@ -35,17 +35,17 @@ pub(super) struct ControllerState {
 
 /// Deliveries that are not handed out yet.
 #[derive(Debug, Default)]
-struct Inbox {
+struct DeliveryQueue {
     connection: u64,
     /// The room of the connection.
     room: Arc<Room>,
-    delivered: VecDeque<Delivered>,
+    delivered: VecDeque<BrokerDelivery>,
 }
 
 impl ControllerState {
-    pub(super) fn new(broker: Broker, nodes: Vec<String>, results_bytes: u64, boot: Boot) -> Self {
+    pub(super) fn new(broker: BrokerAddress, nodes: Vec<String>, results_bytes: u64, boot: Boot) -> Self {
         Self {
-            status: Status::new(&broker),
+            status: ConnectionStatus::new(&broker),
             lists: Mutex::new(TaskLists::new(&nodes, boot)),
             broker,
             nodes,
@@ -59,7 +59,7 @@ impl ControllerState {
         }
     }
 
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+    fn inbox(&self) -> MutexGuard<'_, DeliveryQueue> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,16 +72,16 @@ impl ControllerState {
         inbox.connection
     }
 
-    pub(super) fn deliver(&self, delivered: Delivered) {
+    pub(super) fn deliver(&self, delivered: BrokerDelivery) {
         self.inbox().delivered.push_back(delivered);
         self.arrived.notify_one();
     }
 
-    pub(super) fn take_words(&self) -> Vec<Word> {
+    pub(super) fn take_words(&self) -> Vec<DeliveryReply> {
         std::mem::take(&mut *self.words.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn say(&self, word: Option<Word>) {
+    pub(super) fn say(&self, word: Option<DeliveryReply>) {
         if let Some(word) = word {
             self.words.lock().unwrap_or_else(PoisonError::into_inner).push(word);
             self.words_wake.notify_one();
@@ -93,7 +93,7 @@ impl ControllerState {
     }
 
     /// Waits for the next delivery until this time; `None` if there is none.
-    pub(super) fn next(&self, until: Instant) -> Option<Delivered> {
+    pub(super) fn next(&self, until: Instant) -> Option<BrokerDelivery> {
         let mut inbox = self.inbox();
         loop {
             if let Some(delivered) = inbox.delivered.pop_front() {

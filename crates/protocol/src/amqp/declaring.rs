@@ -1,13 +1,13 @@
 //! Declaring exchanges and queues, which the controller does.
 
 use super::connection::answer;
-use super::topology::{Argument, Exchange, Queue, Topology};
+use super::topology::{Argument, BrokerQueue, BrokerTopology, Exchange};
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ExchangeKind};
 
 /// Declares the exchanges and queues of a topology.
-pub(super) async fn declare(channel: &Channel, topology: &Topology) -> Result<(), String> {
+pub(super) async fn declare(channel: &Channel, topology: &BrokerTopology) -> Result<(), String> {
     for one in &topology.exchanges {
         told(one.name, exchange(channel, one).await)?;
     }
@@ -33,8 +33,8 @@ async fn exchange(channel: &Channel, exchange: &Exchange) -> Result<(), String> 
     answer(channel.exchange_declare(exchange.name.into(), kind, options, FieldTable::default())).await
 }
 
-async fn queue(channel: &Channel, queue: &Queue) -> Result<(), String> {
-    let Queue { name, arguments, exchange, key } = queue;
+async fn queue(channel: &Channel, queue: &BrokerQueue) -> Result<(), String> {
+    let BrokerQueue { name, arguments, exchange, key } = queue;
     let mut table = FieldTable::default();
     for (name, value) in arguments {
         let value = match value {

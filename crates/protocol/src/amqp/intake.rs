@@ -1,13 +1,13 @@
 //! The controller's treatment of deliveries: which to hand out, which to refuse, which to acknowledge.
 
-use super::marks::{Marks, Turn};
+use super::marks::{DeliveryOffsets, SequenceDecision};
 use crate::envelope::{self, MOST_JSON_BYTES, Opened, Properties};
-use crate::{FromProbe, MessageId, Received, Refusal};
+use crate::{FromProbe, MessageId, MessageRefusal, ReceivedMessage};
 use std::collections::BTreeMap;
 
 /// A message as the broker delivers it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Delivered {
+pub(super) struct BrokerDelivery {
     /// The number of the delivery on its connection.
     pub(super) tag: Tag,
     pub(super) routing_key: String,
@@ -29,7 +29,7 @@ pub(super) struct Tag {
 
 /// An answer to deliveries that the broker is to be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum DeliveryReply {
     /// A delivery up to which all deliveries are done with.
     Done(Tag),
     /// A delivery that is put away where its operator finds it.
@@ -38,8 +38,8 @@ pub(super) enum Word {
 
 /// The nodes, what was taken of each, and what was refused.
 #[derive(Debug)]
-pub(super) struct Intake {
-    nodes: BTreeMap<String, (usize, Marks)>,
+pub(super) struct DeliveryIntake {
+    nodes: BTreeMap<String, (usize, DeliveryOffsets)>,
     /// The controller's own user, who may send for each node, as it may do anything at the broker.
     own_user: String,
     refused: BTreeMap<&'static str, u64>,
@@ -51,14 +51,14 @@ pub(super) struct Intake {
     is_owed: bool,
 }
 
-impl Intake {
+impl DeliveryIntake {
     /// Creates the intake of these nodes. `own_user`: the controller's user. `marks`: the last message that is stored of each start of a
     /// probe.
     pub(super) fn new(nodes: &[String], own_user: &str, marks: &[MessageId]) -> Self {
         let refused_of = vec![BTreeMap::new(); nodes.len()];
         let numbered = nodes.iter().enumerate();
         let mut nodes: BTreeMap<_, _> =
-            numbered.map(|(number, node)| (node.clone(), (number, Marks::default()))).collect();
+            numbered.map(|(number, node)| (node.clone(), (number, DeliveryOffsets::default()))).collect();
         for id in marks {
             if let Some((_, marks)) = nodes.get_mut(&id.node) {
                 marks.begin_after(id);
@@ -69,7 +69,10 @@ impl Intake {
     }
 
     /// Takes a delivery: a message to hand out, and what the broker is to be told at once.
-    pub(super) fn take(&mut self, delivered: &Delivered) -> (Option<Received>, Option<Word>) {
+    pub(super) fn take(
+        &mut self,
+        delivered: &BrokerDelivery,
+    ) -> (Option<ReceivedMessage>, Option<DeliveryReply>) {
         match self.read(delivered) {
             Ok(Some(received)) => {
                 self.last = Some(delivered.tag);
@@ -89,20 +92,20 @@ impl Intake {
                 if let Some((node, _)) = self.nodes.get(&delivered.routing_key) {
                     *self.refused_of[*node].entry(refusal.name()).or_default() += 1;
                 }
-                (None, Some(Word::Refused(delivered.tag)))
+                (None, Some(DeliveryReply::Refused(delivered.tag)))
             }
         }
     }
 
     /// An acknowledgement is of all before it too: it has to wait until those are stored.
-    fn done_if_nothing_is_owed(&mut self) -> Option<Word> {
-        if self.is_owed { None } else { self.last.take().map(Word::Done) }
+    fn done_if_nothing_is_owed(&mut self) -> Option<DeliveryReply> {
+        if self.is_owed { None } else { self.last.take().map(DeliveryReply::Done) }
     }
 
     /// Marks all that was handed out as stored.
-    pub(super) fn acknowledge(&mut self) -> Option<Word> {
+    pub(super) fn acknowledge(&mut self) -> Option<DeliveryReply> {
         self.is_owed = false;
-        self.last.take().map(Word::Done)
+        self.last.take().map(DeliveryReply::Done)
     }
 
     pub(super) fn refused(&self) -> BTreeMap<&'static str, u64> {
@@ -117,32 +120,32 @@ impl Intake {
         *self.refused.entry(name).or_default() += 1;
     }
 
-    fn read(&mut self, delivered: &Delivered) -> Result<Option<Received>, Refusal> {
+    fn read(&mut self, delivered: &BrokerDelivery) -> Result<Option<ReceivedMessage>, MessageRefusal> {
         let properties = Properties {
             content_type: delivered.content_type.as_deref(),
             content_encoding: delivered.content_encoding.as_deref(),
         };
         if delivered.is_too_large {
-            return Err(Refusal::TooLarge);
+            return Err(MessageRefusal::TooLarge);
         }
         let text = envelope::text(&delivered.bytes, properties, MOST_JSON_BYTES)?;
         let Opened { id, after, lost, body, .. } = Opened::of(&text)?;
-        let (node, marks) = self.nodes.get_mut(&id.node).ok_or(Refusal::UnknownNode)?;
-        let user = delivered.user.as_ref().ok_or(Refusal::WrongUser)?;
+        let (node, marks) = self.nodes.get_mut(&id.node).ok_or(MessageRefusal::UnknownNode)?;
+        let user = delivered.user.as_ref().ok_or(MessageRefusal::WrongUser)?;
         // A probe's user has the name of its node. Rights at the broker are by routing key: who may not write for a node cannot have sent
         // this under its key.
         let is_its = *user == id.node || *user == self.own_user;
         if !is_its || delivered.routing_key != id.node {
-            return Err(Refusal::WrongUser);
+            return Err(MessageRefusal::WrongUser);
         }
         if id.sequence > 0 {
             match marks.take(&id, after) {
-                Turn::Next => {}
-                Turn::Doubled => {
+                SequenceDecision::Next => {}
+                SequenceDecision::Doubled => {
                     self.count("doubled");
                     return Ok(None);
                 }
-                Turn::Early => {
+                SequenceDecision::Early => {
                     self.count("early");
                     return Ok(None);
                 }
@@ -155,9 +158,9 @@ impl Intake {
         }
         // Only heartbeats may come in any order, and twice.
         if (id.sequence == 0) != matches!(message, FromProbe::Heartbeat(_)) {
-            return Err(Refusal::Malformed);
+            return Err(MessageRefusal::Malformed);
         }
-        Ok(Some(Received { node: *node, id: (id.sequence > 0).then_some(id), message }))
+        Ok(Some(ReceivedMessage { node: *node, id: (id.sequence > 0).then_some(id), message }))
     }
 }
 
@@ -171,12 +174,12 @@ mod tests {
         MessageId { node: node.to_owned(), boot: Boot(7), sequence }
     }
 
-    fn delivered(number: u64, id: MessageId, after: u64) -> Delivered {
+    fn delivered(number: u64, id: MessageId, after: u64) -> BrokerDelivery {
         let body = match id.sequence {
             0 => FromProbe::Heartbeat(Box::default()),
             at_ns => FromProbe::Reached { at_ns },
         };
-        Delivered {
+        BrokerDelivery {
             tag: Tag { connection: 1, number },
             routing_key: id.node.clone(),
             content_type: Some(CONTENT_TYPE.to_owned()),
@@ -187,12 +190,12 @@ mod tests {
         }
     }
 
-    fn intake() -> Intake {
-        Intake::new(&["A".to_owned(), "B".to_owned()], "controller", &[id("A", 2), id("gone", 1)])
+    fn intake() -> DeliveryIntake {
+        DeliveryIntake::new(&["A".to_owned(), "B".to_owned()], "controller", &[id("A", 2), id("gone", 1)])
     }
 
-    fn done(number: u64) -> Option<Word> {
-        Some(Word::Done(Tag { connection: 1, number }))
+    fn done(number: u64) -> Option<DeliveryReply> {
+        Some(DeliveryReply::Done(Tag { connection: 1, number }))
     }
 
     #[test]
@@ -218,13 +221,13 @@ mod tests {
     fn what_is_refused_has_a_name() {
         let mut intake = intake();
         let mut number = 0;
-        let mut refuse = |change: &dyn Fn(&mut Delivered), of: MessageId| {
+        let mut refuse = |change: &dyn Fn(&mut BrokerDelivery), of: MessageId| {
             number += 1;
             let mut one = delivered(number, of, 0);
             change(&mut one);
             let before = intake.refused();
             let (received, word) = intake.take(&one);
-            assert_eq!((received, word), (None, Some(Word::Refused(one.tag))));
+            assert_eq!((received, word), (None, Some(DeliveryReply::Refused(one.tag))));
             let after = intake.refused();
             after.into_iter().find(|(name, count)| before.get(name) != Some(count)).map(|(name, _)| name)
         };
@@ -239,7 +242,7 @@ mod tests {
             Envelope::new(id("A", 3), FromProbe::Heartbeat(Box::default())).encode().expect("bytes");
         assert_eq!(refuse(&|one| one.bytes.clone_from(&heartbeat), id("A", 3)), Some("malformed"));
         // Of that one the number was taken, so that the next is not early. The controller's own user may send for all.
-        let own = Delivered { user: Some("controller".to_owned()), ..delivered(99, id("A", 4), 3) };
+        let own = BrokerDelivery { user: Some("controller".to_owned()), ..delivered(99, id("A", 4), 3) };
         assert!(intake.take(&own).0.is_some());
         // The routing key identifies the node: only its user may publish with it.
         let of_b = BTreeMap::from([("wrong_user", 2)]);
@@ -253,7 +256,7 @@ mod tests {
         let result = crate::WindowResult::new(window, Vec::new());
         let body = FromProbe::Window(Box::new(result));
         let bytes = Envelope { lost: 9, ..Envelope::new(id("A", 3), body) }.encode().expect("bytes");
-        let (received, _) = intake().take(&Delivered { bytes, ..delivered(1, id("A", 3), 0) });
+        let (received, _) = intake().take(&BrokerDelivery { bytes, ..delivered(1, id("A", 3), 0) });
         let message = received.expect("a message").message;
         assert!(matches!(message, FromProbe::Window(result) if result.lost == 9));
     }

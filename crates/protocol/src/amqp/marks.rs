@@ -10,7 +10,7 @@ const MOST_BOOTS: usize = 512;
 
 /// The decision on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum SequenceDecision {
     /// The message is the next one.
     Next,
     /// The message was taken before.
@@ -20,7 +20,7 @@ pub(super) enum Turn {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct BootOffset {
     boot: Boot,
     /// The sequence number of the last message that was taken.
     last: u64,
@@ -30,12 +30,12 @@ struct Mark {
 
 /// The last message of each start of a probe.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct DeliveryOffsets {
     /// The newest last.
-    boots: VecDeque<Mark>,
+    boots: VecDeque<BootOffset>,
 }
 
-impl Marks {
+impl DeliveryOffsets {
     /// Marks all messages up to this one as taken before.
     pub(super) fn begin_after(&mut self, id: &MessageId) {
         match self.boots.iter_mut().rev().find(|mark| mark.boot == id.boot) {
@@ -48,26 +48,26 @@ impl Marks {
         if self.boots.len() == MOST_BOOTS {
             self.boots.pop_front();
         }
-        self.boots.push_back(Mark { boot, last, early: 0 });
+        self.boots.push_back(BootOffset { boot, last, early: 0 });
     }
 
     /// Takes a message, if it is its turn. `after`: what its envelope says.
-    pub(super) fn take(&mut self, id: &MessageId, after: u64) -> Turn {
+    pub(super) fn take(&mut self, id: &MessageId, after: u64) -> SequenceDecision {
         let Some(mark) = self.boots.iter_mut().rev().find(|mark| mark.boot == id.boot) else {
             self.add(id.boot, id.sequence);
-            return Turn::Next;
+            return SequenceDecision::Next;
         };
         if id.sequence <= mark.last {
-            return Turn::Doubled;
+            return SequenceDecision::Doubled;
         }
         // The broker refused one before it, whose sender sends both again. No more can have been on their way behind that one: if more
         // come, it was taken from the queue by someone else, and does not come.
         if after > mark.last && mark.early + 1 < MOST_IN_FLIGHT {
             mark.early += 1;
-            return Turn::Early;
+            return SequenceDecision::Early;
         }
         (mark.last, mark.early) = (id.sequence, 0);
-        Turn::Next
+        SequenceDecision::Next
     }
 }
 
@@ -81,35 +81,45 @@ mod tests {
 
     #[test]
     fn each_message_is_taken_once_and_in_order() {
-        let mut marks = Marks::default();
+        let mut marks = DeliveryOffsets::default();
         let mut take = |boot, sequence, after| marks.take(&id(boot, sequence), after);
-        assert_eq!(take(1, 1, 0), Turn::Next);
-        assert_eq!(take(1, 1, 0), Turn::Doubled);
+        assert_eq!(take(1, 1, 0), SequenceDecision::Next);
+        assert_eq!(take(1, 1, 0), SequenceDecision::Doubled);
         // 2 was refused by the broker: 3 waits for it, 4 for 3.
-        assert_eq!((take(1, 3, 2), take(1, 4, 3)), (Turn::Early, Turn::Early));
-        assert_eq!((take(1, 2, 1), take(1, 3, 2), take(1, 4, 3)), (Turn::Next, Turn::Next, Turn::Next));
+        assert_eq!((take(1, 3, 2), take(1, 4, 3)), (SequenceDecision::Early, SequenceDecision::Early));
+        assert_eq!(
+            (take(1, 2, 1), take(1, 3, 2), take(1, 4, 3)),
+            (SequenceDecision::Next, SequenceDecision::Next, SequenceDecision::Next)
+        );
         // 5 to 8 were dropped by their sender.
-        assert_eq!((take(1, 9, 4), take(1, 10, 0)), (Turn::Next, Turn::Next));
-        assert_eq!((take(2, 1, 0), take(1, 10, 0), take(2, 2, 0)), (Turn::Next, Turn::Doubled, Turn::Next));
+        assert_eq!((take(1, 9, 4), take(1, 10, 0)), (SequenceDecision::Next, SequenceDecision::Next));
+        assert_eq!(
+            (take(2, 1, 0), take(1, 10, 0), take(2, 2, 0)),
+            (SequenceDecision::Next, SequenceDecision::Doubled, SequenceDecision::Next)
+        );
     }
 
     #[test]
     fn nothing_is_awaited_for_ever() {
-        let mut marks = Marks::default();
-        assert_eq!(marks.take(&id(1, 1), 0), Turn::Next);
-        let early =
-            (3..).take_while(|sequence| marks.take(&id(1, *sequence), sequence - 1) == Turn::Early).count();
+        let mut marks = DeliveryOffsets::default();
+        assert_eq!(marks.take(&id(1, 1), 0), SequenceDecision::Next);
+        let early = (3..)
+            .take_while(|sequence| marks.take(&id(1, *sequence), sequence - 1) == SequenceDecision::Early)
+            .count();
         assert_eq!(early, MOST_IN_FLIGHT - 1);
-        assert_eq!(marks.take(&id(1, 67), 66), Turn::Next);
+        assert_eq!(marks.take(&id(1, 67), 66), SequenceDecision::Next);
     }
 
     #[test]
     fn what_was_stored_before_is_doubled() {
-        let mut marks = Marks::default();
+        let mut marks = DeliveryOffsets::default();
         marks.begin_after(&id(1, 7));
         marks.begin_after(&id(1, 5));
-        assert_eq!((marks.take(&id(1, 7), 0), marks.take(&id(1, 8), 7)), (Turn::Doubled, Turn::Next));
-        (2..1000).for_each(|boot| assert_eq!(marks.take(&id(boot, 1), 0), Turn::Next));
+        assert_eq!(
+            (marks.take(&id(1, 7), 0), marks.take(&id(1, 8), 7)),
+            (SequenceDecision::Doubled, SequenceDecision::Next)
+        );
+        (2..1000).for_each(|boot| assert_eq!(marks.take(&id(boot, 1), 0), SequenceDecision::Next));
         assert_eq!(marks.boots.len(), MOST_BOOTS);
     }
 }

@@ -2,9 +2,9 @@
 
 mod in_file;
 
-use super::spool_log::Stored;
-use crate::envelope::{self, Head, PackedBody};
-use crate::spool_format::{Totals, Which};
+use super::spool_log::StoredMessage;
+use crate::envelope::{self, EnvelopeHead, PackedBody};
+use crate::spool_format::{NodeMessageId, SpoolTotals};
 use crate::{Boot, FromProbe, MessageId};
 use in_file::InFile;
 use model::view::Spool;
@@ -20,14 +20,14 @@ const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A message that has not been confirmed.
 #[derive(Debug)]
-struct Item {
+struct UnconfirmedMessage {
     /// The place of the message among all that were ever here, in order.
     place: u64,
-    which: Which,
+    which: NodeMessageId,
     body: Arc<PackedBody>,
     is_result: bool,
     /// The values of the message's envelope, from the time on that it is to be sent: it may have arrived.
-    said: Option<Said>,
+    said: Option<EnvelopeValues>,
     /// True if `said` is in the file, or if there is no file.
     may_go: bool,
     /// True if the message is in the file, or being written there.
@@ -35,7 +35,7 @@ struct Item {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct EnvelopeValues {
     after: u64,
     lost: u64,
 }
@@ -49,13 +49,13 @@ pub(super) struct Outgoing {
 
 /// The messages that a probe has sent and the broker has not confirmed, in order, within a limit.
 ///
-/// Messages of earlier starts, which the file kept, come first. What the file is to be told is taken by [`Outbox::take_batch`]; what the
+/// Messages of earlier starts, which the file kept, come first. What the file is to be told is taken by [`ProbeOutbox::take_batch`]; what the
 /// envelope of a message says is there before the message is sent.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(super) struct ProbeOutbox {
     node: String,
     boot: Boot,
-    items: VecDeque<Item>,
+    items: VecDeque<UnconfirmedMessage>,
     next_place: u64,
     /// The place before which all results are as short as they get, or sent.
     short_until: u64,
@@ -67,14 +67,14 @@ pub(super) struct Outbox {
     bytes: usize,
     most_bytes: usize,
     last_sequence: u64,
-    totals: Totals,
+    totals: SpoolTotals,
     unwritten: u64,
     file: Option<InFile>,
     /// The newest one, until it is sent.
     heartbeat: Option<PackedBody>,
 }
 
-impl Outbox {
+impl ProbeOutbox {
     pub(super) fn new(node: String, boot: Boot, most_bytes: usize) -> Self {
         Self {
             node,
@@ -87,7 +87,7 @@ impl Outbox {
             bytes: 0,
             most_bytes,
             last_sequence: 0,
-            totals: Totals::default(),
+            totals: SpoolTotals::default(),
             unwritten: 0,
             file: None,
             heartbeat: None,
@@ -95,12 +95,12 @@ impl Outbox {
     }
 
     /// Goes on with what a file has kept. `fault`: why nothing can be written to it.
-    pub(super) fn go_on(&mut self, messages: Vec<Stored>, totals: Totals, fault: Option<String>) {
+    pub(super) fn go_on(&mut self, messages: Vec<StoredMessage>, totals: SpoolTotals, fault: Option<String>) {
         self.totals = totals;
         self.file = Some(InFile { is_working: fault.is_none(), fault, ..InFile::default() });
-        for Stored { which, is_result, body, said } in messages {
-            let said = said.map(|(after, lost)| Said { after, lost });
-            self.add(Item {
+        for StoredMessage { which, is_result, body, said } in messages {
+            let said = said.map(|(after, lost)| EnvelopeValues { after, lost });
+            self.add(UnconfirmedMessage {
                 place: 0,
                 which,
                 body,
@@ -113,9 +113,9 @@ impl Outbox {
         self.bound();
     }
 
-    fn add(&mut self, item: Item) {
+    fn add(&mut self, item: UnconfirmedMessage) {
         self.bytes += item.body.len();
-        self.items.push_back(Item { place: self.next_place, ..item });
+        self.items.push_back(UnconfirmedMessage { place: self.next_place, ..item });
         self.next_place += 1;
     }
 
@@ -136,7 +136,7 @@ impl Outbox {
             return;
         }
         self.last_sequence += 1;
-        let which = Which { boot: self.boot, sequence: self.last_sequence };
+        let which = NodeMessageId { boot: self.boot, sequence: self.last_sequence };
         let (place, body) = (self.next_place, Arc::new(body));
         match self.working_file() {
             Some(file) => {
@@ -144,7 +144,15 @@ impl Outbox {
             }
             None => self.unwritten += u64::from(self.file.is_some()),
         }
-        self.add(Item { place, which, body, is_result, said: None, may_go: false, is_in_file: false });
+        self.add(UnconfirmedMessage {
+            place,
+            which,
+            body,
+            is_result,
+            said: None,
+            may_go: false,
+            is_in_file: false,
+        });
         self.bound();
     }
 
@@ -199,7 +207,7 @@ impl Outbox {
     }
 
     /// A message is there no more.
-    fn forget(&mut self, item: Item) {
+    fn forget(&mut self, item: UnconfirmedMessage) {
         self.bytes -= item.body.len();
         let totals = self.totals;
         let Some(file) = self.working_file() else { return };
@@ -220,12 +228,13 @@ impl Outbox {
         self.say(boot, most);
         let is_stuck = self.is_disk_stuck();
         let Some(item) = self.items.get(self.in_flight) else { return Ok(None) };
-        let (true, Some(Said { after, lost })) = (item.may_go || is_stuck, item.said) else {
+        let (true, Some(EnvelopeValues { after, lost })) = (item.may_go || is_stuck, item.said) else {
             return Ok(None);
         };
-        let Which { boot, sequence } = item.which;
+        let NodeMessageId { boot, sequence } = item.which;
         let id = MessageId { node: self.node.clone(), boot, sequence };
-        let bytes = envelope::seal(&Head { version: envelope::VERSION, id: &id, after, lost }, &item.body)?;
+        let bytes =
+            envelope::seal(&EnvelopeHead { version: envelope::VERSION, id: &id, after, lost }, &item.body)?;
         self.in_flight += 1;
         Ok(Some(Outgoing { id, bytes }))
     }
@@ -241,7 +250,7 @@ impl Outbox {
             if item.which.boot != boot || item.said.is_some() {
                 return;
             }
-            item.said = Some(Said { after, lost });
+            item.said = Some(EnvelopeValues { after, lost });
             item.may_go = !is_told;
             let place = item.place;
             if let Some(file) = self.working_file() {
@@ -261,7 +270,8 @@ impl Outbox {
     pub(super) fn take_heartbeat(&mut self) -> io::Result<Option<Outgoing>> {
         let Some(body) = self.heartbeat.take() else { return Ok(None) };
         let id = MessageId { node: self.node.clone(), boot: self.boot, sequence: 0 };
-        let bytes = envelope::seal(&Head { version: envelope::VERSION, id: &id, after: 0, lost: 0 }, &body)?;
+        let bytes =
+            envelope::seal(&EnvelopeHead { version: envelope::VERSION, id: &id, after: 0, lost: 0 }, &body)?;
         Ok(Some(Outgoing { id, bytes }))
     }
 
@@ -289,7 +299,7 @@ impl Outbox {
     }
 
     pub(super) fn spool(&self) -> Spool {
-        let Totals { dropped, shortened } = self.totals;
+        let SpoolTotals { dropped, shortened } = self.totals;
         Spool {
             messages: self.items.len() as u64,
             bytes: self.bytes as u64,
@@ -301,10 +311,10 @@ impl Outbox {
     }
 }
 
-impl Item {
-    fn stored(&self, is_told: bool) -> Stored {
-        let said = self.said.filter(|_| is_told).map(|Said { after, lost }| (after, lost));
-        Stored { which: self.which, is_result: self.is_result, body: Arc::clone(&self.body), said }
+impl UnconfirmedMessage {
+    fn stored(&self, is_told: bool) -> StoredMessage {
+        let said = self.said.filter(|_| is_told).map(|EnvelopeValues { after, lost }| (after, lost));
+        StoredMessage { which: self.which, is_result: self.is_result, body: Arc::clone(&self.body), said }
     }
 }
 

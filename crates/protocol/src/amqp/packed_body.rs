@@ -1,6 +1,6 @@
 //! Compressed bodies as a spool keeps them.
 
-use crate::Refusal;
+use crate::MessageRefusal;
 use crate::envelope::{MOST_JSON_BYTES, PackedBody, expand, read};
 use serde::de::DeserializeOwned;
 
@@ -11,7 +11,7 @@ impl PackedBody {
     }
 
     /// Reads the body again.
-    pub(super) fn open<B: DeserializeOwned>(&self) -> Result<B, Refusal> {
+    pub(super) fn open<B: DeserializeOwned>(&self) -> Result<B, MessageRefusal> {
         read(&expand(&self.0, MOST_JSON_BYTES)?)
     }
 

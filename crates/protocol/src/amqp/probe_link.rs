@@ -1,11 +1,11 @@
 //! A probe's side.
 
-use super::broker::{Broker, BrokerError};
-use super::outbox::Outbox;
+use super::broker::{BrokerAddress, BrokerError};
+use super::outbox::ProbeOutbox;
 use super::probe_state::{PUBLISHING, ProbeState};
 use super::spool_file::SpoolFile;
 use super::spool_writer::SpoolWriter;
-use super::worker::{Closing, Worker, keep};
+use super::worker::{ConnectionThread, ShutdownSignal, keep};
 use super::{check_node, connection, publishing, tasking};
 use crate::envelope::PackedBody;
 use crate::{Boot, Disconnected, FromProbe, LinkState, ProbeLink, TaskList, ToProbe};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct ProbeSettings {
     /// The broker.
-    pub broker: Broker,
+    pub broker: BrokerAddress,
     /// The node.
     pub node: String,
     /// The most bytes that are kept until the broker has them. Beyond it the oldest window results are dropped and counted.
@@ -36,7 +36,7 @@ impl ProbeSettings {
 pub struct AmqpProbeLink {
     shared: Arc<ProbeState>,
     lists: Mutex<Receiver<TaskList>>,
-    _worker: Worker,
+    _worker: ConnectionThread,
     // After what it sends: what was confirmed last is written too.
     _writer: SpoolWriter,
 }
@@ -63,7 +63,7 @@ fn link(settings: ProbeSettings, spool: Option<SpoolFile>) -> Result<AmqpProbeLi
     broker.check()?;
     let (into, lists) = channel();
     let boot = Boot::random();
-    let mut outbox = Outbox::new(node.clone(), boot, spool_bytes);
+    let mut outbox = ProbeOutbox::new(node.clone(), boot, spool_bytes);
     let log = spool.map(|SpoolFile { log, messages, totals, fault, .. }| {
         outbox.go_on(messages, totals, fault);
         log
@@ -71,14 +71,14 @@ fn link(settings: ProbeSettings, spool: Option<SpoolFile>) -> Result<AmqpProbeLi
     let shared = Arc::new(ProbeState::new(broker, node, boot, outbox, into));
     let writer = SpoolWriter::start(&shared, log)?;
     let own = Arc::clone(&shared);
-    let worker = Worker::start("broker", move |closing| async move {
+    let worker = ConnectionThread::start("broker", move |closing| async move {
         keep(&closing, &own.status, PUBLISHING, async || session(&own, &closing).await).await;
     })?;
     Ok(AmqpProbeLink { shared, lists: Mutex::new(lists), _worker: worker, _writer: writer })
 }
 
 /// Connects once, and works until the connection breaks, for the reason that is returned, or is to end.
-async fn session(shared: &ProbeState, closing: &Closing) -> Result<(), String> {
+async fn session(shared: &ProbeState, closing: &ShutdownSignal) -> Result<(), String> {
     let name = format!("edison probe {}", shared.node);
     let connection = tokio::select! {
         connection = connection::connect(&shared.broker, &name, None) => connection?,
@@ -101,10 +101,10 @@ impl AmqpProbeLink {
     /// Waits until all that was sent is in the file of the spool for good, or delivered, for so long at most. Returns whether it is; never
     /// without a file.
     pub fn save(&self, wait: Duration) -> bool {
-        self.wait(wait, Outbox::is_saved)
+        self.wait(wait, ProbeOutbox::is_saved)
     }
 
-    fn wait(&self, wait: Duration, is_so: impl Fn(&Outbox) -> bool) -> bool {
+    fn wait(&self, wait: Duration, is_so: impl Fn(&ProbeOutbox) -> bool) -> bool {
         let until = Instant::now() + wait;
         let mut outbox = self.shared.outbox();
         while !is_so(&outbox) {
@@ -144,7 +144,7 @@ impl ProbeLink for AmqpProbeLink {
     }
 
     fn flush(&self, wait: Duration) -> bool {
-        self.wait(wait, Outbox::is_empty)
+        self.wait(wait, ProbeOutbox::is_empty)
     }
 
     fn state(&self) -> LinkState {

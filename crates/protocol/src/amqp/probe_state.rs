@@ -1,9 +1,9 @@
 //! The state that a probe's threads share with the thread of its connection.
 
-use super::broker::Broker;
-use super::outbox::Outbox;
-use super::status::Status;
-use crate::{Boot, ListId, Refusal, TaskList};
+use super::broker::BrokerAddress;
+use super::outbox::ProbeOutbox;
+use super::status::ConnectionStatus;
+use crate::{Boot, ListId, MessageRefusal, TaskList};
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,22 +16,22 @@ pub(super) const TASKING: usize = 1;
 /// The state of a probe's connection.
 #[derive(Debug)]
 pub(super) struct ProbeState {
-    pub(super) broker: Broker,
+    pub(super) broker: BrokerAddress,
     pub(super) node: String,
     pub(super) boot: Boot,
-    pub(super) status: Status<2>,
-    outbox: Mutex<Outbox>,
+    pub(super) status: ConnectionStatus<2>,
+    outbox: Mutex<ProbeOutbox>,
     /// Signals that a message was delivered, or is in the file now.
     pub(super) confirmed: Condvar,
     /// Signals that there is something for the file.
     pub(super) unwritten: Condvar,
     /// Wakes the connection if there is a message to send.
     pub(super) wake: Notify,
-    lists: Mutex<Lists>,
+    lists: Mutex<TaskListInbox>,
 }
 
 #[derive(Debug)]
-struct Lists {
+struct TaskListInbox {
     into: Sender<TaskList>,
     last: Option<ListId>,
     refused: BTreeMap<&'static str, u64>,
@@ -39,26 +39,26 @@ struct Lists {
 
 impl ProbeState {
     pub(super) fn new(
-        broker: Broker,
+        broker: BrokerAddress,
         node: String,
         boot: Boot,
-        outbox: Outbox,
+        outbox: ProbeOutbox,
         into: Sender<TaskList>,
     ) -> Self {
         Self {
-            status: Status::new(&broker),
+            status: ConnectionStatus::new(&broker),
             outbox: Mutex::new(outbox),
             confirmed: Condvar::new(),
             unwritten: Condvar::new(),
             wake: Notify::new(),
-            lists: Mutex::new(Lists { into, last: None, refused: BTreeMap::new() }),
+            lists: Mutex::new(TaskListInbox { into, last: None, refused: BTreeMap::new() }),
             broker,
             node,
             boot,
         }
     }
 
-    pub(super) fn outbox(&self) -> MutexGuard<'_, Outbox> {
+    pub(super) fn outbox(&self) -> MutexGuard<'_, ProbeOutbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,7 +69,7 @@ impl ProbeState {
         self.unwritten.notify_one();
     }
 
-    fn lists(&self) -> MutexGuard<'_, Lists> {
+    fn lists(&self) -> MutexGuard<'_, TaskListInbox> {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl ProbeState {
         }
     }
 
-    pub(super) fn refuse(&self, refusal: Refusal) {
+    pub(super) fn refuse(&self, refusal: MessageRefusal) {
         *self.lists().refused.entry(refusal.name()).or_default() += 1;
     }
 

@@ -5,9 +5,9 @@ use super::back_off::BackOff;
 use super::connection::{answer, is_missing, is_refused, words};
 use super::outbox::Outgoing;
 use super::probe_state::{PUBLISHING, ProbeState};
-use super::status::Condition;
+use super::status::ConnectionHealth;
 use super::topology::RESULTS;
-use super::worker::Closing;
+use super::worker::ShutdownSignal;
 use crate::envelope::{CONTENT_ENCODING, CONTENT_TYPE};
 use futures_core::Stream;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions, ExchangeDeclareOptions};
@@ -66,7 +66,7 @@ struct InFlight {
 pub(super) async fn publish(
     shared: &ProbeState,
     connection: &Connection,
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<(), String> {
     if !await_exchange(shared, connection, closing).await? {
         return Ok(());
@@ -75,9 +75,9 @@ pub(super) async fn publish(
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
     // Without confirms: nothing waits for heartbeats.
     let heartbeats = answer(connection.create_channel()).await?;
-    let publisher = Publisher { shared, connection, channel, heartbeats };
+    let publisher = ProbePublisher { shared, connection, channel, heartbeats };
     shared.outbox().rewind();
-    shared.status.set(PUBLISHING, Condition::Good);
+    shared.status.set(PUBLISHING, ConnectionHealth::Good);
     publisher.run(closing).await
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn publish(
 async fn await_exchange(
     shared: &ProbeState,
     connection: &Connection,
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<bool, String> {
     let mut back_off = BackOff::new();
     loop {
@@ -103,7 +103,7 @@ async fn await_exchange(
             Err(error) => return Err(words(&error)),
         }
         let reason = format!("no controller has declared {RESULTS} there yet");
-        shared.status.set(PUBLISHING, Condition::Waits(reason));
+        shared.status.set(PUBLISHING, ConnectionHealth::Waits(reason));
         tokio::select! {
             () = sleep(back_off.wait()) => {}
             () = closing.wait() => return Ok(false),
@@ -111,15 +111,15 @@ async fn await_exchange(
     }
 }
 
-struct Publisher<'a> {
+struct ProbePublisher<'a> {
     shared: &'a ProbeState,
     connection: &'a Connection,
     channel: Channel,
     heartbeats: Channel,
 }
 
-impl Publisher<'_> {
-    async fn run(&self, closing: &Closing) -> Result<(), String> {
+impl ProbePublisher<'_> {
+    async fn run(&self, closing: &ShutdownSignal) -> Result<(), String> {
         let mut events = pin!(self.connection.events_listener());
         let mut in_flight = VecDeque::<InFlight>::new();
         let mut back_off = BackOff::new();
@@ -130,7 +130,7 @@ impl Publisher<'_> {
             let is_blocked = self.connection.status().blocked();
             if was_blocked && !is_blocked {
                 in_flight.iter_mut().for_each(|one| one.until = Instant::now() + PATIENCE);
-                self.shared.status.set(PUBLISHING, Condition::Good);
+                self.shared.status.set(PUBLISHING, ConnectionHealth::Good);
             }
             was_blocked = is_blocked;
             if refused.is_some() && in_flight.is_empty() {
@@ -156,12 +156,12 @@ impl Publisher<'_> {
                         None if refused.is_none() => {
                             back_off.reset();
                             self.shared.confirm();
-                            self.shared.status.set(PUBLISHING, Condition::Good);
+                            self.shared.status.set(PUBLISHING, ConnectionHealth::Good);
                         }
                         // Confirmed or not: it comes after one that was not taken, and is sent again after that.
                         None => {}
                         Some(reason) => {
-                            self.shared.status.set(PUBLISHING, Condition::Waits(reason.clone()));
+                            self.shared.status.set(PUBLISHING, ConnectionHealth::Waits(reason.clone()));
                             refused.get_or_insert(reason);
                         }
                     }
@@ -224,7 +224,7 @@ impl Publisher<'_> {
         match event {
             Event::ConnectionBlocked(reason) => {
                 let reason = format!("it takes no messages now: {}", reason.replace(char::is_control, " "));
-                self.shared.status.set(PUBLISHING, Condition::Waits(reason));
+                self.shared.status.set(PUBLISHING, ConnectionHealth::Waits(reason));
             }
             Event::Error(error) => return Err(words(&error)),
             _ => {}

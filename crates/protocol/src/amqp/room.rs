@@ -21,10 +21,10 @@ const CHUNK: usize = 64 << 10;
 
 /// The memory of the bodies that a connection has read and that are not consumed.
 #[derive(Debug, Default)]
-pub(super) struct Room(Mutex<Held>);
+pub(super) struct Room(Mutex<RoomState>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct RoomState {
     bytes: usize,
     /// The task that waits for room.
     waits: Option<Waker>,
@@ -33,7 +33,7 @@ struct Held {
 }
 
 impl Room {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, RoomState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +78,7 @@ const SIZE: std::ops::Range<usize> = HEAD + 4..HEAD + 12;
 
 /// The treatment of the bytes to come.
 #[derive(Debug)]
-enum Part {
+enum SieveState {
     /// The bytes are the begin of a frame.
     Begin,
     /// The number of bytes that is passed on.
@@ -90,7 +90,7 @@ enum Part {
 /// Discards bodies that exceed the size limit.
 #[derive(Debug)]
 struct Sieve {
-    part: Part,
+    part: SieveState,
     /// The begin of a frame.
     begin: Vec<u8>,
     /// The number of messages so far.
@@ -101,7 +101,7 @@ struct Sieve {
 
 impl Sieve {
     fn new() -> Self {
-        Self { part: Part::Begin, begin: Vec::with_capacity(SIZE.end), messages: 0, left_out: 0 }
+        Self { part: SieveState::Begin, begin: Vec::with_capacity(SIZE.end), messages: 0, left_out: 0 }
     }
 
     /// Processes bytes, and appends those that are passed on to `kept`.
@@ -109,26 +109,26 @@ impl Sieve {
         while !bytes.is_empty() {
             let most = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
             match &mut self.part {
-                Part::Begin => {
+                SieveState::Begin => {
                     self.begin.push(bytes[0]);
                     bytes = &bytes[1..];
                     self.look(room, kept);
                     continue;
                 }
-                Part::Kept(left) => {
+                SieveState::Kept(left) => {
                     let number = most(*left);
                     *left -= number as u64;
                     kept.extend_from_slice(&bytes[..number]);
                     bytes = &bytes[number..];
                 }
-                Part::LeftOut(left) => {
+                SieveState::LeftOut(left) => {
                     let number = most(*left);
                     *left -= number as u64;
                     bytes = &bytes[number..];
                 }
             }
-            if matches!(self.part, Part::Kept(0) | Part::LeftOut(0)) {
-                self.part = Part::Begin;
+            if matches!(self.part, SieveState::Kept(0) | SieveState::LeftOut(0)) {
+                self.part = SieveState::Begin;
             }
         }
     }
@@ -157,13 +157,13 @@ impl Sieve {
             self.left_out = self.left_out.saturating_sub(u64::from(length));
             // The connection is alive, however long it takes.
             kept.extend_from_slice(&HEARTBEAT);
-            self.part = Part::LeftOut(left);
+            self.part = SieveState::LeftOut(left);
         } else {
             if kind == BODY {
                 room.held().bytes += length as usize;
             }
             kept.extend_from_slice(begin);
-            self.part = Part::Kept(left - (begin.len() - HEAD) as u64);
+            self.part = SieveState::Kept(left - (begin.len() - HEAD) as u64);
         }
         begin.clear();
     }

@@ -1,8 +1,8 @@
 //! Opening the spool of a probe, whatever is there.
 
-use super::spool_log::{Log, Stored, folder_of};
+use super::spool_log::{Log, StoredMessage, folder_of};
 use crate::envelope::PackedBody;
-use crate::spool_format::{Foreign, Kept, Replay, Totals};
+use crate::spool_format::{Replay, SpoolMismatch, SpoolTotals, SpooledMessage};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub enum SpoolError {
     /// Another process has the file.
     Taken(PathBuf),
     /// The file is another node's, or of another version.
-    Foreign(PathBuf, Foreign),
+    Foreign(PathBuf, SpoolMismatch),
     /// The folder of the file is not there.
     Folder(PathBuf, io::Error),
 }
@@ -51,15 +51,15 @@ impl error::Error for SpoolError {}
 pub struct SpoolFile {
     pub(super) log: Log,
     /// The messages, the oldest first.
-    pub(super) messages: Vec<Stored>,
-    pub(super) totals: Totals,
+    pub(super) messages: Vec<StoredMessage>,
+    pub(super) totals: SpoolTotals,
     /// The reason why nothing can be written.
     pub(super) fault: Option<String>,
     remarks: Vec<String>,
 }
 
 /// The content found at the place of a spool.
-enum Found {
+enum SpoolContent {
     Nothing,
     Whole { end: u64 },
     Damaged { reason: String },
@@ -77,7 +77,7 @@ impl SpoolFile {
             return Err(wrong(ErrorKind::NotADirectory.into()));
         }
         let log = Log::new(path.to_owned(), node.to_owned());
-        let (messages, totals, remarks) = (Vec::new(), Totals::default(), Vec::new());
+        let (messages, totals, remarks) = (Vec::new(), SpoolTotals::default(), Vec::new());
         let mut spool = Self { log, messages, totals, fault: None, remarks };
         let until = Instant::now() + LOCK_WAIT;
         let mut locked = spool.log.lock();
@@ -112,41 +112,41 @@ impl SpoolFile {
         Ok(spool)
     }
 
-    fn read(&mut self, node: &str, most_bytes: u64) -> io::Result<Result<Found, Foreign>> {
+    fn read(&mut self, node: &str, most_bytes: u64) -> io::Result<Result<SpoolContent, SpoolMismatch>> {
         let file = match File::open(self.log.path()) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ok(Found::Nothing)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ok(SpoolContent::Nothing)),
             file => file?,
         };
         let length = file.metadata()?.len();
         if length == 0 {
-            return Ok(Ok(Found::Nothing));
+            return Ok(Ok(SpoolContent::Nothing));
         }
         let replay = match Replay::of(BufReader::new(file), node, most_bytes)? {
             Ok(replay) => replay,
-            Err(foreign @ Foreign::NoSpool) => {
-                return Ok(Ok(Found::Damaged { reason: foreign.to_string() }));
+            Err(foreign @ SpoolMismatch::NoSpool) => {
+                return Ok(Ok(SpoolContent::Damaged { reason: foreign.to_string() }));
             }
             Err(foreign) => return Ok(Err(foreign)),
         };
         let found = match replay.unread() {
-            unread if unread.is_none() => Found::Whole { end: replay.end() },
-            unread => Found::Damaged { reason: unread.words(length) },
+            unread if unread.is_none() => SpoolContent::Whole { end: replay.end() },
+            unread => SpoolContent::Damaged { reason: unread.words(length) },
         };
         self.totals = replay.totals();
-        let stored = |Kept { which, is_result, body, said }| {
+        let stored = |SpooledMessage { which, is_result, body, said }| {
             let body = Arc::new(PackedBody::of_bytes(body));
-            Stored { which, is_result, body, said }
+            StoredMessage { which, is_result, body, said }
         };
         self.messages = replay.into_kept().into_iter().map(stored).collect();
         Ok(Ok(found))
     }
 
     /// Makes the file one that can be written to.
-    fn prepare(&mut self, found: Found) -> io::Result<()> {
+    fn prepare(&mut self, found: SpoolContent) -> io::Result<()> {
         match found {
-            Found::Nothing => self.log.rewrite(&self.messages, self.totals),
-            Found::Whole { end } => self.log.go_on(end),
-            Found::Damaged { reason } => {
+            SpoolContent::Nothing => self.log.rewrite(&self.messages, self.totals),
+            SpoolContent::Whole { end } => self.log.go_on(end),
+            SpoolContent::Damaged { reason } => {
                 let aside = self.log.put_aside();
                 let kept =
                     aside.as_ref().map(|aside| format!(", and the file is kept as {}", aside.display()));

@@ -1,7 +1,7 @@
 //! Writing to the file of a spool.
 
 use crate::envelope::PackedBody;
-use crate::spool_format::{Record, Totals, Which, write_header, write_message};
+use crate::spool_format::{NodeMessageId, SpoolRecord, SpoolTotals, write_header, write_message};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -17,8 +17,8 @@ const MOST_ASIDE: u32 = 9;
 
 /// A message as the file keeps it.
 #[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) which: Which,
+pub(super) struct StoredMessage {
+    pub(super) which: NodeMessageId,
     pub(super) is_result: bool,
     pub(super) body: Arc<PackedBody>,
     /// The `after` and `lost` of the message's envelope, if it may have been sent.
@@ -124,7 +124,7 @@ impl Log {
     }
 
     /// Writes the file anew: with the messages that are to be kept, in the place of the one that is there. That one stays if it fails.
-    pub(super) fn rewrite(&mut self, kept: &[Stored], totals: Totals) -> io::Result<()> {
+    pub(super) fn rewrite(&mut self, kept: &[StoredMessage], totals: SpoolTotals) -> io::Result<()> {
         self.lock()?;
         if self.is_damaged {
             self.put_aside()?;
@@ -142,11 +142,11 @@ impl Log {
         Ok(())
     }
 
-    fn write_new(&self, new: &Path, kept: &[Stored], totals: Totals) -> io::Result<(File, u64)> {
+    fn write_new(&self, new: &Path, kept: &[StoredMessage], totals: SpoolTotals) -> io::Result<(File, u64)> {
         let mut writer = BufWriter::new(options().create(true).truncate(true).open(new)?);
         let (mut bytes, mut length) = (Vec::new(), 0);
         write_header(&self.node, &mut bytes);
-        Record::Totals(totals).write(&mut bytes);
+        SpoolRecord::Totals(totals).write(&mut bytes);
         for stored in kept {
             stored.write(&mut bytes);
             writer.write_all(&bytes)?;
@@ -184,12 +184,12 @@ impl Log {
     }
 }
 
-impl Stored {
+impl StoredMessage {
     pub(super) fn write(&self, into: &mut Vec<u8>) {
         let Self { which, is_result, body, said } = self;
         write_message(*which, *is_result, body.bytes(), into);
         if let Some((after, lost)) = *said {
-            Record::Said { which: *which, after, lost }.write(into);
+            SpoolRecord::Said { which: *which, after, lost }.write(into);
         }
     }
 }

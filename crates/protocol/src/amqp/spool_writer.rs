@@ -2,7 +2,7 @@
 //! what measures nor what sends waits for that.
 
 use super::broker::BrokerError;
-use super::outbox::Outbox;
+use super::outbox::ProbeOutbox;
 use super::probe_state::ProbeState;
 use super::shortening::shortened;
 use super::spool_log::Log;
@@ -31,7 +31,7 @@ impl SpoolWriter {
     pub(super) fn start(shared: &Arc<ProbeState>, log: Option<Log>) -> Result<Self, BrokerError> {
         let is_closing = Arc::new(AtomicBool::new(false));
         let (end, ended) = channel();
-        let mut work = Work {
+        let mut work = SpoolThread {
             shared: Arc::clone(shared),
             is_closing: Arc::clone(&is_closing),
             log,
@@ -63,7 +63,7 @@ impl Drop for SpoolWriter {
     }
 }
 
-struct Work {
+struct SpoolThread {
     shared: Arc<ProbeState>,
     is_closing: Arc<AtomicBool>,
     log: Option<Log>,
@@ -75,7 +75,7 @@ struct Work {
     shrink: Option<Instant>,
 }
 
-impl Work {
+impl SpoolThread {
     fn run(&mut self) {
         let shared = Arc::clone(&self.shared);
         let mut bytes = Vec::new();
@@ -131,7 +131,7 @@ impl Work {
     }
 
     /// Waits until there is something to do.
-    fn wait<'a>(&self, mut outbox: MutexGuard<'a, Outbox>) -> MutexGuard<'a, Outbox> {
+    fn wait<'a>(&self, mut outbox: MutexGuard<'a, ProbeOutbox>) -> MutexGuard<'a, ProbeOutbox> {
         loop {
             let is_working = outbox.is_file_working();
             let due = match is_working {
@@ -164,7 +164,7 @@ impl Work {
     }
 
     /// Returns true if the file is to be written anew because it has become large: best where it is told nothing meanwhile.
-    fn is_to_shrink(&self, outbox: &Outbox) -> bool {
+    fn is_to_shrink(&self, outbox: &ProbeOutbox) -> bool {
         let most = Log::usual(outbox.bytes());
         let most = if outbox.is_unwritten() { 2 * most } else { most };
         let is_large = self.log.as_ref().is_some_and(|log| log.length() > most);
@@ -172,7 +172,7 @@ impl Work {
     }
 
     /// Writes the file anew.
-    fn rewrite(&mut self, mut outbox: MutexGuard<'_, Outbox>) {
+    fn rewrite(&mut self, mut outbox: MutexGuard<'_, ProbeOutbox>) {
         let Some(log) = &mut self.log else { return };
         let was_working = outbox.is_file_working();
         let is_whole = was_working && !outbox.is_unwritten();

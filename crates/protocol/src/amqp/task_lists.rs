@@ -6,13 +6,13 @@ use crate::{Boot, Envelope, ListId, MessageId, TaskList, ToProbe};
 /// The newest list of each node. What was not sent before a newer one came is never sent.
 #[derive(Debug)]
 pub(super) struct TaskLists {
-    nodes: Vec<(String, Option<Slot>)>,
+    nodes: Vec<(String, Option<TaskListSlot>)>,
     boot: Boot,
     sequence: u64,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct TaskListSlot {
     list: TaskList,
     is_sent: bool,
 }
@@ -34,7 +34,7 @@ impl TaskLists {
     pub(super) fn put(&mut self, node: usize, list: TaskList) -> bool {
         let Some((_, slot)) = self.nodes.get_mut(node) else { return false };
         if slot.as_ref().is_none_or(|slot| !slot.list.is_newer_than(&list)) {
-            *slot = Some(Slot { list, is_sent: false });
+            *slot = Some(TaskListSlot { list, is_sent: false });
         }
         true
     }

@@ -4,9 +4,9 @@ use super::back_off::BackOff;
 use super::connection::{answer, is_missing, words};
 use super::probe_state::{ProbeState, TASKING};
 use super::publishing::next;
-use super::status::Condition;
+use super::status::ConnectionHealth;
 use super::topology::tasks_of;
-use super::worker::Closing;
+use super::worker::ShutdownSignal;
 use crate::ToProbe;
 use crate::envelope::{Properties, decode};
 use lapin::message::Delivery;
@@ -24,7 +24,7 @@ const AHEAD: u16 = 4;
 pub(super) async fn receive(
     shared: &ProbeState,
     connection: &Connection,
-    closing: &Closing,
+    closing: &ShutdownSignal,
 ) -> Result<(), String> {
     let queue = tasks_of(&shared.node);
     let mut back_off = BackOff::new();
@@ -37,7 +37,7 @@ pub(super) async fn receive(
         let wait = match consumed.await {
             Ok(consumer) => {
                 back_off.reset();
-                shared.status.set(TASKING, Condition::Good);
+                shared.status.set(TASKING, ConnectionHealth::Good);
                 let mut consumer = pin!(consumer);
                 while let Some(delivery) = next(&mut consumer).await {
                     take(shared, &channel, delivery.map_err(|error| words(&error))?).await?;
@@ -47,7 +47,7 @@ pub(super) async fn receive(
             }
             Err(error) if is_missing(&error) => {
                 let reason = format!("no controller has declared {queue} there yet");
-                shared.status.set(TASKING, Condition::Waits(reason));
+                shared.status.set(TASKING, ConnectionHealth::Waits(reason));
                 back_off.wait()
             }
             Err(error) => return Err(words(&error)),
@@ -75,7 +75,7 @@ async fn take(shared: &ProbeState, channel: &Channel, delivery: Delivery) -> Res
             answer(channel.basic_ack(tag, BasicAckOptions::default())).await
         }
         other => {
-            shared.refuse(other.err().unwrap_or(crate::Refusal::UnknownNode));
+            shared.refuse(other.err().unwrap_or(crate::MessageRefusal::UnknownNode));
             answer(channel.basic_reject(tag, BasicRejectOptions::default())).await
         }
     }

@@ -40,7 +40,7 @@ pub enum Argument {
 
 /// A durable queue, and how it is bound to an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct BrokerQueue {
     /// The queue's name.
     pub name: String,
     /// The queue's arguments.
@@ -53,14 +53,14 @@ pub struct Queue {
 
 /// The exchanges and queues that a deployment has at its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Topology {
+pub struct BrokerTopology {
     /// The exchanges.
     pub exchanges: Vec<Exchange>,
     /// The queues.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<BrokerQueue>,
 }
 
-impl Topology {
+impl BrokerTopology {
     /// Returns what results and task lists of these nodes need.
     pub fn new(nodes: &[String], results_bytes: u64) -> Self {
         let mut all = Self::of_results(results_bytes);
@@ -72,13 +72,13 @@ impl Topology {
 
     /// Returns what results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
     pub(super) fn of_results(most_bytes: u64) -> Self {
-        let dead = Queue {
+        let dead = BrokerQueue {
             name: DEAD.to_owned(),
             arguments: vec![("x-max-length-bytes", Argument::Number(MOST_DEAD_BYTES))],
             exchange: DEAD,
             key: String::new(),
         };
-        let results = Queue {
+        let results = BrokerQueue {
             name: RESULTS.to_owned(),
             arguments: vec![
                 ("x-queue-type", Argument::Text("quorum")),
@@ -102,7 +102,7 @@ impl Topology {
 
     /// Returns what the task lists of these nodes need.
     pub(super) fn of_tasks(nodes: &[String]) -> Self {
-        let queue = |node: &String| Queue {
+        let queue = |node: &String| BrokerQueue {
             name: tasks_of(node),
             arguments: vec![("x-max-length", Argument::Number(1))],
             exchange: TASKS,

@@ -1,7 +1,7 @@
 //! The part of an outbox that its file does not have yet.
 
-use super::spool_log::Stored;
-use crate::spool_format::{Record, Totals, Which};
+use super::spool_log::StoredMessage;
+use crate::spool_format::{NodeMessageId, SpoolRecord, SpoolTotals};
 use std::collections::BTreeSet;
 
 /// The part of an outbox that its file does not have yet. Messages are known by their places in the outbox.
@@ -12,7 +12,7 @@ pub(super) struct Unwritten {
     /// Messages for which the file does not have what their envelopes say.
     pub(super) said: BTreeSet<u64>,
     /// Messages that the file has and the outbox has no more, and the totals then.
-    pub(super) gone: Vec<(Which, Totals)>,
+    pub(super) gone: Vec<(NodeMessageId, SpoolTotals)>,
     /// True if the file does not have the totals as they are.
     pub(super) totals: bool,
 }
@@ -26,25 +26,25 @@ impl Unwritten {
 
 /// The records that are to be appended at once.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) messages: Vec<Stored>,
-    pub(super) gone: Vec<(Which, Totals)>,
-    pub(super) totals: Option<Totals>,
+pub(super) struct AppendBatch {
+    pub(super) messages: Vec<StoredMessage>,
+    pub(super) gone: Vec<(NodeMessageId, SpoolTotals)>,
+    pub(super) totals: Option<SpoolTotals>,
     /// Messages that may be sent once this is written: their places, and what their envelopes say.
-    pub(super) said: Vec<(u64, Which, u64, u64)>,
+    pub(super) said: Vec<(u64, NodeMessageId, u64, u64)>,
 }
 
-impl Batch {
+impl AppendBatch {
     /// The records.
     pub(super) fn write(&self, into: &mut Vec<u8>) {
         let Self { messages, gone, totals, said } = self;
         messages.iter().for_each(|message| message.write(into));
         gone.iter().for_each(|(which, totals)| {
-            Record::Gone { which: *which, totals: *totals }.write(into);
+            SpoolRecord::Gone { which: *which, totals: *totals }.write(into);
         });
-        totals.iter().for_each(|totals| Record::Totals(*totals).write(into));
+        totals.iter().for_each(|totals| SpoolRecord::Totals(*totals).write(into));
         for (_, which, after, lost) in said {
-            Record::Said { which: *which, after: *after, lost: *lost }.write(into);
+            SpoolRecord::Said { which: *which, after: *after, lost: *lost }.write(into);
         }
     }
 }

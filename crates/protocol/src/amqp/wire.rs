@@ -24,11 +24,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 /// A stream that bytes are read from and written to.
-pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 /// A connection.
-pub(super) type Wire = Compat<Box<dyn Bytes>>;
+pub(super) type WireStream = Compat<Box<dyn ByteStream>>;
 
 /// `lapin`'s executor and clock: those of tokio, with other connections.
 pub(super) type Kit = RuntimeParts<Tokio, Wires>;
@@ -45,8 +45,8 @@ pub(super) async fn connect(
     port: u16,
     tls: Option<&Tls>,
     room: Option<&Arc<Room>>,
-) -> io::Result<Wire> {
-    let wire = |stream: Box<dyn Bytes>| match room {
+) -> io::Result<WireStream> {
+    let wire = |stream: Box<dyn ByteStream>| match room {
         Some(room) => wire(Metered::new(stream, Arc::clone(room))),
         None => Compat::new(stream),
     };
@@ -87,7 +87,7 @@ async fn reach(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-fn wire(stream: impl Bytes + 'static) -> Wire {
+fn wire(stream: impl ByteStream + 'static) -> WireStream {
     Compat::new(Box::new(stream))
 }
 
@@ -96,7 +96,7 @@ fn wire(stream: impl Bytes + 'static) -> Wire {
 pub(super) struct Wires(Tokio);
 
 impl Reactor for Wires {
-    type TcpStream = Wire;
+    type TcpStream = WireStream;
     type Sleep = <Tokio as Reactor>::Sleep;
 
     fn register<H>(

@@ -2,7 +2,7 @@
 
 use super::back_off::BackOff;
 use super::broker::BrokerError;
-use super::status::{Condition, Status};
+use super::status::{ConnectionHealth, ConnectionStatus};
 use super::{LOOK, PATIENCE};
 use std::future::Future;
 use std::thread::JoinHandle;
@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep};
 
 /// A signal that the connection is to end.
 #[derive(Clone, Debug)]
-pub(super) struct Closing(watch::Receiver<bool>);
+pub(super) struct ShutdownSignal(watch::Receiver<bool>);
 
-impl Closing {
+impl ShutdownSignal {
     pub(super) fn is_now(&self) -> bool {
         *self.0.borrow()
     }
@@ -27,21 +27,21 @@ impl Closing {
 
 /// A thread that carries out what a connection has to do, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct ConnectionThread {
     closing: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Worker {
+impl ConnectionThread {
     pub(super) fn start<W: Future<Output = ()>>(
         name: &str,
-        work: impl FnOnce(Closing) -> W + Send + 'static,
+        work: impl FnOnce(ShutdownSignal) -> W + Send + 'static,
     ) -> Result<Self, BrokerError> {
         let no_thread = |error: std::io::Error| BrokerError::Thread(error.to_string());
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
         let (closing, receiver) = watch::channel(false);
-        let closes = Closing(receiver);
+        let closes = ShutdownSignal(receiver);
         let run = move || {
             runtime.block_on(async {
                 tokio::select! {
@@ -58,7 +58,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for ConnectionThread {
     fn drop(&mut self) {
         // If the thread has ended, there is no receiver.
         let _ = self.closing.send(true);
@@ -68,8 +68,8 @@ impl Drop for Worker {
 
 /// Begins a session again and again, with waits between, until it ends without a reason.
 pub(super) async fn keep<const PARTS: usize>(
-    closing: &Closing,
-    status: &Status<PARTS>,
+    closing: &ShutdownSignal,
+    status: &ConnectionStatus<PARTS>,
     part: usize,
     session: impl AsyncFn() -> Result<(), String>,
 ) {
@@ -77,7 +77,7 @@ pub(super) async fn keep<const PARTS: usize>(
     while !closing.is_now() {
         let began = Instant::now();
         let Err(reason) = session().await else { return };
-        status.set(part, Condition::Away(reason));
+        status.set(part, ConnectionHealth::Away(reason));
         if began.elapsed() > PATIENCE {
             back_off.reset();
         }

@@ -36,7 +36,7 @@ fn message(answers: u32, rows: u32) -> FromProbe {
     FromProbe::Window(Box::new(WindowResult::new(window, (0..answers).map(answer).collect())))
 }
 
-fn decoded(bytes: &[u8]) -> Result<Envelope<FromProbe>, Refusal> {
+fn decoded(bytes: &[u8]) -> Result<Envelope<FromProbe>, MessageRefusal> {
     decode(bytes, Properties::EXPECTED)
 }
 
@@ -76,36 +76,36 @@ fn what_is_not_taken_has_a_name() {
     let of = |version: &str| packed(&format!(r#"{{"version":{version},"id":"another","body":[]}}"#));
     let none = Properties::default();
     let plain = Properties { content_encoding: None, ..Properties::EXPECTED };
-    assert_eq!(decode::<FromProbe>(&bytes, none), Err(Refusal::Foreign));
-    assert_eq!(decode::<FromProbe>(&bytes, plain), Err(Refusal::Foreign));
+    assert_eq!(decode::<FromProbe>(&bytes, none), Err(MessageRefusal::Foreign));
+    assert_eq!(decode::<FromProbe>(&bytes, plain), Err(MessageRefusal::Foreign));
     for length in 0..bytes.len() {
-        assert_eq!(decoded(&bytes[..length]), Err(Refusal::Truncated), "{length} of {}", bytes.len());
+        assert_eq!(decoded(&bytes[..length]), Err(MessageRefusal::Truncated), "{length} of {}", bytes.len());
     }
     let mut flipped = bytes.clone();
     flipped[bytes.len() / 2] ^= 1;
-    assert_eq!(decoded(&flipped), Err(Refusal::Damaged));
+    assert_eq!(decoded(&flipped), Err(MessageRefusal::Damaged));
     for foreign in ["hello", "x", r#"{"version":1}"#] {
-        assert_eq!(decoded(foreign.as_bytes()), Err(Refusal::Damaged));
+        assert_eq!(decoded(foreign.as_bytes()), Err(MessageRefusal::Damaged));
     }
-    assert_eq!(decoded(&of("0")), Err(Refusal::TooOld));
-    assert_eq!(decoded(&of("2")), Err(Refusal::TooNew));
-    assert_eq!(decoded(&of("1")), Err(Refusal::Malformed));
-    assert_eq!(decoded(&of("-1")), Err(Refusal::Malformed));
-    assert_eq!(decoded(&packed("[]")), Err(Refusal::Malformed));
-    assert_eq!(decoded(&vec![0; MOST_BYTES + 1]), Err(Refusal::TooLarge));
+    assert_eq!(decoded(&of("0")), Err(MessageRefusal::TooOld));
+    assert_eq!(decoded(&of("2")), Err(MessageRefusal::TooNew));
+    assert_eq!(decoded(&of("1")), Err(MessageRefusal::Malformed));
+    assert_eq!(decoded(&of("-1")), Err(MessageRefusal::Malformed));
+    assert_eq!(decoded(&packed("[]")), Err(MessageRefusal::Malformed));
+    assert_eq!(decoded(&vec![0; MOST_BYTES + 1]), Err(MessageRefusal::TooLarge));
     let other = Envelope::new(id(1), crate::ToProbe::Enter { until_ns: 1 }).encode().expect("bytes");
-    assert_eq!(decoded(&other), Err(Refusal::Malformed));
+    assert_eq!(decoded(&other), Err(MessageRefusal::Malformed));
 }
 
 #[test]
 fn a_bomb_is_refused_within_its_limit() {
     let bomb = packed(&" ".repeat(MOST_JSON_BYTES + 1));
     assert!(bomb.len() < 10_000);
-    assert_eq!(decoded(&bomb), Err(Refusal::TooLarge));
+    assert_eq!(decoded(&bomb), Err(MessageRefusal::TooLarge));
     // Values of no bytes to speak of, which take room when they are read.
     let bomb = packed(&format!("[{}1]", "1,".repeat(MOST_VALUES + 1)));
     assert!(bomb.len() < 10_000);
-    assert_eq!(decoded(&bomb), Err(Refusal::TooLarge));
+    assert_eq!(decoded(&bomb), Err(MessageRefusal::TooLarge));
     let column = || model::Column::new("n", model::ColumnKind::Unsigned, "");
     let rows = vec![vec![model::Value::Unsigned(1)]; MOST_VALUES];
     let answer = model::Answer::new("q", None, vec![column()], rows);
@@ -113,7 +113,7 @@ fn a_bomb_is_refused_within_its_limit() {
     assert!(Envelope::new(id(1), body).encode().is_err());
     // A window of 128 MiB, in a frame of one empty block.
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0x01, 0x00, 0x00];
-    assert_eq!(decoded(&window), Err(Refusal::Damaged));
+    assert_eq!(decoded(&window), Err(MessageRefusal::Damaged));
 }
 
 #[derive(Clone, Debug)]

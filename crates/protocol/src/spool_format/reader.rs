@@ -1,6 +1,6 @@
 //! Reading a file, whatever is in it.
 
-use super::{FRAME, Foreign, MAGIC, MOST_REST, Record, VERSION, checksum};
+use super::{FRAME, MAGIC, MOST_REST, SpoolMismatch, SpoolRecord, VERSION, checksum};
 use std::io::{self, Read};
 
 /// The parts of a file that cannot be read.
@@ -33,8 +33,8 @@ impl Unread {
 }
 
 /// The content found where a record may begin.
-enum Frame {
-    Right(Record),
+enum SpoolFrame {
+    Right(SpoolRecord),
     Damaged,
     /// The end of what can be read. `is_whole`: the file ends there.
     End {
@@ -44,7 +44,7 @@ enum Frame {
 
 /// The records of a file, one after the other. It needs the memory of one record.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct SpoolReader<R> {
     from: R,
     at: u64,
     rest: Vec<u8>,
@@ -52,38 +52,38 @@ pub struct Reader<R> {
     is_over: bool,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> SpoolReader<R> {
     /// Reads the begin of a file, which must be of this node.
     ///
     /// # Errors
     /// If the file cannot be read. The inner error says why it is not this node's spool.
-    pub fn new(mut from: R, node: &str) -> io::Result<Result<Self, Foreign>> {
+    pub fn new(mut from: R, node: &str) -> io::Result<Result<Self, SpoolMismatch>> {
         let mut head = Vec::new();
         let mut more = |count: usize, head: &mut Vec<u8>| -> io::Result<bool> {
             Ok(from.by_ref().take(count as u64).read_to_end(head)? == count)
         };
         if !more(MAGIC.len() + 4, &mut head)? || head[..MAGIC.len()] != MAGIC {
-            return Ok(Err(Foreign::NoSpool));
+            return Ok(Err(SpoolMismatch::NoSpool));
         }
         let version = [head[8], head[9], head[10], head[11]];
         let version = u32::from_le_bytes(version);
         if version != VERSION {
-            return Ok(Err(Foreign::Version(version)));
+            return Ok(Err(SpoolMismatch::Version(version)));
         }
         if !more(2, &mut head)? {
-            return Ok(Err(Foreign::NoSpool));
+            return Ok(Err(SpoolMismatch::NoSpool));
         }
         let length = usize::from(u16::from_le_bytes([head[12], head[13]]));
         if !more(length + 4, &mut head)? {
-            return Ok(Err(Foreign::NoSpool));
+            return Ok(Err(SpoolMismatch::NoSpool));
         }
         let (said, sum) = head.split_at(head.len() - 4);
         if crc32fast::hash(said).to_le_bytes() != sum {
-            return Ok(Err(Foreign::NoSpool));
+            return Ok(Err(SpoolMismatch::NoSpool));
         }
         let own = String::from_utf8_lossy(&said[14..]);
         if own != node {
-            return Ok(Err(Foreign::Node(own.into_owned())));
+            return Ok(Err(SpoolMismatch::Node(own.into_owned())));
         }
         let at = head.len() as u64;
         Ok(Ok(Self { from, at, rest: Vec::new(), unread: Unread::default(), is_over: false }))
@@ -93,18 +93,18 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn next_record(&mut self) -> io::Result<Option<Record>> {
+    pub fn next_record(&mut self) -> io::Result<Option<SpoolRecord>> {
         // The end of the last record that was right.
         let from = self.at;
         let mut damaged = 0;
         while !self.is_over {
             match self.frame()? {
-                Frame::Right(record) => {
+                SpoolFrame::Right(record) => {
                     self.unread.records += damaged;
                     return Ok(Some(record));
                 }
-                Frame::Damaged => damaged += 1,
-                Frame::End { is_whole } => {
+                SpoolFrame::Damaged => damaged += 1,
+                SpoolFrame::End { is_whole } => {
                     if damaged > 0 || !is_whole {
                         self.unread.from = Some(from);
                     }
@@ -115,11 +115,11 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    fn frame(&mut self) -> io::Result<Frame> {
+    fn frame(&mut self) -> io::Result<SpoolFrame> {
         let mut frame = Vec::with_capacity(FRAME);
         self.from.by_ref().take(FRAME as u64).read_to_end(&mut frame)?;
         let Some([a, b, c, d, sum @ ..]) = frame.first_chunk::<FRAME>() else {
-            return Ok(Frame::End { is_whole: frame.is_empty() });
+            return Ok(SpoolFrame::End { is_whole: frame.is_empty() });
         };
         let length = u32::from_le_bytes([*a, *b, *c, *d]);
         self.rest.clear();
@@ -127,13 +127,13 @@ impl<R: Read> Reader<R> {
             self.from.by_ref().take(u64::from(length)).read_to_end(&mut self.rest)?;
         }
         if self.rest.len() != length as usize {
-            return Ok(Frame::End { is_whole: false });
+            return Ok(SpoolFrame::End { is_whole: false });
         }
         self.at += (FRAME + self.rest.len()) as u64;
         // A fuzzer finds no checksums.
         let is_right = cfg!(fuzzing) || checksum(length, &self.rest).to_le_bytes() == *sum;
-        let record = is_right.then(|| Record::read(&self.rest)).flatten();
-        Ok(record.map_or(Frame::Damaged, Frame::Right))
+        let record = is_right.then(|| SpoolRecord::read(&self.rest)).flatten();
+        Ok(record.map_or(SpoolFrame::Damaged, SpoolFrame::Right))
     }
 
     /// Returns what could not be read so far.

@@ -1,14 +1,14 @@
 //! The messages of a file that are left after all that it says of them.
 
-use super::{Foreign, Reader, Record, Totals, Unread, Which};
+use super::{NodeMessageId, SpoolMismatch, SpoolReader, SpoolRecord, SpoolTotals, Unread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 
 /// A message that is to be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SpooledMessage {
     /// The identifier of the message.
-    pub which: Which,
+    pub which: NodeMessageId,
     /// True if the message is the result of a window.
     pub is_result: bool,
     /// The compressed body.
@@ -21,11 +21,11 @@ pub struct Kept {
 #[derive(Debug, Default)]
 pub struct Replay {
     /// The messages in the order of the file.
-    messages: BTreeMap<u64, Kept>,
-    places: HashMap<Which, u64>,
+    messages: BTreeMap<u64, SpooledMessage>,
+    places: HashMap<NodeMessageId, u64>,
     bytes: u64,
     next: u64,
-    totals: Totals,
+    totals: SpoolTotals,
     unread: Unread,
     /// The end of what was read.
     end: u64,
@@ -36,8 +36,8 @@ impl Replay {
     ///
     /// # Errors
     /// If the file cannot be read. The inner error says why it is not this node's spool.
-    pub fn of(from: impl Read, node: &str, most_bytes: u64) -> io::Result<Result<Self, Foreign>> {
-        let mut reader = match Reader::new(from, node)? {
+    pub fn of(from: impl Read, node: &str, most_bytes: u64) -> io::Result<Result<Self, SpoolMismatch>> {
+        let mut reader = match SpoolReader::new(from, node)? {
             Ok(reader) => reader,
             Err(foreign) => return Ok(Err(foreign)),
         };
@@ -60,9 +60,9 @@ impl Replay {
         Ok(Ok(replay))
     }
 
-    fn apply(&mut self, record: Record) {
+    fn apply(&mut self, record: SpoolRecord) {
         match record {
-            Record::Message { which, is_result, body } => {
+            SpoolRecord::Message { which, is_result, body } => {
                 self.bytes += body.len() as u64;
                 match self.places.get(&which).and_then(|place| self.messages.get_mut(place)) {
                     Some(kept) => {
@@ -71,30 +71,31 @@ impl Replay {
                     }
                     None => {
                         self.places.insert(which, self.next);
-                        self.messages.insert(self.next, Kept { which, is_result, body, said: None });
+                        self.messages
+                            .insert(self.next, SpooledMessage { which, is_result, body, said: None });
                         self.next += 1;
                     }
                 }
             }
-            Record::Said { which, after, lost } => {
+            SpoolRecord::Said { which, after, lost } => {
                 let place = self.places.get(&which);
                 if let Some(kept) = place.and_then(|place| self.messages.get_mut(place)) {
                     kept.said = Some((after, lost));
                 }
             }
-            Record::Gone { which, totals } => {
+            SpoolRecord::Gone { which, totals } => {
                 let place = self.places.remove(&which);
                 if let Some(kept) = place.and_then(|place| self.messages.remove(&place)) {
                     self.bytes -= kept.body.len() as u64;
                 }
                 self.totals = totals;
             }
-            Record::Totals(totals) => self.totals = totals,
+            SpoolRecord::Totals(totals) => self.totals = totals,
         }
     }
 
     /// The totals of the file.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> SpoolTotals {
         self.totals
     }
 
@@ -109,13 +110,13 @@ impl Replay {
     }
 
     /// Returns the messages, the oldest first.
-    pub fn into_kept(self) -> Vec<Kept> {
-        let mut kept: Vec<Kept> = self.messages.into_values().collect();
-        let all: HashSet<Which> = kept.iter().map(|one| one.which).collect();
+    pub fn into_kept(self) -> Vec<SpooledMessage> {
+        let mut kept: Vec<SpooledMessage> = self.messages.into_values().collect();
+        let all: HashSet<NodeMessageId> = kept.iter().map(|one| one.which).collect();
         for one in &mut kept {
             if let Some((after, _)) = &mut one.said {
                 // That one is delivered, or damaged: nobody may wait for it.
-                if !all.contains(&Which { sequence: *after, ..one.which }) {
+                if !all.contains(&NodeMessageId { sequence: *after, ..one.which }) {
                     *after = 0;
                 }
             }

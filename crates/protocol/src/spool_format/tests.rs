@@ -4,8 +4,8 @@ use proptest::prelude::*;
 const NODE: &str = "Node1";
 const MOST: u64 = 1 << 30;
 
-fn which(boot: u64, sequence: u64) -> Which {
-    Which { boot: Boot(boot), sequence }
+fn which(boot: u64, sequence: u64) -> NodeMessageId {
+    NodeMessageId { boot: Boot(boot), sequence }
 }
 
 fn header() -> Vec<u8> {
@@ -14,7 +14,7 @@ fn header() -> Vec<u8> {
     bytes
 }
 
-fn file(records: &[Record]) -> Vec<u8> {
+fn file(records: &[SpoolRecord]) -> Vec<u8> {
     let mut bytes = header();
     records.iter().for_each(|record| record.write(&mut bytes));
     bytes
@@ -24,8 +24,8 @@ fn replay(bytes: &[u8]) -> Replay {
     Replay::of(bytes, NODE, MOST).expect("it is read").expect("it is a spool")
 }
 
-fn records(bytes: &[u8]) -> (Vec<Record>, Unread) {
-    let mut reader = Reader::new(bytes, NODE).expect("it is read").expect("it is a spool");
+fn records(bytes: &[u8]) -> (Vec<SpoolRecord>, Unread) {
+    let mut reader = SpoolReader::new(bytes, NODE).expect("it is read").expect("it is a spool");
     let mut records = Vec::new();
     while let Some(record) = reader.next_record().expect("it is read") {
         records.push(record);
@@ -35,45 +35,45 @@ fn records(bytes: &[u8]) -> (Vec<Record>, Unread) {
 }
 
 /// Few messages, so that records speak of the same ones.
-fn some_record() -> impl Strategy<Value = Record> {
+fn some_record() -> impl Strategy<Value = SpoolRecord> {
     let some = || (0..3_u64, 1..6_u64).prop_map(|(boot, sequence)| which(boot, sequence));
-    let totals = (0..9_u64, 0..9_u64).prop_map(|(dropped, shortened)| Totals { dropped, shortened });
+    let totals = (0..9_u64, 0..9_u64).prop_map(|(dropped, shortened)| SpoolTotals { dropped, shortened });
     let body = prop::collection::vec(any::<u8>(), 0..40);
     prop_oneof![
         4 => (some(), any::<bool>(), body)
-            .prop_map(|(which, is_result, body)| Record::Message { which, is_result, body }),
-        3 => (some(), 0..6_u64, 0..9_u64).prop_map(|(which, after, lost)| Record::Said { which, after, lost }),
-        2 => (some(), totals.clone()).prop_map(|(which, totals)| Record::Gone { which, totals }),
-        1 => totals.prop_map(Record::Totals),
+            .prop_map(|(which, is_result, body)| SpoolRecord::Message { which, is_result, body }),
+        3 => (some(), 0..6_u64, 0..9_u64).prop_map(|(which, after, lost)| SpoolRecord::Said { which, after, lost }),
+        2 => (some(), totals.clone()).prop_map(|(which, totals)| SpoolRecord::Gone { which, totals }),
+        1 => totals.prop_map(SpoolRecord::Totals),
     ]
 }
 
 /// What the records say, naively.
-fn naive(records: &[Record]) -> (Vec<Kept>, Totals) {
-    let (mut kept, mut sum): (Vec<Kept>, Totals) = Default::default();
+fn naive(records: &[SpoolRecord]) -> (Vec<SpooledMessage>, SpoolTotals) {
+    let (mut kept, mut sum): (Vec<SpooledMessage>, SpoolTotals) = Default::default();
     for record in records {
         match record.clone() {
-            Record::Message { which, is_result, body } => {
+            SpoolRecord::Message { which, is_result, body } => {
                 match kept.iter_mut().find(|one| one.which == which) {
                     Some(one) => one.body = body,
-                    None => kept.push(Kept { which, is_result, body, said: None }),
+                    None => kept.push(SpooledMessage { which, is_result, body, said: None }),
                 }
             }
-            Record::Said { which, after, lost } => {
+            SpoolRecord::Said { which, after, lost } => {
                 kept.iter_mut()
                     .filter(|one| one.which == which)
                     .for_each(|one| one.said = Some((after, lost)));
             }
-            Record::Gone { which, totals } => {
+            SpoolRecord::Gone { which, totals } => {
                 kept.retain(|one| one.which != which);
                 sum = totals;
             }
-            Record::Totals(totals) => sum = totals,
+            SpoolRecord::Totals(totals) => sum = totals,
         }
     }
-    let all: Vec<Which> = kept.iter().map(|one| one.which).collect();
+    let all: Vec<NodeMessageId> = kept.iter().map(|one| one.which).collect();
     for one in &mut kept {
-        let is_there = |after| all.contains(&Which { sequence: after, ..one.which });
+        let is_there = |after| all.contains(&NodeMessageId { sequence: after, ..one.which });
         one.said = one.said.map(|(after, lost)| (if is_there(after) { after } else { 0 }, lost));
     }
     (kept, sum)
@@ -103,8 +103,8 @@ proptest! {
         let bytes = file(&said);
         for length in 0..bytes.len() {
             if length < begin {
-                let begun = Reader::new(&bytes[..length], NODE).expect("it is read");
-                prop_assert_eq!(begun.err(), Some(Foreign::NoSpool));
+                let begun = SpoolReader::new(&bytes[..length], NODE).expect("it is read");
+                prop_assert_eq!(begun.err(), Some(SpoolMismatch::NoSpool));
                 continue;
             }
             let whole = ends.iter().filter(|end| **end <= length).count() - 1;
@@ -157,16 +157,17 @@ fn files_of_others_are_named() {
     let of = |bytes: &[u8]| Replay::of(bytes, NODE, MOST).expect("it is read").err();
     let mut other = Vec::new();
     write_header("Node2", &mut other);
-    assert_eq!(of(&other), Some(Foreign::Node("Node2".to_owned())));
+    assert_eq!(of(&other), Some(SpoolMismatch::Node("Node2".to_owned())));
     let mut newer = header();
     newer[8] = 2;
-    assert_eq!(of(&newer), Some(Foreign::Version(2)));
-    assert_eq!(of(b"SQLite format 3\0, and so on"), Some(Foreign::NoSpool));
-    assert_eq!(of(&[]), Some(Foreign::NoSpool));
+    assert_eq!(of(&newer), Some(SpoolMismatch::Version(2)));
+    assert_eq!(of(b"SQLite format 3\0, and so on"), Some(SpoolMismatch::NoSpool));
+    assert_eq!(of(&[]), Some(SpoolMismatch::NoSpool));
     let mut damaged = header();
     *damaged.last_mut().expect("bytes") ^= 1;
-    assert_eq!(of(&damaged), Some(Foreign::NoSpool));
-    for foreign in [Foreign::NoSpool, Foreign::Version(2), Foreign::Node("a\nb".to_owned())] {
+    assert_eq!(of(&damaged), Some(SpoolMismatch::NoSpool));
+    for foreign in [SpoolMismatch::NoSpool, SpoolMismatch::Version(2), SpoolMismatch::Node("a\nb".to_owned())]
+    {
         assert_eq!(foreign.to_string().lines().count(), 1);
     }
 }
@@ -174,8 +175,8 @@ fn files_of_others_are_named() {
 #[test]
 fn no_file_takes_more_memory_than_it_may() {
     let message =
-        |sequence| Record::Message { which: which(1, sequence), is_result: true, body: vec![7; 100] };
-    let said: Vec<Record> = (1..=20).map(message).collect();
+        |sequence| SpoolRecord::Message { which: which(1, sequence), is_result: true, body: vec![7; 100] };
+    let said: Vec<SpoolRecord> = (1..=20).map(message).collect();
     let bytes = file(&said);
     let replay = Replay::of(&bytes[..], NODE, 1000).expect("it is read").expect("it is a spool");
     assert_eq!(replay.unread().from, Some(file(&said[..10]).len() as u64));

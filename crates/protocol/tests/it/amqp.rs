@@ -5,16 +5,16 @@ use crate::suite;
 use crate::suite::{Links, MOMENT, PATIENCE, next, number, until, window, windows};
 use model::view::Spool;
 use protocol::amqp::{
-    AmqpControllerLink, AmqpProbeLink, Broker, BrokerError, ControllerSettings, ProbeSettings,
+    AmqpControllerLink, AmqpProbeLink, BrokerAddress, BrokerError, ControllerLinkSettings, ProbeSettings,
     controller_link, probe_link,
 };
-use protocol::{Boot, ControllerLink, Envelope, FromProbe, LinkWatch, MessageId, ProbeLink};
+use protocol::{Boot, ControllerLink, Envelope, FromProbe, LinkStateReporter, MessageId, ProbeLink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-fn address(url: &str) -> Broker {
+fn address(url: &str) -> BrokerAddress {
     url.parse().expect("an address")
 }
 
@@ -23,7 +23,7 @@ fn names(nodes: &[&str]) -> Vec<String> {
 }
 
 fn controller(url: &str, nodes: &[&str]) -> AmqpControllerLink {
-    controller_link(ControllerSettings::new(address(url), names(nodes))).expect("a controller")
+    controller_link(ControllerLinkSettings::new(address(url), names(nodes))).expect("a controller")
 }
 
 fn probe(url: &str, node: &str) -> AmqpProbeLink {
@@ -73,8 +73,10 @@ fn what_was_not_stored_comes_again() {
     send(&probe, 10..20);
     // It has stored one more than it had the time to acknowledge.
     let stored = last.map(|id| MessageId { sequence: id.sequence + 1, ..id }).expect("an identifier");
-    let settings =
-        ControllerSettings { marks: vec![stored], ..ControllerSettings::new(address(&url), names(&["A"])) };
+    let settings = ControllerLinkSettings {
+        marks: vec![stored],
+        ..ControllerLinkSettings::new(address(&url), names(&["A"]))
+    };
     let second = controller_link(settings).expect("a controller");
     assert_eq!(windows(&second, 1, 15), [(5..20).collect::<Vec<_>>()]);
     second.acknowledge();
@@ -107,7 +109,7 @@ fn a_broker_that_is_killed_loses_nothing() {
     let controller = controller(&broker.url(), &["A", "B"]);
     let probes = ["A", "B"].map(|node| probe(&broker.url(), node));
     until("the queue is written", || broker.has_written("edison.results"));
-    let mut watch = LinkWatch::default();
+    let mut watch = LinkStateReporter::default();
     let mut lines = Vec::new();
     let mut got = [Vec::new(), Vec::new()];
     std::thread::scope(|scope| {
@@ -245,7 +247,7 @@ fn tls_needs_an_authority() {
 fn a_full_queue_loses_no_order() {
     let broker = TestBroker::shared();
     let url = broker.host();
-    let mut settings = ControllerSettings::new(address(&url), names(&["A"]));
+    let mut settings = ControllerLinkSettings::new(address(&url), names(&["A"]));
     settings.results_bytes = 5000;
     let first = controller_link(settings.clone()).expect("a controller");
     let probe = probe(&url, "A");
@@ -281,7 +283,7 @@ fn a_queue_that_is_another_one_is_told() {
     let broker = TestBroker::shared();
     let url = broker.host();
     let settings =
-        ControllerSettings { results_bytes: 1, ..ControllerSettings::new(address(&url), Vec::new()) };
+        ControllerLinkSettings { results_bytes: 1, ..ControllerLinkSettings::new(address(&url), Vec::new()) };
     let other = controller_link(settings).expect("a controller");
     until("it is declared", || other.state().connected);
     let controller = controller(&url, &["A"]);

@@ -4,8 +4,8 @@ use crate::broker::TestBroker;
 use crate::suite::{MOMENT, PATIENCE, next, number, until, window, windows};
 use model::view::Spool;
 use protocol::amqp::{
-    AmqpControllerLink, AmqpProbeLink, Broker, ControllerSettings, ProbeSettings, SpoolError, SpoolFile,
-    controller_link, spooled_probe_link,
+    AmqpControllerLink, AmqpProbeLink, BrokerAddress, ControllerLinkSettings, ProbeSettings, SpoolError,
+    SpoolFile, controller_link, spooled_probe_link,
 };
 use protocol::{ControllerLink, FromProbe, ProbeLink};
 use std::io::{BufRead, BufReader};
@@ -16,12 +16,12 @@ use std::{env, fs};
 
 const AWAY: &str = "amqp://guest:guest@127.0.0.1:1";
 
-fn address(url: &str) -> Broker {
+fn address(url: &str) -> BrokerAddress {
     url.parse().expect("an address")
 }
 
 fn controller(url: &str) -> AmqpControllerLink {
-    controller_link(ControllerSettings::new(address(url), vec!["A".to_owned()])).expect("a controller")
+    controller_link(ControllerLinkSettings::new(address(url), vec!["A".to_owned()])).expect("a controller")
 }
 
 fn open(path: &Path) -> SpoolFile {

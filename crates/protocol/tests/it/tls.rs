@@ -4,8 +4,8 @@ use crate::broker::TestBroker;
 use crate::certificates::{Authority, Certificate};
 use crate::suite::{MOMENT, PATIENCE, until, window, windows};
 use protocol::amqp::{
-    AmqpProbeLink, Broker, BrokerError, ControllerSettings, ProbeSettings, Tls, TlsError, controller_link,
-    probe_link,
+    AmqpProbeLink, BrokerAddress, BrokerError, ControllerLinkSettings, ProbeSettings, Tls, TlsError,
+    controller_link, probe_link,
 };
 use protocol::{ControllerLink, ProbeLink, TaskList, ToProbe};
 use rustls::pki_types::pem::PemObject;
@@ -25,18 +25,18 @@ fn tls(authority: &Authority, own: Option<&Certificate>) -> Tls {
     Tls::new(authority.certificate.as_bytes(), own).expect("what TLS needs")
 }
 
-fn broker(url: &str, tls: Tls) -> Broker {
-    url.parse::<Broker>().expect("an address").with_tls(tls).expect("an address of TLS")
+fn broker(url: &str, tls: Tls) -> BrokerAddress {
+    url.parse::<BrokerAddress>().expect("an address").with_tls(tls).expect("an address of TLS")
 }
 
-fn probe(broker: Broker, node: &str) -> AmqpProbeLink {
+fn probe(broker: BrokerAddress, node: &str) -> AmqpProbeLink {
     let settings = ProbeSettings { broker, node: node.to_owned(), spool_bytes: ProbeSettings::SPOOL_BYTES };
     probe_link(settings).expect("a probe")
 }
 
 /// Waits until a probe says why it does not connect, in these words.
 #[track_caller]
-fn says(broker: Broker, words: &str) {
+fn says(broker: BrokerAddress, words: &str) {
     let probe = probe(broker, "A");
     probe.send(window(0)).expect("a connection");
     let mut last = String::new();
@@ -89,7 +89,7 @@ fn a_certificate_says_who_connects() {
 
     let join = broker(&url("join"), own(&authority.client("join", 2100)));
     let controller =
-        controller_link(ControllerSettings::new(join, vec!["A".to_owned()])).expect("a controller");
+        controller_link(ControllerLinkSettings::new(join, vec!["A".to_owned()])).expect("a controller");
     let link = probe(broker(&url("A"), own(&good)), "A");
     (0..3).for_each(|number| link.send(window(number)).expect("a connection"));
     assert_eq!(windows(&controller, 1, 3), [[0, 1, 2]]);
@@ -301,8 +301,8 @@ fn files_that_are_wrong_are_told_apart() {
     // No text has the key.
     let good = Tls::new(ca, Some((certificate, key))).expect("good files");
     assert!(format!("{good:?}").len() < 50);
-    let address = "amqp://A@h".parse::<Broker>().expect("an address");
+    let address = "amqp://A@h".parse::<BrokerAddress>().expect("an address");
     assert_eq!(address.with_tls(good.clone()).expect_err("clear text"), BrokerError::ClearText);
-    let without_user = "amqps://h".parse::<Broker>().expect("an address").with_tls(good).expect("TLS");
+    let without_user = "amqps://h".parse::<BrokerAddress>().expect("an address").with_tls(good).expect("TLS");
     assert_eq!(without_user.check(), Err(BrokerError::NoUser));
 }

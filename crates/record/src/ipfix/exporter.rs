@@ -2,14 +2,14 @@
 
 use super::collector::{Collector, Transport};
 use super::domain_of;
-use super::encoder::{Encoder, Sink};
-use super::message::{Message, Stream, Sums};
-use super::options::Options;
-use super::pace::Pace;
-use super::queue::Queue;
-use super::sender::Sender;
-use crate::writer::Delivery;
-use crate::{Account, RecordWriter, Selection};
+use super::encoder::{Encoder, EncoderSink};
+use super::message::{IpfixMessage, MessageNumbering, RecordSums};
+use super::options::OptionsRecords;
+use super::pace::RecordPace;
+use super::queue::ExportQueue;
+use super::sender::MessageSender;
+use crate::writer::WriterReport;
+use crate::{MeasurementTotals, RecordWriter, Selection};
 use flow::FlowRecord;
 use std::io;
 use std::sync::Arc;
@@ -53,18 +53,18 @@ pub fn export(
     let domain = collector.domain.unwrap_or_else(|| domain_of(node));
     let encoder = Encoder::new(node, selection, collector.message);
     let most_records = collector.rate.map_or(u64::MAX, |rate| rate.saturating_mul(PACED.as_secs()));
-    let queue = Arc::new(Queue::new(most_records));
-    let sender = Sender {
+    let queue = Arc::new(ExportQueue::new(most_records));
+    let sender = MessageSender {
         collector: collector.clone(),
         addresses,
         queue: Arc::clone(&queue),
-        options: Options::new(node, domain, selection),
+        options: OptionsRecords::new(node, domain, selection),
         templates: encoder.definitions(),
-        pace: Pace::new(collector.rate, Instant::now()),
-        stream: Stream::new(domain),
+        pace: RecordPace::new(collector.rate, Instant::now()),
+        stream: MessageNumbering::new(domain),
         held: None,
         account: None,
-        last: Sums::default(),
+        last: RecordSums::default(),
         has_warned: false,
     };
     let is_paced = collector.rate.is_some();
@@ -72,38 +72,38 @@ pub fn export(
         .then_some(STALLED);
     let thread =
         std::thread::Builder::new().name("export".to_owned()).spawn(move || sender.run()).map_err(at)?;
-    let outbox = Outbox { queue, patience };
-    Ok(Box::new(Exporter { name: collector.to_string(), encoder, outbox, thread: Some(thread) }))
+    let outbox = QueueSink { queue, patience };
+    Ok(Box::new(IpfixExporter { name: collector.to_string(), encoder, outbox, thread: Some(thread) }))
 }
 
 /// The sending half.
-struct Exporter {
+struct IpfixExporter {
     name: String,
     encoder: Encoder,
-    outbox: Outbox,
+    outbox: QueueSink,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Outbox {
-    queue: Arc<Queue>,
+struct QueueSink {
+    queue: Arc<ExportQueue>,
     /// The longest time to wait for room; `None`: not at all.
     patience: Option<Duration>,
 }
 
-impl Sink for Outbox {
+impl EncoderSink for QueueSink {
     fn template(&mut self, definition: Vec<u8>) -> io::Result<()> {
         self.queue.push_template(definition);
         Ok(())
     }
 
-    fn message(&mut self, message: &mut Message) -> io::Result<()> {
+    fn message(&mut self, message: &mut IpfixMessage) -> io::Result<()> {
         // Records without room are counted there.
         self.queue.push(message, self.patience);
         Ok(())
     }
 }
 
-impl Exporter {
+impl IpfixExporter {
     fn end(&mut self, time: Duration) {
         self.outbox.queue.close(time);
         if let Some(thread) = self.thread.take() {
@@ -114,7 +114,7 @@ impl Exporter {
     }
 }
 
-impl RecordWriter for Exporter {
+impl RecordWriter for IpfixExporter {
     fn write(&mut self, records: &[FlowRecord]) -> io::Result<()> {
         self.encoder.put(records, &mut self.outbox)
     }
@@ -123,7 +123,7 @@ impl RecordWriter for Exporter {
         self.encoder.end_message(&mut self.outbox)
     }
 
-    fn account(&mut self, account: &Account) -> io::Result<()> {
+    fn account(&mut self, account: &MeasurementTotals) -> io::Result<()> {
         self.outbox.queue.account(*account);
         Ok(())
     }
@@ -140,14 +140,14 @@ impl RecordWriter for Exporter {
         self.outbox.queue.take_warnings()
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
+    fn finish(mut self: Box<Self>) -> io::Result<WriterReport> {
         self.flush()?;
         self.end(DRAIN);
-        Ok(Delivery { dropped: self.dropped(), warnings: self.warnings() })
+        Ok(WriterReport { dropped: self.dropped(), warnings: self.warnings() })
     }
 }
 
-impl Drop for Exporter {
+impl Drop for IpfixExporter {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
     }

@@ -1,12 +1,12 @@
 //! IPFIX files (RFC 5655): the messages of one session in sequence, templates first.
 
 use super::domain_of;
-use super::encoder::{Encoder, Sink};
-use super::message::{Message, Messages, Stream, TEMPLATE_SET};
-use super::options::{Exported, Options};
-use crate::target::Target;
-use crate::writer::Delivery;
-use crate::{Account, RecordWriter, Selection};
+use super::encoder::{Encoder, EncoderSink};
+use super::message::{IpfixMessage, MessageNumbering, MessagePacker, TEMPLATE_SET};
+use super::options::{ExportTotals, OptionsRecords};
+use crate::target::WriteTarget;
+use crate::writer::WriterReport;
+use crate::{MeasurementTotals, RecordWriter, Selection};
 use flow::FlowRecord;
 use std::io::{self, Write};
 
@@ -16,49 +16,49 @@ const MESSAGE: usize = 60 << 10;
 /// Writes records as an IPFIX file. Holds one message.
 pub(crate) struct IpfixWriter {
     encoder: Encoder,
-    output: Output,
+    output: IpfixOutput,
 }
 
 impl IpfixWriter {
-    pub(crate) fn new(target: Target, node: &str, selection: &Selection) -> Self {
+    pub(crate) fn new(target: WriteTarget, node: &str, selection: &Selection) -> Self {
         let domain = domain_of(node);
         let encoder = Encoder::new(node, selection, MESSAGE);
-        let output = Output {
+        let output = IpfixOutput {
             target,
-            options: Options::new(node, domain, selection),
-            stream: Stream::new(domain),
+            options: OptionsRecords::new(node, domain, selection),
+            stream: MessageNumbering::new(domain),
             seconds: 0,
             preamble: Some(encoder.definitions()),
-            exported: Exported::default(),
+            exported: ExportTotals::default(),
         };
         Self { encoder, output }
     }
 }
 
-struct Output {
-    target: Target,
-    options: Options,
-    stream: Stream,
+struct IpfixOutput {
+    target: WriteTarget,
+    options: OptionsRecords,
+    stream: MessageNumbering,
     /// Export time: that of the latest packet, so that the same packets give the same file.
     seconds: u32,
     /// The initial templates of the file, until they are written.
     preamble: Option<Vec<Vec<u8>>>,
-    exported: Exported,
+    exported: ExportTotals,
 }
 
-impl Output {
+impl IpfixOutput {
     fn see(&mut self, time_ns: u64) {
         self.seconds = self.seconds.max((time_ns / 1_000_000_000) as u32);
     }
 
     fn begin(&mut self) -> io::Result<()> {
         let Some(templates) = self.preamble.take() else { return Ok(()) };
-        let mut messages = Messages::new(MESSAGE);
+        let mut messages = MessagePacker::new(MESSAGE);
         self.options.preamble(&templates, &mut messages);
         self.write_all(messages)
     }
 
-    fn write_all(&mut self, messages: Messages) -> io::Result<()> {
+    fn write_all(&mut self, messages: MessagePacker) -> io::Result<()> {
         messages.finish().into_iter().try_for_each(|(mut bytes, records)| self.write(&mut bytes, records))
     }
 
@@ -78,15 +78,15 @@ impl Output {
     }
 }
 
-impl Sink for Output {
+impl EncoderSink for IpfixOutput {
     fn template(&mut self, definition: Vec<u8>) -> io::Result<()> {
         self.begin()?;
-        let mut messages = Messages::new(MESSAGE);
+        let mut messages = MessagePacker::new(MESSAGE);
         messages.put(TEMPLATE_SET, &definition);
         self.write_all(messages)
     }
 
-    fn message(&mut self, message: &mut Message) -> io::Result<()> {
+    fn message(&mut self, message: &mut IpfixMessage) -> io::Result<()> {
         self.begin()?;
         self.write(&mut message.bytes, message.flows.records)?;
         self.exported.sent.add(message.flows);
@@ -108,11 +108,11 @@ impl RecordWriter for IpfixWriter {
         self.output.target.flush().map_err(|e| self.output.target.fault(e, self.output.exported.sent.records))
     }
 
-    fn account(&mut self, account: &Account) -> io::Result<()> {
+    fn account(&mut self, account: &MeasurementTotals) -> io::Result<()> {
         self.output.see(account.time_ns);
         self.encoder.end_message(&mut self.output)?;
         self.output.begin()?;
-        let mut messages = Messages::new(MESSAGE);
+        let mut messages = MessagePacker::new(MESSAGE);
         self.output.options.account(account, &self.output.exported, &mut messages);
         self.output.write_all(messages)
     }
@@ -125,10 +125,10 @@ impl RecordWriter for IpfixWriter {
         self.output.target.len() + self.encoder.pending() as u64
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Delivery> {
+    fn finish(mut self: Box<Self>) -> io::Result<WriterReport> {
         self.encoder.end_message(&mut self.output)?;
         self.output.begin()?;
         self.output.target.complete()?;
-        Ok(Delivery::default())
+        Ok(WriterReport::default())
     }
 }

@@ -13,13 +13,13 @@ pub(super) const LONGEST: usize = 65_535;
 
 /// Sums over records, modulo 2⁶⁴ as IPFIX counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct RecordSums {
     pub(super) records: u64,
     pub(super) packets: u64,
     pub(super) octets: u64,
 }
 
-impl Sums {
+impl RecordSums {
     pub(super) fn add(&mut self, other: Self) {
         self.records = self.records.wrapping_add(other.records);
         self.packets = self.packets.wrapping_add(other.packets);
@@ -35,22 +35,22 @@ impl Sums {
 
 /// A message whose header is still to be filled in.
 #[derive(Debug, Default)]
-pub(super) struct Message {
+pub(super) struct IpfixMessage {
     /// Room for the header, then the sets.
     pub(super) bytes: Vec<u8>,
     /// The flow records in it.
-    pub(super) flows: Sums,
+    pub(super) flows: RecordSums,
 }
 
 /// The numbering of the messages of one session.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct MessageNumbering {
     domain: u32,
     /// Data records in the earlier messages (RFC 7011, section 3.1), including those of options.
     sequence: u32,
 }
 
-impl Stream {
+impl MessageNumbering {
     pub(super) fn new(domain: u32) -> Self {
         Self { domain, sequence: 0 }
     }
@@ -76,7 +76,7 @@ impl Stream {
 }
 
 /// Combines sets into messages within a length limit.
-pub(super) struct Messages {
+pub(super) struct MessagePacker {
     limit: usize,
     /// The finished messages, each with its number of data records.
     done: Vec<(Vec<u8>, u64)>,
@@ -86,7 +86,7 @@ pub(super) struct Messages {
     set: Option<(usize, u16)>,
 }
 
-impl Messages {
+impl MessagePacker {
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, done: Vec::new(), bytes: vec![0; HEADER], records: 0, set: None }
     }

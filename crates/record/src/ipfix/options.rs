@@ -1,10 +1,10 @@
 //! Records about the export itself: what Edison's own elements are, which packets were selected, what was lost.
 
-use super::message::{Messages, OPTIONS_TEMPLATE_SET, Sums, TEMPLATE_SET};
+use super::message::{MessagePacker, OPTIONS_TEMPLATE_SET, RecordSums, TEMPLATE_SET};
 use super::template::{Specifier, options_definition, text};
 use super::{FIRST_STATISTIC, OWN_REVERSE, element};
-use crate::{Account, Column, Selection};
-use flow::{InformationElement, Share, Value};
+use crate::{FileColumn, MeasurementTotals, Selection};
+use flow::{FieldAccessor, InformationElement, Share};
 
 /// Templates of flow records have this number and those above.
 pub(super) const FIRST_FREE_TEMPLATE: u16 = 320;
@@ -25,18 +25,18 @@ const HAS_ENTERPRISE: u16 = 0x8000;
 
 /// The totals of an exporter so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Exported {
+pub(super) struct ExportTotals {
     pub(super) messages: u64,
     pub(super) bytes: u64,
     /// Flow records sent.
-    pub(super) sent: Sums,
+    pub(super) sent: RecordSums,
     /// Flow records that were to be sent but will not be.
-    pub(super) not_sent: Sums,
+    pub(super) not_sent: RecordSums,
 }
 
 /// The options templates and those of their records that never change.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct OptionsRecords {
     node: Vec<u8>,
     domain: u32,
     types: Vec<Vec<u8>>,
@@ -46,22 +46,22 @@ pub(super) struct Options {
     key: Vec<u16>,
 }
 
-impl Options {
+impl OptionsRecords {
     pub(super) fn new(node: &str, domain: u32, selection: &Selection) -> Self {
         let mut types: Vec<_> = selection.columns().iter().filter_map(type_of).collect();
         types.push(account_type(element::RECEIVED, "frames taken from the source"));
         types.push(account_type(element::MEASURED, "frames counted in a flow record"));
         let parts = selection.key_column().map(|(_, parts)| parts).unwrap_or_default();
         let is_member =
-            |column: &&Column| parts.split(' ').any(|part| part.split('/').next() == Some(column.name()));
+            |column: &&FileColumn| parts.split(' ').any(|part| part.split('/').next() == Some(column.name()));
         let members = selection.columns().iter().filter(|column| !column.is_reverse()).filter(is_member);
-        let key = members.flat_map(Column::elements).map(|element| element.number).collect();
+        let key = members.flat_map(FileColumn::elements).map(|element| element.number).collect();
         Self { node: text(node), domain, types, share: selection.share(), key }
     }
 
     /// Options templates, these flow templates and the records that never change: sent at the start of a
     /// session, and resent over UDP.
-    pub(super) fn preamble(&self, flow_templates: &[Vec<u8>], out: &mut Messages) {
+    pub(super) fn preamble(&self, flow_templates: &[Vec<u8>], out: &mut MessagePacker) {
         self.templates().iter().for_each(|template| out.put(OPTIONS_TEMPLATE_SET, template));
         flow_templates.iter().for_each(|template| out.put(TEMPLATE_SET, template));
         self.types.iter().for_each(|record| out.put(TYPES, record));
@@ -100,7 +100,12 @@ impl Options {
     }
 
     /// Writes the records of what was measured and what was exported (RFC 7011, sections 4.1 to 4.3).
-    pub(super) fn account(&self, account: &Account, exported: &Exported, out: &mut Messages) {
+    pub(super) fn account(
+        &self,
+        account: &MeasurementTotals,
+        exported: &ExportTotals,
+        out: &mut MessagePacker,
+    ) {
         let mut metering = self.domain.to_be_bytes().to_vec();
         metering.extend(&self.node);
         for number in [Some(account.received), Some(account.measured), account.lost].into_iter().flatten() {
@@ -108,7 +113,7 @@ impl Options {
         }
         out.put(if account.lost.is_some() { METERING } else { METERING_BLIND }, &metering);
         let mut exporting = 1_u32.to_be_bytes().to_vec();
-        let Exported { messages, bytes, sent, not_sent } = *exported;
+        let ExportTotals { messages, bytes, sent, not_sent } = *exported;
         let numbers = [messages, sent.records, bytes, not_sent.records, not_sent.packets, not_sent.octets];
         numbers.iter().for_each(|number| exporting.extend(number.to_be_bytes()));
         out.put(EXPORTING, &exporting);
@@ -200,9 +205,9 @@ fn account_type(element: InformationElement, meaning: &str) -> Vec<u8> {
 }
 
 /// The type record of the column's element, if it is Edison's own.
-fn type_of(column: &Column) -> Option<Vec<u8>> {
+fn type_of(column: &FileColumn) -> Option<Vec<u8>> {
     let (number, data_type) = match (column.value(), column.elements().first()) {
-        (Value::Float(at), _) => (FIRST_STATISTIC + at as u16, FLOAT64),
+        (FieldAccessor::Float(at), _) => (FIRST_STATISTIC + at as u16, FLOAT64),
         (_, Some(own)) if own.enterprise != 0 => (own.number, UNSIGNED64),
         _ => return None,
     };

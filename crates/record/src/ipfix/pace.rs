@@ -7,13 +7,13 @@ const CATCH_UP: Duration = Duration::from_millis(2);
 
 /// Keeps to a rate of records a second.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct RecordPace {
     rate: Option<u64>,
     /// The time at which the next record is due.
     due: Instant,
 }
 
-impl Pace {
+impl RecordPace {
     pub(super) fn new(rate: Option<u64>, now: Instant) -> Self {
         Self { rate, due: now }
     }
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn a_second_has_as_many_records_as_the_rate_says() {
         let start = Instant::now();
-        let mut pace = Pace::new(Some(10_000), start);
+        let mut pace = RecordPace::new(Some(10_000), start);
         let (mut now, mut records) = (start, 0);
         while now < start + Duration::from_secs(1) {
             match pace.due(now) {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_pause_is_not_made_up_for() {
         let start = Instant::now();
-        let mut pace = Pace::new(Some(1_000), start);
+        let mut pace = RecordPace::new(Some(1_000), start);
         pace.sent(1, start);
         let later = start + Duration::from_secs(10);
         let at_once = (0..100).take_while(|_| {
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn without_a_rate_nothing_waits() {
         let now = Instant::now();
-        let mut pace = Pace::new(None, now);
+        let mut pace = RecordPace::new(None, now);
         pace.sent(1_000_000_000, now);
         assert_eq!(pace.due(now), None);
     }

@@ -1,8 +1,8 @@
 //! The queue between the thread that delivers records and the one that sends them: a bounded number of bytes.
 
-use super::message::{Message, Sums};
-use super::options::Exported;
-use crate::Account;
+use super::message::{IpfixMessage, RecordSums};
+use super::options::ExportTotals;
+use crate::MeasurementTotals;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ const SPARE: usize = 64;
 
 /// An entry of the queue, in the order in which they must be sent.
 #[derive(Debug)]
-pub(super) enum Entry {
+pub(super) enum QueueEntry {
     /// A template record. Takes no room: there are few.
     Template(Vec<u8>),
-    Message(Message),
+    Message(IpfixMessage),
 }
 
 /// The next work of the sending thread.
 #[derive(Debug)]
-pub(super) enum Work {
-    Send(Entry),
+pub(super) enum ExportStep {
+    Send(QueueEntry),
     /// A report to the collector of what was measured and exported.
-    Account(Account),
+    Account(MeasurementTotals),
     /// The awaited time has been reached.
     Timeout,
     /// The end: all is sent, or it is too late.
@@ -33,13 +33,13 @@ pub(super) enum Work {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: VecDeque<Entry>,
+struct ExportQueueState {
+    entries: VecDeque<QueueEntry>,
     bytes: usize,
     records: u64,
     spare: Vec<Vec<u8>>,
-    account: Option<Account>,
-    exported: Exported,
+    account: Option<MeasurementTotals>,
+    exported: ExportTotals,
     warnings: Vec<String>,
     /// True if the collector takes messages, as far as the sender knows.
     is_taking: bool,
@@ -51,8 +51,8 @@ struct State {
 
 /// The queue and the state shared by both threads.
 #[derive(Debug)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct ExportQueue {
+    state: Mutex<ExportQueueState>,
     /// A signal that there is something to do.
     work: Condvar,
     /// A signal that there is more room, or that there will be none.
@@ -61,18 +61,18 @@ pub(super) struct Queue {
     most_records: u64,
 }
 
-impl Queue {
+impl ExportQueue {
     pub(super) fn new(most_records: u64) -> Self {
-        let state = State { is_taking: true, ..State::default() };
+        let state = ExportQueueState { is_taking: true, ..ExportQueueState::default() };
         Self { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new(), most_records }
     }
 
     /// A panic of the other thread leaves the state consistent.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ExportQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self, state: &State, message: &Message) -> bool {
+    fn has_room(&self, state: &ExportQueueState, message: &IpfixMessage) -> bool {
         !state.is_dead
             && state.bytes + message.bytes.len() <= EXPORT_QUEUE_BYTES
             && (state.records + message.flows.records <= self.most_records || state.records == 0)
@@ -80,14 +80,14 @@ impl Queue {
 
     /// Queues a template record.
     pub(super) fn push_template(&self, definition: Vec<u8>) {
-        self.lock().entries.push_back(Entry::Template(definition));
+        self.lock().entries.push_back(QueueEntry::Template(definition));
         self.work.notify_one();
     }
 
     /// Queues a message and leaves another buffer in its place; without room, its records are dropped. If
     /// `patience` is given, waits for room as long as the collector accepts messages, and stops waiting after
     /// this much time without any. Returns whether there was room.
-    pub(super) fn push(&self, message: &mut Message, patience: Option<Duration>) -> bool {
+    pub(super) fn push(&self, message: &mut IpfixMessage, patience: Option<Duration>) -> bool {
         let mut state = self.lock();
         if let Some(patience) = patience {
             let mut seen = state.exported.messages;
@@ -110,20 +110,20 @@ impl Queue {
         let bytes = std::mem::replace(&mut message.bytes, spare);
         state.bytes += bytes.len();
         state.records += flows.records;
-        state.entries.push_back(Entry::Message(Message { bytes, flows }));
+        state.entries.push_back(QueueEntry::Message(IpfixMessage { bytes, flows }));
         drop(state);
         self.work.notify_one();
         true
     }
 
     /// Leaves the latest account for the collector.
-    pub(super) fn account(&self, account: Account) {
+    pub(super) fn account(&self, account: MeasurementTotals) {
         self.lock().account = Some(account);
         self.work.notify_one();
     }
 
     /// Returns the totals of what was exported so far.
-    pub(super) fn exported(&self) -> Exported {
+    pub(super) fn exported(&self) -> ExportTotals {
         self.lock().exported
     }
 
@@ -145,28 +145,28 @@ impl Queue {
 
     /// The next work, waiting for it until `until`. An account overtakes earlier messages: it is of another
     /// kind, and a full queue must not delay it.
-    pub(super) fn next(&self, until: Option<Instant>) -> Work {
+    pub(super) fn next(&self, until: Option<Instant>) -> ExportStep {
         let mut state = self.lock();
         loop {
             let now = Instant::now();
             if state.deadline.is_some_and(|deadline| now >= deadline) {
-                return Work::End;
+                return ExportStep::End;
             }
             if let Some(account) = state.account.take() {
-                return Work::Account(account);
+                return ExportStep::Account(account);
             }
             if let Some(entry) = state.entries.pop_front() {
-                if let Entry::Message(message) = &entry {
+                if let QueueEntry::Message(message) = &entry {
                     state.bytes -= message.bytes.len();
                     state.records -= message.flows.records;
                 }
-                return Work::Send(entry);
+                return ExportStep::Send(entry);
             }
             if state.deadline.is_some() {
-                return Work::End;
+                return ExportStep::End;
             }
             state = match until {
-                Some(until) if until <= now => return Work::Timeout,
+                Some(until) if until <= now => return ExportStep::Timeout,
                 Some(until) => {
                     let wait = self.work.wait_timeout(state, until - now);
                     wait.unwrap_or_else(PoisonError::into_inner).0
@@ -201,7 +201,7 @@ impl Queue {
     }
 
     /// Counts a message that was sent; its buffer is reused.
-    pub(super) fn sent(&self, bytes: usize, flows: Sums, buffer: Option<Vec<u8>>) {
+    pub(super) fn sent(&self, bytes: usize, flows: RecordSums, buffer: Option<Vec<u8>>) {
         let mut state = self.lock();
         state.exported.messages += 1;
         state.exported.bytes += bytes as u64;
@@ -216,14 +216,14 @@ impl Queue {
     }
 
     /// Counts records that were sent as lost after all.
-    pub(super) fn refused(&self, flows: Sums) {
+    pub(super) fn refused(&self, flows: RecordSums) {
         let mut state = self.lock();
         state.exported.sent.take(flows);
         state.exported.not_sent.add(flows);
     }
 
     /// Counts records that will not be sent.
-    pub(super) fn dropped(&self, flows: Sums) {
+    pub(super) fn dropped(&self, flows: RecordSums) {
         self.lock().exported.not_sent.add(flows);
     }
 
@@ -242,7 +242,7 @@ impl Queue {
         let mut state = self.lock();
         state.is_dead = true;
         while let Some(entry) = state.entries.pop_front() {
-            if let Entry::Message(message) = entry {
+            if let QueueEntry::Message(message) = entry {
                 state.exported.not_sent.add(message.flows);
             }
         }

@@ -1,12 +1,12 @@
 //! The exporting thread: takes messages from the queue, gives them their headers, sends them.
 
 use super::collector::{Collector, Transport};
-use super::message::{Message, Messages, Stream, Sums, TEMPLATE_SET};
-use super::options::Options;
-use super::pace::Pace;
-use super::queue::{Entry, Queue, Work};
-use super::transport::Link;
-use crate::Account;
+use super::message::{IpfixMessage, MessageNumbering, MessagePacker, RecordSums, TEMPLATE_SET};
+use super::options::OptionsRecords;
+use super::pace::RecordPace;
+use super::queue::{ExportQueue, ExportStep, QueueEntry};
+use super::transport::CollectorConnection;
+use crate::MeasurementTotals;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,43 +21,43 @@ const ANSWER: Duration = Duration::from_millis(50);
 /// seconds what a live source sends in hours.
 const RESEND_MESSAGES: u32 = 4096;
 
-pub(super) struct Sender {
+pub(super) struct MessageSender {
     pub(super) collector: Collector,
     /// The addresses of the collector, resolved once: a resolver that does not answer would delay the end of the run.
     pub(super) addresses: Vec<SocketAddr>,
-    pub(super) queue: Arc<Queue>,
-    pub(super) options: Options,
+    pub(super) queue: Arc<ExportQueue>,
+    pub(super) options: OptionsRecords,
     /// All templates of flow records that the collector must know.
     pub(super) templates: Vec<Vec<u8>>,
-    pub(super) pace: Pace,
-    pub(super) stream: Stream,
+    pub(super) pace: RecordPace,
+    pub(super) stream: MessageNumbering,
     /// The message that could not be sent yet.
-    pub(super) held: Option<Message>,
+    pub(super) held: Option<IpfixMessage>,
     /// The latest account, sent again at the end.
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<MeasurementTotals>,
     /// Flow records of the last datagram, which the network may still report as undelivered.
-    pub(super) last: Sums,
+    pub(super) last: RecordSums,
     pub(super) has_warned: bool,
 }
 
 /// The reason why a session ended.
-enum End {
+enum SessionEnd {
     /// The end of all work.
     All,
     /// An unreachable collector.
     Fault(io::Error),
 }
 
-impl Sender {
+impl MessageSender {
     /// Sends until the queue is closed and empty, or its deadline has passed.
     pub(super) fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         loop {
-            let opened = Link::open(&self.addresses, self.collector.transport);
+            let opened = CollectorConnection::open(&self.addresses, self.collector.transport);
             let fault = match opened {
                 Ok(mut link) => match self.session(&mut link, &mut pause) {
-                    End::All => break,
-                    End::Fault(fault) => fault,
+                    SessionEnd::All => break,
+                    SessionEnd::Fault(fault) => fault,
                 },
                 Err(fault) => fault,
             };
@@ -90,16 +90,16 @@ impl Sender {
     }
 
     /// Sends over one connection; for UDP during the whole run, where a collector that becomes reachable again is in the same session.
-    fn session(&mut self, link: &mut Link, pause: &mut Duration) -> End {
+    fn session(&mut self, link: &mut CollectorConnection, pause: &mut Duration) -> SessionEnd {
         let is_udp = self.collector.transport == Transport::Udp;
         // Numbers start again with each session, which counts the records sent over it.
-        self.stream = Stream::new(self.stream.domain());
+        self.stream = MessageNumbering::new(self.stream.domain());
         if let Err(fault) = self.preamble(link) {
             if !is_udp {
-                return End::Fault(fault);
+                return SessionEnd::Fault(fault);
             }
             if !self.wait_for_collector(link, fault, pause) {
-                return End::All;
+                return SessionEnd::All;
             }
         }
         *pause = FIRST_PAUSE;
@@ -112,35 +112,37 @@ impl Sender {
                 if let Err(fault) = self.preamble(link)
                     && !self.wait_for_collector(link, fault, pause)
                 {
-                    return End::All;
+                    return SessionEnd::All;
                 }
             }
             let result = match self.held.take() {
                 Some(message) => self.send(link, message),
                 None => match self.queue.next(is_udp.then_some(resend_at)) {
-                    Work::Send(Entry::Message(message)) => self.send(link, message),
-                    Work::Send(Entry::Template(definition)) => self.send_template(link, definition),
-                    Work::Account(account) => {
+                    ExportStep::Send(QueueEntry::Message(message)) => self.send(link, message),
+                    ExportStep::Send(QueueEntry::Template(definition)) => {
+                        self.send_template(link, definition)
+                    }
+                    ExportStep::Account(account) => {
                         self.account = Some(account);
                         self.send_account(link)
                     }
-                    Work::Timeout => Ok(()),
-                    Work::End => {
+                    ExportStep::Timeout => Ok(()),
+                    ExportStep::End => {
                         self.end(link);
-                        return End::All;
+                        return SessionEnd::All;
                     }
                 },
             };
             messages_since += 1;
             if let Err(fault) = result {
                 if self.queue.is_over() {
-                    return End::All;
+                    return SessionEnd::All;
                 }
                 if !is_udp {
-                    return End::Fault(fault);
+                    return SessionEnd::Fault(fault);
                 }
                 if !self.wait_for_collector(link, fault, pause) {
-                    return End::All;
+                    return SessionEnd::All;
                 }
                 messages_since = 0;
             }
@@ -149,7 +151,12 @@ impl Sender {
 
     /// Waits over UDP until there is a listener, by probes with templates, which carry no records. The records of the last datagram are lost.
     /// Returns false if the deadline passes before.
-    fn wait_for_collector(&mut self, link: &mut Link, mut fault: io::Error, pause: &mut Duration) -> bool {
+    fn wait_for_collector(
+        &mut self,
+        link: &mut CollectorConnection,
+        mut fault: io::Error,
+        pause: &mut Duration,
+    ) -> bool {
         loop {
             self.away(&fault);
             if !self.sleep(*pause) {
@@ -170,7 +177,7 @@ impl Sender {
         }
     }
 
-    fn send(&mut self, link: &mut Link, mut message: Message) -> io::Result<()> {
+    fn send(&mut self, link: &mut CollectorConnection, mut message: IpfixMessage) -> io::Result<()> {
         if let Some(due) = self.pace.due(Instant::now())
             && !self.queue.sleep_until(due, true)
         {
@@ -189,29 +196,35 @@ impl Sender {
     }
 
     /// Sends a message; an error of an earlier message is attributed to that one.
-    fn send_bytes(&mut self, link: &mut Link, bytes: &[u8], flows: Sums) -> io::Result<()> {
+    fn send_bytes(
+        &mut self,
+        link: &mut CollectorConnection,
+        bytes: &[u8],
+        flows: RecordSums,
+    ) -> io::Result<()> {
         let queue = &self.queue;
         let result = link.send(bytes, &|| !queue.is_over());
-        let last = std::mem::replace(&mut self.last, if result.is_ok() { flows } else { Sums::default() });
+        let last =
+            std::mem::replace(&mut self.last, if result.is_ok() { flows } else { RecordSums::default() });
         if result.as_ref().is_err_and(says_that_nobody_listens) {
             self.queue.refused(last);
         }
         result
     }
 
-    fn send_all(&mut self, link: &mut Link, messages: Messages) -> io::Result<()> {
+    fn send_all(&mut self, link: &mut CollectorConnection, messages: MessagePacker) -> io::Result<()> {
         for (mut bytes, data_records) in messages.finish() {
             self.stream.seal(&mut bytes, now_seconds());
-            self.send_bytes(link, &bytes, Sums::default())?;
+            self.send_bytes(link, &bytes, RecordSums::default())?;
             self.stream.advance(data_records);
-            self.queue.sent(bytes.len(), Sums::default(), None);
+            self.queue.sent(bytes.len(), RecordSums::default(), None);
         }
         Ok(())
     }
 
     /// Sends all templates, and the records that never change.
-    fn preamble(&mut self, link: &mut Link) -> io::Result<()> {
-        let mut messages = Messages::new(self.collector.message);
+    fn preamble(&mut self, link: &mut CollectorConnection) -> io::Result<()> {
+        let mut messages = MessagePacker::new(self.collector.message);
         self.options.preamble(&self.templates, &mut messages);
         self.send_all(link, messages)?;
         // On the local machine the answer arrives at once.
@@ -219,7 +232,7 @@ impl Sender {
     }
 
     /// The error of the last datagram, as far as the network has reported it.
-    fn refusal(&mut self, link: &Link) -> io::Result<()> {
+    fn refusal(&mut self, link: &CollectorConnection) -> io::Result<()> {
         match link.late_error() {
             Some(error) => {
                 let last = std::mem::take(&mut self.last);
@@ -232,22 +245,22 @@ impl Sender {
         }
     }
 
-    fn send_template(&mut self, link: &mut Link, definition: Vec<u8>) -> io::Result<()> {
-        let mut messages = Messages::new(self.collector.message);
+    fn send_template(&mut self, link: &mut CollectorConnection, definition: Vec<u8>) -> io::Result<()> {
+        let mut messages = MessagePacker::new(self.collector.message);
         messages.put(TEMPLATE_SET, &definition);
         self.templates.push(definition);
         self.send_all(link, messages)
     }
 
-    fn send_account(&mut self, link: &mut Link) -> io::Result<()> {
+    fn send_account(&mut self, link: &mut CollectorConnection) -> io::Result<()> {
         let Some(account) = self.account else { return Ok(()) };
-        let mut messages = Messages::new(self.collector.message);
+        let mut messages = MessagePacker::new(self.collector.message);
         self.options.account(&account, &self.queue.exported(), &mut messages);
         self.send_all(link, messages)
     }
 
     /// Ends the queue, and sends the last account, which has the final sums.
-    fn end(&mut self, link: &mut Link) {
+    fn end(&mut self, link: &mut CollectorConnection) {
         self.queue.end();
         // A collector that does not receive it will receive nothing more.
         let _ = self.refusal(link).and_then(|()| self.send_account(link)).and_then(|()| self.refusal(link));

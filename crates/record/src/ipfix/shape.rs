@@ -1,12 +1,12 @@
 //! The columns of a record that have values: a template cannot express "none", so records that lack different columns have different templates.
 
-use crate::Column;
+use crate::FileColumn;
 use flow::{FlowRecord, Loss, OpenFields};
 use std::net::IpAddr;
 
 /// The set of values that are present. The chosen columns determine which of them matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape(u64);
+pub(super) struct RecordShape(u64);
 
 const SRC_V4: u64 = 1;
 const SRC_V6: u64 = 2;
@@ -63,7 +63,7 @@ pub(super) enum Presence {
 }
 
 impl Presence {
-    pub(super) fn of(column: &Column) -> Self {
+    pub(super) fn of(column: &FileColumn) -> Self {
         if column.is_key() {
             return match column.name() {
                 "src_addr" => Self::Family { v4: SRC_V4, v6: SRC_V6 },
@@ -108,7 +108,7 @@ fn given(is_present: bool, bit: u64) -> u64 {
     u64::from(is_present) * bit
 }
 
-impl Shape {
+impl RecordShape {
     /// An ordinary flow of one address family, with everything that `columns` can have except the other
     /// direction.
     pub(super) fn ordinary(is_v6: bool) -> Self {
@@ -117,9 +117,9 @@ impl Shape {
     }
 
     /// The part of a shape that matters to these columns.
-    pub(super) fn mask(columns: &[Column]) -> Self {
+    pub(super) fn mask(columns: &[FileColumn]) -> Self {
         let bits_of =
-            |column: &Column| Presence::of(column).bits() | if column.is_reverse() { REVERSE } else { 0 };
+            |column: &FileColumn| Presence::of(column).bits() | if column.is_reverse() { REVERSE } else { 0 };
         Self(columns.iter().map(bits_of).fold(0, |all, bits| all | bits))
     }
 

@@ -1,10 +1,10 @@
 //! Templates (RFC 7011, section 3.4): which elements records of one shape have, and how they are encoded.
 
-use super::shape::{Presence, Shape};
+use super::shape::{Presence, RecordShape};
 use super::{FIRST_STATISTIC, OWN_REVERSE, REVERSE_ENTERPRISE, element};
-use crate::Column;
-use crate::line::Line;
-use flow::{EndReason, FlowRecord, InformationElement, Value};
+use crate::FileColumn;
+use crate::line::LineBuffer;
+use flow::{EndReason, FieldAccessor, FlowRecord, InformationElement};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Length of a field whose length is given in every record.
@@ -75,7 +75,7 @@ pub(super) fn text(text: &str) -> Vec<u8> {
 
 /// The way in which a field is read and encoded.
 #[derive(Clone, Copy, Debug)]
-enum Item {
+enum FieldEncoding {
     /// The lowest octets of a number, as many as `octets`.
     Unsigned {
         octets: usize,
@@ -98,7 +98,7 @@ enum Item {
     Octet(u8),
 }
 
-impl Item {
+impl FieldEncoding {
     fn length(self) -> u16 {
         match self {
             Self::Unsigned { octets, .. } | Self::Optional { octets, .. } => octets as u16,
@@ -112,8 +112,8 @@ impl Item {
     }
 
     #[inline]
-    fn put(self, line: &mut Line<'_>, record: &FlowRecord, node: &[u8]) {
-        let number = |line: &mut Line<'_>, octets: usize, number: u64| {
+    fn put(self, line: &mut LineBuffer<'_>, record: &FlowRecord, node: &[u8]) {
+        let number = |line: &mut LineBuffer<'_>, octets: usize, number: u64| {
             line.piece(&(number << (64 - 8 * octets)).to_be_bytes(), octets);
         };
         match self {
@@ -157,36 +157,37 @@ fn ntp(ns: u64) -> u64 {
 }
 
 /// The elements that carry a column in records of this shape, and how they are read.
-fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, Item)> {
-    let with = |element: &InformationElement, item: Item| {
+fn items(column: &FileColumn, shape: RecordShape, presence: Presence) -> Vec<(Specifier, FieldEncoding)> {
+    let with = |element: &InformationElement, item: FieldEncoding| {
         let specifier = Specifier::fixed(*element, item.length());
         (if column.is_reverse() { specifier.reversed() } else { specifier }, item)
     };
     match (column.value(), column.elements()) {
-        (Value::Unsigned(bits, get), [element, ..]) => {
-            vec![with(element, Item::Unsigned { octets: usize::from(bits / 8), get })]
+        (FieldAccessor::Unsigned(bits, get), [element, ..]) => {
+            vec![with(element, FieldEncoding::Unsigned { octets: usize::from(bits / 8), get })]
         }
-        (Value::Optional(bits, get), [element, ..]) => {
-            vec![with(element, Item::Optional { octets: usize::from(bits / 8), get })]
+        (FieldAccessor::Optional(bits, get), [element, ..]) => {
+            vec![with(element, FieldEncoding::Optional { octets: usize::from(bits / 8), get })]
         }
-        (Value::Address(get), [v4, v6, v4_length, v6_length]) => {
+        (FieldAccessor::Address(get), [v4, v6, v4_length, v6_length]) => {
             let is_v6 = shape.is_v6(presence);
-            let address = if is_v6 { with(v6, Item::Ipv6(get)) } else { with(v4, Item::Ipv4(get)) };
+            let address =
+                if is_v6 { with(v6, FieldEncoding::Ipv6(get)) } else { with(v4, FieldEncoding::Ipv4(get)) };
             let length = column.prefix_lengths().map(|[v4, v6]| match is_v6 {
-                true => with(v6_length, Item::Octet(v6)),
-                false => with(v4_length, Item::Octet(v4)),
+                true => with(v6_length, FieldEncoding::Octet(v6)),
+                false => with(v4_length, FieldEncoding::Octet(v4)),
             });
             std::iter::once(address).chain(length).collect()
         }
-        (Value::Time(get), [exact, usual, ..]) => {
-            vec![with(exact, Item::Nanoseconds(get)), with(usual, Item::Milliseconds(get))]
+        (FieldAccessor::Time(get), [exact, usual, ..]) => {
+            vec![with(exact, FieldEncoding::Nanoseconds(get)), with(usual, FieldEncoding::Milliseconds(get))]
         }
-        (Value::Mac(get), [element, ..]) => vec![with(element, Item::Mac(get))],
-        (Value::EndReason(get), [element, ..]) => vec![with(element, Item::EndReason(get))],
-        (Value::Node, [element, ..]) => vec![with(element, Item::Node)],
-        (Value::Float(at), _) => {
+        (FieldAccessor::Mac(get), [element, ..]) => vec![with(element, FieldEncoding::Mac(get))],
+        (FieldAccessor::EndReason(get), [element, ..]) => vec![with(element, FieldEncoding::EndReason(get))],
+        (FieldAccessor::Node, [element, ..]) => vec![with(element, FieldEncoding::Node)],
+        (FieldAccessor::Float(at), _) => {
             let element = InformationElement::own("", FIRST_STATISTIC + at as u16);
-            vec![with(&element, Item::Float(at))]
+            vec![with(&element, FieldEncoding::Float(at))]
         }
         // A test of the field table ensures that each field has elements.
         _ => Vec::new(),
@@ -195,19 +196,19 @@ fn items(column: &Column, shape: Shape, presence: Presence) -> Vec<(Specifier, I
 
 /// The template of one shape.
 #[derive(Debug)]
-pub(super) struct Template {
-    pub(super) shape: Shape,
+pub(super) struct ExportTemplate {
+    pub(super) shape: RecordShape,
     pub(super) id: u16,
     /// The maximum length of a record.
     pub(super) record_len: usize,
     fields: Vec<Specifier>,
     /// Items read from the record, then from its other direction, alternately.
-    groups: Vec<(bool, Vec<Item>)>,
+    groups: Vec<(bool, Vec<FieldEncoding>)>,
 }
 
-impl Template {
+impl ExportTemplate {
     /// `node` is the length of the node's name with its length prefix.
-    pub(super) fn new(id: u16, shape: Shape, columns: &[Column], node: usize) -> Self {
+    pub(super) fn new(id: u16, shape: RecordShape, columns: &[FileColumn], node: usize) -> Self {
         let mut template = Self { shape, id, record_len: 0, fields: Vec::new(), groups: Vec::new() };
         for column in columns {
             let presence = Presence::of(column);
@@ -219,16 +220,21 @@ impl Template {
         }
         if shape.has_reverse() {
             // 1: the first packet's direction is the flow's (RFC 5103, section 6.3).
-            template.add(false, Specifier::fixed(element::BIFLOW_DIRECTION, 1), Item::Octet(1), node);
+            template.add(
+                false,
+                Specifier::fixed(element::BIFLOW_DIRECTION, 1),
+                FieldEncoding::Octet(1),
+                node,
+            );
         }
         if template.fields.is_empty() {
             // A template without fields would withdraw one.
-            template.add(false, Specifier::fixed(element::PADDING, 1), Item::Octet(0), node);
+            template.add(false, Specifier::fixed(element::PADDING, 1), FieldEncoding::Octet(0), node);
         }
         template
     }
 
-    fn add(&mut self, is_reverse: bool, specifier: Specifier, item: Item, node: usize) {
+    fn add(&mut self, is_reverse: bool, specifier: Specifier, item: FieldEncoding, node: usize) {
         self.record_len += if specifier.length == VARIABLE { node } else { usize::from(specifier.length) };
         self.fields.push(specifier);
         match self.groups.last_mut() {
@@ -244,7 +250,7 @@ impl Template {
 
     /// Encodes a record of this template's shape; `node` is the name as encoded by [`text`].
     #[inline]
-    pub(super) fn put(&self, line: &mut Line<'_>, record: &FlowRecord, node: &[u8]) {
+    pub(super) fn put(&self, line: &mut LineBuffer<'_>, record: &FlowRecord, node: &[u8]) {
         for (is_reverse, items) in &self.groups {
             // The shape guarantees that it exists.
             let record = if *is_reverse { record.reverse().unwrap_or(record) } else { record };

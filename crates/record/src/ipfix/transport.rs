@@ -12,12 +12,12 @@ const FULL: Duration = Duration::from_millis(1);
 
 /// A connection to a collector. Neither kind blocks.
 #[derive(Debug)]
-pub(super) enum Link {
+pub(super) enum CollectorConnection {
     Udp(UdpSocket),
     Tcp(TcpStream),
 }
 
-impl Link {
+impl CollectorConnection {
     /// Connects to the first of a host's addresses that answers (UDP: to which there is a route).
     pub(super) fn open(addresses: &[SocketAddr], transport: Transport) -> io::Result<Self> {
         let mut fault = None;
@@ -92,7 +92,7 @@ fn wait(goes_on: &dyn Fn() -> bool) -> io::Result<()> {
     Ok(())
 }
 
-fn udp(address: SocketAddr) -> io::Result<Link> {
+fn udp(address: SocketAddr) -> io::Result<CollectorConnection> {
     let any: SocketAddr = match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -101,12 +101,12 @@ fn udp(address: SocketAddr) -> io::Result<Link> {
     // A connected socket is informed if there is no listener.
     socket.connect(address)?;
     socket.set_nonblocking(true)?;
-    Ok(Link::Udp(socket))
+    Ok(CollectorConnection::Udp(socket))
 }
 
-fn tcp(address: SocketAddr) -> io::Result<Link> {
+fn tcp(address: SocketAddr) -> io::Result<CollectorConnection> {
     let stream = TcpStream::connect_timeout(&address, CONNECT)?;
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
-    Ok(Link::Tcp(stream))
+    Ok(CollectorConnection::Tcp(stream))
 }

@@ -4,15 +4,15 @@ use std::net::IpAddr;
 
 /// Addresses by row, as numbers and families.
 #[derive(Clone, Debug, Default)]
-pub struct Addresses {
+pub struct AddressColumn {
     /// The bits of the addresses: of IPv6 its own, of IPv4 those of the mapped address.
     bits: Vec<u128>,
-    families: Vec<Family>,
+    families: Vec<AddressFamily>,
 }
 
 /// The family of the address of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum AddressFamily {
     /// A row without an address.
     None,
     V4,
@@ -22,7 +22,7 @@ pub(crate) enum Family {
 /// The network of IPv4-mapped addresses, `::ffff:0:0/96`.
 const MAPPED: u128 = 0xffff << 32;
 
-impl Addresses {
+impl AddressColumn {
     pub(crate) fn clear(&mut self) {
         self.bits.clear();
         self.families.clear();
@@ -39,9 +39,9 @@ impl Addresses {
 
     pub(crate) fn push(&mut self, address: Option<IpAddr>) {
         let (bits, family) = match address {
-            None => (0, Family::None),
-            Some(IpAddr::V4(address)) => (MAPPED | u128::from(address.to_bits()), Family::V4),
-            Some(IpAddr::V6(address)) => (address.to_bits(), Family::V6),
+            None => (0, AddressFamily::None),
+            Some(IpAddr::V4(address)) => (MAPPED | u128::from(address.to_bits()), AddressFamily::V4),
+            Some(IpAddr::V6(address)) => (address.to_bits(), AddressFamily::V6),
         };
         self.bits.push(bits);
         self.families.push(family);
@@ -50,35 +50,35 @@ impl Addresses {
     /// Adds an address of 16 bytes, in which IPv4 is mapped.
     pub(crate) fn push_mapped(&mut self, bits: u128) {
         self.bits.push(bits);
-        self.families.push(if bits >> 32 == 0xffff { Family::V4 } else { Family::V6 });
+        self.families.push(if bits >> 32 == 0xffff { AddressFamily::V4 } else { AddressFamily::V6 });
     }
 
     pub(crate) fn push_v4(&mut self, bits: u32) {
         self.bits.push(MAPPED | u128::from(bits));
-        self.families.push(Family::V4);
+        self.families.push(AddressFamily::V4);
     }
 
     /// Returns true if any row has an address.
     pub(crate) fn is_told(&self) -> bool {
-        self.families.iter().any(|family| *family != Family::None)
+        self.families.iter().any(|family| *family != AddressFamily::None)
     }
 
     /// Returns true if each row has an address.
     pub(crate) fn are_all_there(&self) -> bool {
-        self.len() != 0 && self.families.iter().all(|family| *family != Family::None)
+        self.len() != 0 && self.families.iter().all(|family| *family != AddressFamily::None)
     }
 
-    /// Returns the family of a row's address; [`Family::None`] where the file lacks the column.
-    pub(crate) fn family(&self, row: usize) -> Family {
-        self.families.get(row).copied().unwrap_or(Family::None)
+    /// Returns the family of a row's address; [`AddressFamily::None`] where the file lacks the column.
+    pub(crate) fn family(&self, row: usize) -> AddressFamily {
+        self.families.get(row).copied().unwrap_or(AddressFamily::None)
     }
 
     pub(crate) fn are_all_v4(&self) -> bool {
-        self.families.iter().all(|family| *family == Family::V4)
+        self.families.iter().all(|family| *family == AddressFamily::V4)
     }
 
     #[inline(always)]
-    pub(crate) fn get(&self, row: usize) -> (u128, Family) {
+    pub(crate) fn get(&self, row: usize) -> (u128, AddressFamily) {
         (self.bits[row], self.families[row])
     }
 }

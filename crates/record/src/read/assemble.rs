@@ -1,9 +1,9 @@
 //! Assembly of columns as they are read into blocks: keys, families, directions, nodes.
 
-use super::Sink;
-use super::address::Family;
-use super::block::{RowBlock, Wanted, WithoutKey};
-use super::columns::{Columns, NO_NODE, UNTOLD};
+use super::BlockSink;
+use super::address::AddressFamily;
+use super::block::{ReadProjection, RowBlock, WithoutKey};
+use super::columns::{InputColumns, NO_NODE, UNTOLD};
 use super::direction::Direction;
 use super::open_fields::OpenColumns;
 use flow::{FIELDS, NULL, OpenFields, RowBatch, RowValue};
@@ -39,7 +39,12 @@ impl Assembler {
     }
 
     /// Gives the rows of the columns to `sink`; false once it wants no more.
-    pub(crate) fn give(&mut self, columns: &mut Columns, wanted: &Wanted, sink: &mut Sink<'_>) -> bool {
+    pub(crate) fn give(
+        &mut self,
+        columns: &mut InputColumns,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> bool {
         let key_has_vlan = wanted.members.contains(&"vlan");
         let rows = columns.rows;
         let [has_source, has_destination] = self.told;
@@ -48,9 +53,10 @@ impl Assembler {
         self.told = are_told;
         // The other direction first: giving the rows themselves takes their columns.
         if !columns.has_reverse.is_empty() {
-            let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-            let Columns { vlan, tos, ip_version, sampling_rate, reverse, has_reverse, node, nodes, .. } =
-                columns;
+            let InputColumns { source, destination, source_port, destination_port, protocol, .. } = columns;
+            let InputColumns {
+                vlan, tos, ip_version, sampling_rate, reverse, has_reverse, node, nodes, ..
+            } = columns;
             let direction = Direction {
                 are_told: [are_told[1], are_told[0]],
                 source: destination,
@@ -70,8 +76,8 @@ impl Assembler {
                 return false;
             }
         }
-        let Columns { source, destination, source_port, destination_port, protocol, .. } = columns;
-        let Columns { vlan, tos, ip_version, sampling_rate, values, node, nodes, .. } = columns;
+        let InputColumns { source, destination, source_port, destination_port, protocol, .. } = columns;
+        let InputColumns { vlan, tos, ip_version, sampling_rate, values, node, nodes, .. } = columns;
         let direction = Direction {
             are_told,
             source,
@@ -95,12 +101,12 @@ impl Assembler {
         &mut self,
         direction: &Direction<'_>,
         values: &mut [Vec<u64>],
-        wanted: &Wanted,
+        wanted: &ReadProjection,
         node: &[u32],
         nodes: &[std::sync::Arc<str>],
         rows: usize,
         is_there: Option<&dyn Fn(&u32) -> bool>,
-        sink: &mut Sink<'_>,
+        sink: &mut BlockSink<'_>,
     ) -> bool {
         let of_several = node.windows(2).any(|pair| pair[0] != pair[1]);
         if !of_several && is_there.is_none() && direction.are_all_v4() {
@@ -137,7 +143,7 @@ impl Assembler {
 
     /// Gives the block. A counter that a row leaves open is 0, and a begin its end. A value that packets of its protocol do not have is 0, as in rows
     /// of a measurement.
-    fn give_block(&mut self, wanted: &Wanted, sink: &mut Sink<'_>) -> bool {
+    fn give_block(&mut self, wanted: &ReadProjection, sink: &mut BlockSink<'_>) -> bool {
         let block = &mut self.block;
         if wanted.open_fields && wanted.columns.contains(&RowValue::First) {
             begin_at_end(&mut block.v4);
@@ -171,7 +177,7 @@ impl Assembler {
         &mut self,
         direction: &Direction<'_>,
         values: &mut [Vec<u64>],
-        wanted: &Wanted,
+        wanted: &ReadProjection,
         rows: usize,
     ) {
         let block = &mut self.block;
@@ -194,7 +200,7 @@ impl Assembler {
         &mut self,
         direction: &Direction<'_>,
         values: &mut [Vec<u64>],
-        wanted: &Wanted,
+        wanted: &ReadProjection,
         rows: &[u32],
         are_all: bool,
     ) {
@@ -206,12 +212,12 @@ impl Assembler {
         block.without_key.clear();
         for &row in rows {
             match direction.family(row as usize) {
-                Some(Family::V6) => v6.push(row),
+                Some(AddressFamily::V6) => v6.push(row),
                 Some(_) => v4.push(row),
                 None => {
                     let of = |column: RowValue| {
                         let at = wanted.columns.iter().position(|known| *known == column)?;
-                        Some(Columns::number(&values[at], row as usize))
+                        Some(InputColumns::number(&values[at], row as usize))
                     };
                     block.without_key.push(WithoutKey::of(of));
                 }
@@ -253,5 +259,5 @@ fn begin_at_end<K: Copy>(rows: &mut RowBatch<K>) {
 fn pick<K: Copy>(batch: &mut RowBatch<K>, column: RowValue, values: &[u64], rows: &[u32]) {
     let picked = batch.column_mut(column);
     picked.clear();
-    picked.extend(rows.iter().map(|row| Columns::number(values, *row as usize)));
+    picked.extend(rows.iter().map(|row| InputColumns::number(values, *row as usize)));
 }

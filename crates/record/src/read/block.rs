@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The part of a file's rows that a reader wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ReadProjection {
     /// The members of the key, by their names; the others are zero.
     pub members: Vec<&'static str>,
     /// The columns. [`RowValue::Time`] is the time at which a row counts.

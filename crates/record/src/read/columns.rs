@@ -1,7 +1,7 @@
 //! The columns of some rows as they are read, before they are keys and columns of a family.
 
-use super::Addresses;
-use super::block::Wanted;
+use super::AddressColumn;
+use super::block::ReadProjection;
 use flow::NULL;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const MOST_NODES: usize = 1024;
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cell<'a> {
+pub(crate) enum RowCell<'a> {
     None,
     Number(u64),
     Address(IpAddr),
@@ -27,7 +27,7 @@ pub(crate) enum Cell<'a> {
 
 /// A member of the key, or what else rows have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnSlot {
     Source,
     Destination,
     SourcePort,
@@ -39,9 +39,9 @@ pub(crate) enum Place {
     IpVersion,
     /// The number of packets that each counted one stands for.
     SamplingRate,
-    /// The number of a column in [`Wanted::columns`].
+    /// The number of a column in [`ReadProjection::columns`].
     Value(usize),
-    /// The number of a column in [`Wanted::columns`], for the other direction.
+    /// The number of a column in [`ReadProjection::columns`], for the other direction.
     Reverse(usize),
     /// Tells which rows have another direction, by a number that is not 0: that of its packets, or of its bytes where no packets are told.
     HasReverse,
@@ -52,10 +52,10 @@ pub(crate) enum Place {
 
 /// Columns of some rows; those that are not wanted are empty.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
+pub(crate) struct InputColumns {
     pub(crate) rows: usize,
-    pub(crate) source: Addresses,
-    pub(crate) destination: Addresses,
+    pub(crate) source: AddressColumn,
+    pub(crate) destination: AddressColumn,
     pub(crate) source_port: Vec<u64>,
     pub(crate) destination_port: Vec<u64>,
     pub(crate) protocol: Vec<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct Columns {
     pub(crate) ip_version: Vec<u64>,
     /// The sampling rate of each row; other than 1 where a row is of a sample.
     pub(crate) sampling_rate: Vec<u64>,
-    /// The values, in the order of [`Wanted::columns`]; a column that the file lacks is empty.
+    /// The values, in the order of [`ReadProjection::columns`]; a column that the file lacks is empty.
     pub(crate) values: Vec<Vec<u64>>,
     pub(crate) reverse: Vec<Vec<u64>>,
     pub(crate) has_reverse: Vec<u64>,
@@ -73,34 +73,34 @@ pub(crate) struct Columns {
     pub(crate) nodes: Vec<Arc<str>>,
 }
 
-impl Columns {
-    pub(crate) fn new(wanted: &Wanted) -> Self {
+impl InputColumns {
+    pub(crate) fn new(wanted: &ReadProjection) -> Self {
         let values = vec![Vec::new(); wanted.columns.len()];
         Self { reverse: values.clone(), values, ..Self::default() }
     }
 
     /// The column of numbers of a place that is one.
-    pub(crate) fn numbers_mut(&mut self, place: &Place) -> Option<&mut Vec<u64>> {
+    pub(crate) fn numbers_mut(&mut self, place: &ColumnSlot) -> Option<&mut Vec<u64>> {
         match place {
-            Place::SourcePort => Some(&mut self.source_port),
-            Place::DestinationPort => Some(&mut self.destination_port),
-            Place::Protocol => Some(&mut self.protocol),
-            Place::Vlan => Some(&mut self.vlan),
-            Place::Tos => Some(&mut self.tos),
-            Place::IpVersion => Some(&mut self.ip_version),
-            Place::SamplingRate => Some(&mut self.sampling_rate),
-            Place::Value(at) => self.values.get_mut(*at),
-            Place::Reverse(at) => self.reverse.get_mut(*at),
-            Place::HasReverse => Some(&mut self.has_reverse),
+            ColumnSlot::SourcePort => Some(&mut self.source_port),
+            ColumnSlot::DestinationPort => Some(&mut self.destination_port),
+            ColumnSlot::Protocol => Some(&mut self.protocol),
+            ColumnSlot::Vlan => Some(&mut self.vlan),
+            ColumnSlot::Tos => Some(&mut self.tos),
+            ColumnSlot::IpVersion => Some(&mut self.ip_version),
+            ColumnSlot::SamplingRate => Some(&mut self.sampling_rate),
+            ColumnSlot::Value(at) => self.values.get_mut(*at),
+            ColumnSlot::Reverse(at) => self.reverse.get_mut(*at),
+            ColumnSlot::HasReverse => Some(&mut self.has_reverse),
             _ => None,
         }
     }
 
     /// The column of addresses of a place that is one.
-    pub(crate) fn addresses_mut(&mut self, place: &Place) -> Option<&mut Addresses> {
+    pub(crate) fn addresses_mut(&mut self, place: &ColumnSlot) -> Option<&mut AddressColumn> {
         match place {
-            Place::Source => Some(&mut self.source),
-            Place::Destination => Some(&mut self.destination),
+            ColumnSlot::Source => Some(&mut self.source),
+            ColumnSlot::Destination => Some(&mut self.destination),
             _ => None,
         }
     }
@@ -138,17 +138,17 @@ impl Columns {
     ///
     /// # Errors
     /// If the value is of a node, and there are too many nodes.
-    pub(crate) fn put(&mut self, place: &Place, cell: Cell<'_>) -> Result<(), String> {
-        if *place == Place::Node {
+    pub(crate) fn put(&mut self, place: &ColumnSlot, cell: RowCell<'_>) -> Result<(), String> {
+        if *place == ColumnSlot::Node {
             let number = match cell {
-                Cell::Node(name) => self.node_number(name)?,
+                RowCell::Node(name) => self.node_number(name)?,
                 _ => NO_NODE,
             };
             self.node.push(number);
         } else if let Some(numbers) = self.numbers_mut(place) {
-            numbers.push(if let Cell::Number(number) = cell { number } else { NULL });
+            numbers.push(if let RowCell::Number(number) = cell { number } else { NULL });
         } else if let Some(addresses) = self.addresses_mut(place) {
-            addresses.push(if let Cell::Address(address) = cell { Some(address) } else { None });
+            addresses.push(if let RowCell::Address(address) = cell { Some(address) } else { None });
         }
         Ok(())
     }

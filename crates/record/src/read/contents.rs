@@ -41,7 +41,7 @@ pub struct Contents {
     /// The number of rows, where it is known.
     pub rows: Option<u64>,
     /// The parts that can be read one by one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FilePart>,
 }
 
 impl Contents {
@@ -63,7 +63,7 @@ impl Contents {
 
 /// A part of a file: a row group, or all of it.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct FilePart {
     /// The number of rows in the part, where it is known.
     pub rows: Option<u64>,
     /// The size of the part, bytes.
@@ -71,12 +71,12 @@ pub struct Part {
     /// The times at which the first and the last row of the part count, nanoseconds since the epoch, where they are known.
     pub times: Option<[u64; 2]>,
     /// The least and the greatest value of fields, by the name of the field, where they are known. A row may lack the value.
-    pub ranges: Vec<(&'static str, Range)>,
+    pub ranges: Vec<(&'static str, ValueRange)>,
 }
 
 /// The values of a field in a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Range {
+pub enum ValueRange {
     /// Numbers from the first to the second.
     Numbers(u64, u64),
     /// Addresses from the first to the second; IPv4 as mapped ones.

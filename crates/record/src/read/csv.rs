@@ -1,11 +1,11 @@
 //! CSV (RFC 4180) with a header line.
 
 use super::line_source::{AfterLine, LONGEST, LineSource, LineSplitter, MOST_COLUMNS};
-use super::nfdump::{Line, Nfdump};
+use super::nfdump::{Nfdump, NfdumpLine};
 use super::schema::{Schema, told_key};
-use super::source::{Bytes, size};
-use super::text_column::{Kind, TextColumn};
-use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use super::source::{ByteReader, size};
+use super::text_column::{TextColumn, TextColumnKind};
+use super::{BlockSink, Contents, FilePart, FormatReader, ReadError, ReadProjection};
 use crate::{KEY_COLUMN, SHARE_COLUMN};
 use csv_core::{ReadRecordResult, Reader};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// A CSV file.
 pub(crate) struct CsvReader {
     source: LineSource,
-    schema: Schema<Kind>,
+    schema: Schema<TextColumnKind>,
     columns: usize,
     contents: Contents,
     /// The reader of nfdump's lines, if the file is nfdump's.
@@ -25,7 +25,7 @@ pub(crate) struct CsvReader {
 }
 
 impl CsvReader {
-    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+    pub(crate) fn open(path: &Path, mut bytes: ByteReader) -> Result<Self, ReadError> {
         let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let mut lines = CsvLines::default();
@@ -49,11 +49,11 @@ impl CsvReader {
             at.map(|at| String::from_utf8_lossy(lines.field(at)).into_owned())
         };
         let key = told(KEY_COLUMN).and_then(|key| told_key(&key));
-        let (schema, mut contents) = Schema::of(known, Kind::of, key);
+        let (schema, mut contents) = Schema::of(known, TextColumnKind::of, key);
         if schema.columns.is_empty() {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }
-        contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        contents.parts = vec![FilePart { bytes: size, ..FilePart::default() }];
         if let Some(share) = told(SHARE_COLUMN) {
             contents.sampled_by(&share);
         }
@@ -67,7 +67,12 @@ impl FormatReader for CsvReader {
         &self.contents
     }
 
-    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    fn read_part(
+        &mut self,
+        _part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError> {
         let Self { source, schema, columns: number, nfdump, unread, .. } = self;
         let columns = TextColumn::all(schema, wanted);
         let all = TextColumn::known(schema);
@@ -85,8 +90,8 @@ impl FormatReader for CsvReader {
             let fields: Vec<&[u8]> = (0..lines.fields).map(|at| lines.field(at)).collect();
             // Whichever columns are wanted, the same lines are flows.
             let checked = nfdump.line(&fields).and_then(|read| match read {
-                Line::End => Ok(None),
-                Line::Flow(values) => {
+                NfdumpLine::End => Ok(None),
+                NfdumpLine::Flow(values) => {
                     all.iter().try_for_each(|column| column.check(&values[column.number]))?;
                     Ok(Some(values))
                 }
@@ -145,7 +150,7 @@ impl LineSplitter for CsvLines {
     const HAS_HEADER: bool = true;
 
     // A line has at most LONGEST bytes without its quotes: a quotation mark that is never closed would take the whole file into one.
-    fn next(&mut self, bytes: &mut Bytes) -> Result<bool, String> {
+    fn next(&mut self, bytes: &mut ByteReader) -> Result<bool, String> {
         let (mut text, mut ends) = (0, 0);
         self.line = self.splitter.line();
         loop {
@@ -190,7 +195,7 @@ impl LineSplitter for CsvLines {
         text + self.fields
     }
 
-    fn value<'l>(&'l self, _: &Schema<Kind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
+    fn value<'l>(&'l self, _: &Schema<TextColumnKind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
         (column.number < self.fields).then(|| self.field(column.number).into())
     }
 }

@@ -1,14 +1,14 @@
 //! The keys of rows in one of their directions.
 
-use super::address::{Addresses, Family};
-use super::columns::Columns;
+use super::address::{AddressColumn, AddressFamily};
+use super::columns::InputColumns;
 use flow::NULL;
 use packet::{KeyParts, KeyV4, KeyV6};
 
 /// The columns of keys in one direction of rows.
 pub(crate) struct Direction<'a> {
-    pub(crate) source: &'a Addresses,
-    pub(crate) destination: &'a Addresses,
+    pub(crate) source: &'a AddressColumn,
+    pub(crate) destination: &'a AddressColumn,
     pub(crate) source_port: &'a [u64],
     pub(crate) destination_port: &'a [u64],
     pub(crate) protocol: &'a [u64],
@@ -35,21 +35,22 @@ impl Direction<'_> {
             protocol: of(self.protocol) as u8,
             ip_tos: of(self.tos) as u8,
             vlan: self.key_has_vlan.then(|| {
-                let vlan = Columns::number(self.vlan, row);
+                let vlan = InputColumns::number(self.vlan, row);
                 (vlan != NULL).then_some(vlan as u16)
             }),
         }
     }
 
     /// Returns the address family of a row's key; `None` if the row has no key.
-    pub(crate) fn family(&self, row: usize) -> Option<Family> {
-        let of = |addresses: &Addresses| match addresses.len() {
+    pub(crate) fn family(&self, row: usize) -> Option<AddressFamily> {
+        let of = |addresses: &AddressColumn| match addresses.len() {
             0 => None,
             _ => Some(addresses.get(row).1),
         };
         let families = [of(self.source), of(self.destination)];
         let mut addresses = families.iter().zip(self.are_told);
-        let lacks_address = addresses.any(|(family, is_told)| is_told && *family == Some(Family::None));
+        let lacks_address =
+            addresses.any(|(family, is_told)| is_told && *family == Some(AddressFamily::None));
         if lacks_address && !self.keeps_open {
             return None;
         }
@@ -58,16 +59,20 @@ impl Direction<'_> {
         match families {
             // No address is wanted.
             [None, None] => {
-                (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(Family::V4)
+                (has_number() || numbers.iter().all(|values| values.is_empty())).then_some(AddressFamily::V4)
             }
             // What is mapped is of IPv6 where the row is.
-            families if Columns::number(self.ip_version, row) == 6 => {
-                families.iter().flatten().find(|family| **family != Family::None).map(|_| Family::V6)
-            }
+            families if InputColumns::number(self.ip_version, row) == 6 => families
+                .iter()
+                .flatten()
+                .find(|family| **family != AddressFamily::None)
+                .map(|_| AddressFamily::V6),
             // A row of mixed families is of IPv6, with the other address mapped.
             families => {
-                let told = [Family::V6, Family::V4].into_iter().find(|own| families.contains(&Some(*own)));
-                told.or_else(|| (self.keeps_open && has_number()).then_some(Family::V4))
+                let told = [AddressFamily::V6, AddressFamily::V4]
+                    .into_iter()
+                    .find(|own| families.contains(&Some(*own)));
+                told.or_else(|| (self.keeps_open && has_number()).then_some(AddressFamily::V4))
             }
         }
     }
@@ -82,7 +87,7 @@ impl Direction<'_> {
 
     #[inline(always)]
     pub(crate) fn v4(&self, row: usize) -> KeyV4 {
-        let of = |addresses: &Addresses| match addresses.len() {
+        let of = |addresses: &AddressColumn| match addresses.len() {
             0 => [0; 4],
             _ => (addresses.get(row).0 as u32).to_be_bytes(),
         };
@@ -90,7 +95,7 @@ impl Direction<'_> {
     }
 
     pub(crate) fn v6(&self, row: usize) -> KeyV6 {
-        let of = |addresses: &Addresses| match addresses.len() {
+        let of = |addresses: &AddressColumn| match addresses.len() {
             0 => [0; 16],
             _ => addresses.get(row).0.to_be_bytes(),
         };

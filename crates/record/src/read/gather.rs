@@ -1,17 +1,17 @@
 //! Rows that are read one by one, gathered to blocks.
 
-use super::Sink;
+use super::BlockSink;
 use super::assemble::Assembler;
-use super::block::Wanted;
-use super::columns::{Columns, ROWS};
+use super::block::ReadProjection;
+use super::columns::{InputColumns, ROWS};
 use flow::{NULL, RowValue};
 
 /// Gathers rows and gives them block by block.
 pub(crate) struct Gatherer<'a, 's> {
-    columns: Columns,
+    columns: InputColumns,
     assembler: Assembler,
-    wanted: &'a Wanted,
-    sink: &'a mut Sink<'s>,
+    wanted: &'a ReadProjection,
+    sink: &'a mut BlockSink<'s>,
     /// The number of the column without which a row is of no use.
     time: Option<usize>,
     untimed: Untimed,
@@ -33,10 +33,10 @@ pub(crate) fn untimed_words(untimed: Untimed, place: &str) -> Option<String> {
 
 impl<'a, 's> Gatherer<'a, 's> {
     /// Gathers rows for this assembler, which may know of the file already.
-    pub(crate) fn new(assembler: Assembler, wanted: &'a Wanted, sink: &'a mut Sink<'s>) -> Self {
+    pub(crate) fn new(assembler: Assembler, wanted: &'a ReadProjection, sink: &'a mut BlockSink<'s>) -> Self {
         let time = wanted.columns.iter().position(|column| *column == RowValue::Time);
         let time = time.filter(|_| wanted.needs_time);
-        Self { columns: Columns::new(wanted), assembler, wanted, sink, time, untimed: None }
+        Self { columns: InputColumns::new(wanted), assembler, wanted, sink, time, untimed: None }
     }
 
     /// Adds the row of a line, or of a message, as [`Gatherer::add`] does. One without a time is passed over where that is needed.
@@ -46,7 +46,7 @@ impl<'a, 's> Gatherer<'a, 's> {
     pub(crate) fn add_line(
         &mut self,
         line: u64,
-        fill: impl FnOnce(&mut Columns) -> Result<(), String>,
+        fill: impl FnOnce(&mut InputColumns) -> Result<(), String>,
     ) -> Result<bool, String> {
         let Some(time) = self.time else { return self.add(fill) };
         let mut is_untimed = false;
@@ -77,7 +77,7 @@ impl<'a, 's> Gatherer<'a, 's> {
     /// Returns the errors of `fill`, whose row is not added.
     pub(crate) fn add(
         &mut self,
-        fill: impl FnOnce(&mut Columns) -> Result<(), String>,
+        fill: impl FnOnce(&mut InputColumns) -> Result<(), String>,
     ) -> Result<bool, String> {
         if let Err(error) = fill(&mut self.columns) {
             self.columns.remove_unfinished();

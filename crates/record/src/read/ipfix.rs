@@ -1,4 +1,4 @@
-//! IPFIX files (RFC 5655): messages in sequence. What messages mean is in a [`Session`], which does not know where they come from.
+//! IPFIX files (RFC 5655): messages in sequence. What messages mean is in a [`IpfixSession`], which does not know where they come from.
 
 mod element;
 mod field_plan;
@@ -11,22 +11,22 @@ mod values;
 
 use super::assemble::Assembler;
 use super::gather::{Gatherer, Untimed, untimed_words};
-use super::name::Name;
+use super::name::ColumnContent;
 use super::schema::{SAMPLING_RATE, Schema};
-use super::source::{Bytes, size};
-use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use super::source::{ByteReader, size};
+use super::{BlockSink, Contents, FilePart, FormatReader, ReadError, ReadProjection};
 use crate::ipfix::HEADER;
-pub use element::Number;
+pub use element::NumericElement;
 pub use field_plan::FieldPlan;
-pub use template::{Dialect, Element, Octets, Template, Told};
-pub use totals::{COUNTERS, Totals};
-pub use values::{Facts, RecordOf, Told as Sampling, Values};
+pub use template::{Element, ExportProtocol, Octets, Template, TemplateRecord};
+pub use totals::{COUNTERS, RunningTotals};
+pub use values::{ExportTimes, RecordOf, RecordValues, SamplingStatement as Sampling};
 
 use flow::Aggregation;
-use meaning::Meaning;
+use meaning::ElementMapping;
 use packet::KeySpec;
-use plan::{Plan, places};
-use session::{Known, Record, Session, VERSION};
+use plan::{TemplatePlan, places};
+use session::{IpfixRecord, IpfixSession, SessionTemplate, VERSION};
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -42,10 +42,10 @@ const MOST_PLANS: usize = 4096;
 /// An IPFIX file.
 pub(crate) struct IpfixReader {
     path: PathBuf,
-    bytes: Bytes,
+    bytes: ByteReader,
     contents: Contents,
     /// The session of the scan, with the names that it found.
-    scanned: Session,
+    scanned: IpfixSession,
     /// True if no record has another direction.
     is_one_way: bool,
     /// True if some record may be of a sample that a collector scaled.
@@ -59,11 +59,11 @@ pub(crate) struct IpfixReader {
 }
 
 impl IpfixReader {
-    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+    pub(crate) fn open(path: &Path, mut bytes: ByteReader) -> Result<Self, ReadError> {
         let refused = |reason: &dyn std::fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let mut messages = Messages::new(&mut bytes);
-        let mut session = Session::default();
+        let mut messages = MessageReader::new(&mut bytes);
+        let mut session = IpfixSession::default();
         let (mut is_whole, mut has_samples, mut has_ends) = (false, false, [false; 2]);
         while messages.at < SCANNED {
             match messages.next().and_then(|is_message| match is_message {
@@ -109,14 +109,14 @@ impl IpfixReader {
 }
 
 /// Returns what a file contains by its templates, and whether some have another direction.
-fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
+fn contents(session: &IpfixSession, size: u64, is_whole: bool) -> (Contents, bool) {
     let mut names: Vec<String> = Vec::new();
     for element in session.elements() {
-        let of_element = match Meaning::of(element, session) {
-            Meaning::Nothing => Vec::new(),
-            Meaning::Value(columns) => columns.iter().map(ToString::to_string).collect(),
-            Meaning::Column(column) => vec![column.name.to_string()],
-            Meaning::Unread(name) => vec![name],
+        let of_element = match ElementMapping::of(element, session) {
+            ElementMapping::Nothing => Vec::new(),
+            ElementMapping::Value(columns) => columns.iter().map(ToString::to_string).collect(),
+            ElementMapping::Column(column) => vec![column.name.to_string()],
+            ElementMapping::Unread(name) => vec![name],
         };
         for name in of_element {
             if !names.contains(&name) && names.len() < MOST_NAMES {
@@ -136,21 +136,21 @@ fn contents(session: &Session, size: u64, is_whole: bool) -> (Contents, bool) {
     {
         contents.node = domain.name.as_deref().map(str::to_owned);
     }
-    contents.parts = vec![Part { bytes: size, ..Part::default() }];
+    contents.parts = vec![FilePart { bytes: size, ..FilePart::default() }];
     (contents, schema.has_reverse())
 }
 
 /// The key that a sender tells of its flows; `None` where it is none, or lacks a member of keys that records have.
-fn told_key(session: &Session, names: &[String]) -> Option<KeySpec> {
+fn told_key(session: &IpfixSession, names: &[String]) -> Option<KeySpec> {
     let mut members: Vec<&str> = Vec::new();
     for element in session.key() {
-        let Meaning::Value(of) = Meaning::of(*element, session) else { continue };
-        members.extend(of.iter().filter_map(Name::plain_field));
+        let ElementMapping::Value(of) = ElementMapping::of(*element, session) else { continue };
+        members.extend(of.iter().filter_map(ColumnContent::plain_field));
     }
     members.sort_unstable();
     members.dedup();
-    let is_told = |name: &String| match Name::of(name) {
-        Name::Field { field, is_reverse: false } if field.aggregation == Aggregation::Key => {
+    let is_told = |name: &String| match ColumnContent::of(name) {
+        ColumnContent::Field { field, is_reverse: false } if field.aggregation == Aggregation::Key => {
             members.contains(&field.name)
         }
         _ => true,
@@ -164,7 +164,12 @@ impl FormatReader for IpfixReader {
         &self.contents
     }
 
-    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    fn read_part(
+        &mut self,
+        _part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError> {
         let Self { path, bytes, scanned, is_one_way, has_rates, has_ends, .. } = self;
         let Self { without_template, forgotten, untimed, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
@@ -172,13 +177,13 @@ impl FormatReader for IpfixReader {
         let mut plans = Plans::default();
         let mut gatherer = Gatherer::new(Assembler::new(*has_ends), wanted, sink);
         let mut session = scanned.again();
-        let mut messages = Messages::new(bytes);
-        let mut totals = Totals::default();
+        let mut messages = MessageReader::new(bytes);
+        let mut totals = RunningTotals::default();
         let mut read = || {
             while messages.next()? {
                 let number = messages.number;
                 let continues = session.read(&messages.octets, &mut |record| {
-                    let plan = plans.of(record, || Plan::new(record, wanted, &places));
+                    let plan = plans.of(record, || TemplatePlan::new(record, wanted, &places));
                     gatherer.add_line(number, |rows| plan.fill(record, &places, &mut totals, rows))
                 })?;
                 if !continues {
@@ -214,13 +219,13 @@ impl FormatReader for IpfixReader {
 #[derive(Default)]
 struct Plans {
     /// The plans, each with its template, so that no other one gets its address.
-    plans: HashMap<*const Known, (Arc<Known>, Plan)>,
+    plans: HashMap<*const SessionTemplate, (Arc<SessionTemplate>, TemplatePlan)>,
     changes: u32,
 }
 
 impl Plans {
     /// Returns the plan of the template of a record, which `make` makes if it is new.
-    fn of(&mut self, record: &Record<'_>, make: impl FnOnce() -> Plan) -> &Plan {
+    fn of(&mut self, record: &IpfixRecord<'_>, make: impl FnOnce() -> TemplatePlan) -> &TemplatePlan {
         let changes = record.session.changes();
         if self.changes != changes || self.plans.len() >= MOST_PLANS {
             self.plans.clear();
@@ -232,8 +237,8 @@ impl Plans {
 }
 
 /// The messages of a file.
-struct Messages<'a> {
-    bytes: &'a mut Bytes,
+struct MessageReader<'a> {
+    bytes: &'a mut ByteReader,
     octets: Vec<u8>,
     /// The number of messages that have been begun, and the place where the last of them starts.
     number: u64,
@@ -242,8 +247,8 @@ struct Messages<'a> {
     at: u64,
 }
 
-impl<'a> Messages<'a> {
-    fn new(bytes: &'a mut Bytes) -> Self {
+impl<'a> MessageReader<'a> {
+    fn new(bytes: &'a mut ByteReader) -> Self {
         Self { bytes, octets: Vec::new(), number: 0, start: 0, at: 0 }
     }
 

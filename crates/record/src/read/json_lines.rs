@@ -2,9 +2,9 @@
 
 use super::line_source::{AfterLine, LONGEST, LineSource, LineSplitter, MOST_COLUMNS};
 use super::schema::{Schema, told_key};
-use super::source::{Bytes, size};
-use super::text_column::{Kind, TextColumn};
-use super::{Contents, FormatReader, Part, ReadError, Sink, Wanted};
+use super::source::{ByteReader, size};
+use super::text_column::{TextColumn, TextColumnKind};
+use super::{BlockSink, Contents, FilePart, FormatReader, ReadError, ReadProjection};
 use crate::{KEY_COLUMN, SHARE_COLUMN};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -20,21 +20,21 @@ const SCANNED: usize = 64 << 10;
 /// A file of JSON lines.
 pub(crate) struct JsonLinesReader {
     source: LineSource,
-    schema: Schema<Kind>,
+    schema: Schema<TextColumnKind>,
     contents: Contents,
 }
 
 impl JsonLinesReader {
-    pub(crate) fn open(path: &Path, mut bytes: Bytes) -> Result<Self, ReadError> {
+    pub(crate) fn open(path: &Path, mut bytes: ByteReader) -> Result<Self, ReadError> {
         let refused = |reason: &dyn fmt::Display| ReadError::not_flows(path, reason);
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
-        let Names { names, shares, key } = names(&mut bytes).map_err(|error| refused(&error))?;
+        let JsonLinesHeader { names, shares, key } = names(&mut bytes).map_err(|error| refused(&error))?;
         let key = key.and_then(|key| told_key(&key));
-        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), Kind::of, key);
+        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), TextColumnKind::of, key);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
         }
-        contents.parts = vec![Part { bytes: size, ..Part::default() }];
+        contents.parts = vec![FilePart { bytes: size, ..FilePart::default() }];
         if names.is_empty() {
             // Without an object it tells no columns: it has the rows of any question, which are none.
             contents.rows = Some(0);
@@ -45,7 +45,7 @@ impl JsonLinesReader {
 }
 
 /// The names, the shares and the key that the first lines of a file tell.
-struct Names {
+struct JsonLinesHeader {
     /// The names of members, in their order.
     names: Vec<String>,
     /// The shares by which packets were sampled: each that differs from the one before.
@@ -54,7 +54,7 @@ struct Names {
     key: Option<String>,
 }
 
-fn names(bytes: &mut Bytes) -> Result<Names, String> {
+fn names(bytes: &mut ByteReader) -> Result<JsonLinesHeader, String> {
     let mut shares: Vec<String> = Vec::new();
     let mut told = Vec::new();
     let mut key = None;
@@ -101,7 +101,7 @@ fn names(bytes: &mut Bytes) -> Result<Names, String> {
             Err(_) => break,
         }
     }
-    Ok(Names { names, shares, key })
+    Ok(JsonLinesHeader { names, shares, key })
 }
 
 impl FormatReader for JsonLinesReader {
@@ -109,7 +109,12 @@ impl FormatReader for JsonLinesReader {
         &self.contents
     }
 
-    fn read_part(&mut self, _part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    fn read_part(
+        &mut self,
+        _part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError> {
         let Self { source, schema, .. } = self;
         let columns = TextColumn::all(schema, wanted);
         // Of the names that are wanted, the number of the value in `values`.
@@ -181,7 +186,7 @@ struct JsonTexts {
 impl LineSplitter for JsonTexts {
     const HAS_HEADER: bool = false;
 
-    fn next(&mut self, bytes: &mut Bytes) -> Result<bool, String> {
+    fn next(&mut self, bytes: &mut ByteReader) -> Result<bool, String> {
         loop {
             self.text.clear();
             self.line += 1;
@@ -207,7 +212,7 @@ impl LineSplitter for JsonTexts {
         self.text.len()
     }
 
-    fn value<'l>(&'l self, schema: &Schema<Kind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
+    fn value<'l>(&'l self, schema: &Schema<TextColumnKind>, column: &TextColumn) -> Option<Cow<'l, [u8]>> {
         let name = schema.column(column.number);
         let (mut text, mut is_text) = (Vec::new(), false);
         let of_name = |name_here: &str| (name_here == name).then_some(0);
@@ -254,7 +259,7 @@ where
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
+        while let Some(MemberName(name)) = map.next_key::<MemberName<'de>>()? {
             match (self.choose)(&name) {
                 Some(number) => (self.take)(number, map.next_value()?),
                 None => drop(map.next_value::<IgnoredAny>()?),
@@ -266,4 +271,4 @@ where
 
 /// A name, which is copied only if it has escapes.
 #[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -3,9 +3,9 @@
 use super::assemble::Assembler;
 use super::gather::{Gatherer, Untimed, untimed_words};
 use super::schema::Schema;
-use super::source::Bytes;
-use super::text_column::{Kind, TextColumn};
-use super::{ReadError, Sink, Wanted};
+use super::source::ByteReader;
+use super::text_column::{TextColumn, TextColumnKind};
+use super::{BlockSink, ReadError, ReadProjection};
 use std::borrow::Cow;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) trait LineSplitter: Default {
     ///
     /// # Errors
     /// The damage of the line.
-    fn next(&mut self, bytes: &mut Bytes) -> Result<bool, String>;
+    fn next(&mut self, bytes: &mut ByteReader) -> Result<bool, String>;
 
     /// Returns the number of the line in the file, where it begins.
     fn number(&self) -> u64;
@@ -37,7 +37,7 @@ pub(crate) trait LineSplitter: Default {
     fn length(&self) -> usize;
 
     /// Returns the value of a column, `None` where the line has none.
-    fn value<'l>(&'l self, schema: &Schema<Kind>, column: &TextColumn) -> Option<Cow<'l, [u8]>>;
+    fn value<'l>(&'l self, schema: &Schema<TextColumnKind>, column: &TextColumn) -> Option<Cow<'l, [u8]>>;
 }
 
 /// The consequence of a line for those behind it.
@@ -60,14 +60,14 @@ impl AfterLine {
 /// The lines of a file, which are read from its start as often as they are asked for.
 pub(crate) struct LineSource {
     path: PathBuf,
-    bytes: Bytes,
+    bytes: ByteReader,
     untimed: Untimed,
     /// Flags for sources and for destinations: true if rows with one are known. `None` until that matters.
     ends: Option<[bool; 2]>,
 }
 
 impl LineSource {
-    pub(crate) fn new(path: &Path, bytes: Bytes) -> Self {
+    pub(crate) fn new(path: &Path, bytes: ByteReader) -> Self {
         Self { path: path.to_owned(), bytes, untimed: None, ends: None }
     }
 
@@ -77,9 +77,9 @@ impl LineSource {
     /// The file is damaged: in which line, and how.
     pub(crate) fn read<L: LineSplitter>(
         &mut self,
-        schema: &Schema<Kind>,
-        wanted: &Wanted,
-        sink: &mut Sink<'_>,
+        schema: &Schema<TextColumnKind>,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
         mut take: impl FnMut(&L, &mut Gatherer<'_, '_>) -> Result<AfterLine, String>,
     ) -> Result<(), ReadError> {
         if needs_ends(wanted) && self.ends.is_none() {
@@ -115,11 +115,11 @@ impl LineSource {
 
     /// Returns for sources, and for destinations, whether the file is known to have rows with one before all are read: by its first lines, of
     /// which no more are read than tell it. A line that is wrong is found when it is read again.
-    fn ends<L: LineSplitter>(&mut self, schema: &Schema<Kind>) -> Result<[bool; 2], ReadError> {
+    fn ends<L: LineSplitter>(&mut self, schema: &Schema<TextColumnKind>) -> Result<[bool; 2], ReadError> {
         let Self { path, bytes, .. } = self;
         bytes.rewind().map_err(|error| ReadError::damaged(path, error))?;
         let mut lines = L::default();
-        let is_line = |lines: &mut L, bytes: &mut Bytes| lines.next(bytes).is_ok_and(|is_line| is_line);
+        let is_line = |lines: &mut L, bytes: &mut ByteReader| lines.next(bytes).is_ok_and(|is_line| is_line);
         if L::HAS_HEADER && !is_line(&mut lines, bytes) {
             return Ok([false; 2]);
         }
@@ -146,6 +146,6 @@ impl LineSource {
 }
 
 /// Returns true if it matters to a question which addresses a file has.
-fn needs_ends(wanted: &Wanted) -> bool {
+fn needs_ends(wanted: &ReadProjection) -> bool {
     ENDS.iter().any(|end| wanted.members.contains(end))
 }

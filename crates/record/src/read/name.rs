@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The contents of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Name {
+pub(crate) enum ColumnContent {
     /// The start of the window that a row is of.
     WindowStart,
     /// A field. `is_reverse`: of the other direction.
@@ -26,7 +26,7 @@ pub(crate) enum Name {
     Unknown,
 }
 
-impl Name {
+impl ColumnContent {
     pub(crate) fn of(name: &str) -> Self {
         let name = name.trim();
         let lower = name.to_ascii_lowercase();
@@ -61,7 +61,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for ColumnContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field { is_reverse: true, .. } | Self::Statistic { is_reverse: true, .. } => {

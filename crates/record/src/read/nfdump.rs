@@ -67,7 +67,7 @@ pub(crate) struct Nfdump {
 }
 
 /// A line of the file.
-pub(crate) enum Line<'a> {
+pub(crate) enum NfdumpLine<'a> {
     /// The values of the columns of [`Nfdump::names`].
     Flow(Vec<Cow<'a, [u8]>>),
     /// The end of the flows.
@@ -94,9 +94,9 @@ impl Nfdump {
     }
 
     /// Reads a line, whose fields are these.
-    pub(crate) fn line<'a>(&self, fields: &[&'a [u8]]) -> Result<Line<'a>, String> {
+    pub(crate) fn line<'a>(&self, fields: &[&'a [u8]]) -> Result<NfdumpLine<'a>, String> {
         if fields.first().is_some_and(|first| *first == SUMMARY) {
-            return Ok(Line::End);
+            return Ok(NfdumpLine::End);
         }
         if fields.len() != self.columns.len() {
             return Err(format!("it has {} fields, the header {}", fields.len(), self.columns.len()));
@@ -135,7 +135,7 @@ impl Nfdump {
                 (None, None) => return Err(NO_TIME.to_owned()),
             }
         }
-        Ok(Line::Flow(values))
+        Ok(NfdumpLine::Flow(values))
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
         let header: Vec<String> = header.split(',').map(str::to_owned).collect();
         let nfdump = Nfdump::of(&header).expect("nfdump's header");
         match nfdump.line(&split(line))? {
-            Line::End => Ok(Vec::new()),
-            Line::Flow(values) => {
+            NfdumpLine::End => Ok(Vec::new()),
+            NfdumpLine::Flow(values) => {
                 let text = |value: &Cow<'_, [u8]>| String::from_utf8_lossy(value).into_owned();
                 Ok(nfdump.names().into_iter().zip(values.iter().map(text)).collect())
             }

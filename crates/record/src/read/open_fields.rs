@@ -1,8 +1,8 @@
 //! The fields that rows leave open.
 
-use super::address::Family;
-use super::block::Wanted;
-use super::columns::{Columns, UNTOLD};
+use super::address::AddressFamily;
+use super::block::ReadProjection;
+use super::columns::{InputColumns, UNTOLD};
 use super::direction::Direction;
 use super::schema::SAMPLING_RATE;
 use flow::{FIELDS, NULL, OpenFields};
@@ -23,7 +23,7 @@ pub(crate) struct OpenColumns<'a> {
 
 impl<'a> OpenColumns<'a> {
     /// Finds the columns of one direction of rows, with these values; none where they are not wanted.
-    pub(crate) fn of(direction: &'a Direction<'a>, values: &'a [Vec<u64>], wanted: &Wanted) -> Self {
+    pub(crate) fn of(direction: &'a Direction<'a>, values: &'a [Vec<u64>], wanted: &ReadProjection) -> Self {
         if !wanted.open_fields {
             return Self { direction, numbers: Vec::new(), addresses: [false; 2], sampling_rate: &[] };
         }
@@ -70,14 +70,14 @@ impl<'a> OpenColumns<'a> {
         const ENDS: [OpenFields; 2] = [OpenFields::of("src_addr"), OpenFields::of("dst_addr")];
         let addresses = [self.direction.source, self.direction.destination].into_iter().zip(self.addresses);
         for (field, (addresses, may_lack)) in ENDS.into_iter().zip(addresses) {
-            if may_lack && addresses.family(row) == Family::None {
+            if may_lack && addresses.family(row) == AddressFamily::None {
                 open.add(field);
             }
         }
         if self.sampling_rate.get(row).is_some_and(|rate| *rate != 1) {
             open.add(const { OpenFields::of(SAMPLING_RATE) });
         }
-        let protocol = Columns::number(self.direction.protocol, row);
+        let protocol = InputColumns::number(self.direction.protocol, row);
         open.of_protocol(u8::try_from(protocol).ok())
     }
 }

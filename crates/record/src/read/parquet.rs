@@ -7,16 +7,16 @@ mod schema;
 mod statistics;
 
 use super::assemble::Assembler;
-use super::columns::{Columns, Place, ROWS};
-use super::{Contents, FormatReader, ReadError, Sink, Wanted};
-use crate::summed_file::{Places, SummedFile};
+use super::columns::{ColumnSlot, InputColumns, ROWS};
+use super::{BlockSink, Contents, FormatReader, ReadError, ReadProjection};
+use crate::summed_file::{PositionedReader, SummedFile};
 use crate::sums::SUMMED;
 use cursor::Cursor;
 pub(crate) use guard::guarded;
 use parquet::basic::Compression;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use schema::Schema;
+use schema::ParquetSchema;
 use std::path::{Path, PathBuf};
 
 /// The reason why a file cannot be opened.
@@ -29,7 +29,7 @@ pub(crate) enum OpenError {
 
 /// Opens a file. What is read of it is checked, if it has checksums.
 pub(crate) fn open_checked(
-    bytes: impl Places + 'static,
+    bytes: impl PositionedReader + 'static,
 ) -> Result<SerializedFileReader<SummedFile>, OpenError> {
     let summed = SummedFile::new(bytes).map_err(OpenError::Damaged)?;
     let has_sums = summed.has_sums();
@@ -46,14 +46,14 @@ pub(crate) fn open_checked(
 pub(crate) struct ParquetReader {
     path: PathBuf,
     file: Box<dyn FileReader>,
-    schema: Schema,
+    schema: ParquetSchema,
     contents: Contents,
     /// Flags for sources and for destinations: true if rows with one are known, by the statistics of all row groups, or because one was read.
     told: [bool; 2],
 }
 
 impl ParquetReader {
-    pub(crate) fn open(path: &Path, bytes: impl Places + 'static) -> Result<Self, ReadError> {
+    pub(crate) fn open(path: &Path, bytes: impl PositionedReader + 'static) -> Result<Self, ReadError> {
         let file = open_checked(bytes).map_err(|error| match error {
             OpenError::Damaged(reason) => ReadError::damaged(path, reason),
             OpenError::NoParquet(reason) => {
@@ -104,7 +104,12 @@ impl FormatReader for ParquetReader {
         &self.contents
     }
 
-    fn read_part(&mut self, part: usize, wanted: &Wanted, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    fn read_part(
+        &mut self,
+        part: usize,
+        wanted: &ReadProjection,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<(), ReadError> {
         let Self { file, schema, told, .. } = self;
         let damaged = |reason: String| {
             ReadError::damaged(
@@ -112,7 +117,7 @@ impl FormatReader for ParquetReader {
                 format!("row group {} of {}: {reason}", part + 1, self.contents.parts.len()),
             )
         };
-        let mut columns = Columns::new(wanted);
+        let mut columns = InputColumns::new(wanted);
         let mut assembler = Assembler::new(*told);
         if let Some(node) = &self.contents.node {
             columns.node_number(node).map_err(damaged)?;
@@ -124,7 +129,7 @@ impl FormatReader for ParquetReader {
             let mut places = schema.places(wanted, self.contents.node.is_none());
             if let ([], Some(any)) = (&places[..], schema.columns.first()) {
                 // What the file says of its number of rows has to be true of a column.
-                places.push((Place::Nowhere, any));
+                places.push((ColumnSlot::Nowhere, any));
             }
             for (place, column) in places {
                 let reader = group.get_column_reader(column.number).map_err(|error| error.to_string())?;

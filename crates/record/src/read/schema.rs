@@ -1,10 +1,10 @@
 //! The meaning of the columns of a file, and the places where their values go.
 
-use super::block::Wanted;
-use super::columns::Place;
+use super::block::ReadProjection;
+use super::columns::ColumnSlot;
 use super::contents::Contents;
-use super::name::Name;
-use flow::{Aggregation, Field, Part, RowValue, Value};
+use super::name::ColumnContent;
+use flow::{Aggregation, Field, FieldAccessor, Part, RowValue};
 use packet::KeySpec;
 
 /// The field that tells whether a record is a sample.
@@ -13,18 +13,18 @@ pub(crate) const SAMPLING_RATE: &str = "sampling_rate";
 /// The columns of a file that are known. `S` tells how the format stores the values of one.
 #[derive(Debug)]
 pub(crate) struct Schema<S> {
-    pub(crate) columns: Vec<Known<S>>,
+    pub(crate) columns: Vec<MappedColumn<S>>,
     pub(crate) has_windows: bool,
     key: KeySpec,
 }
 
 /// A column of the file that has a meaning.
 #[derive(Clone, Debug)]
-pub(crate) struct Known<S> {
+pub(crate) struct MappedColumn<S> {
     /// The number of the column in the file.
     pub(crate) number: usize,
     pub(crate) column: String,
-    pub(crate) name: Name,
+    pub(crate) name: ColumnContent,
     pub(crate) stored: S,
 }
 
@@ -33,25 +33,25 @@ impl<S> Schema<S> {
     /// stored, or the type that cannot be read. `key` is what the file itself tells of its keys.
     pub(crate) fn of<'a>(
         names: impl IntoIterator<Item = &'a str>,
-        stored: impl Fn(usize, &Name) -> Result<S, String>,
+        stored: impl Fn(usize, &ColumnContent) -> Result<S, String>,
         key: Option<KeySpec>,
     ) -> (Self, Contents) {
         let mut contents = Contents::default();
-        let mut columns: Vec<Known<S>> = Vec::new();
+        let mut columns: Vec<MappedColumn<S>> = Vec::new();
         let mut tells_end = false;
         for (number, column) in names.into_iter().enumerate() {
-            let name = Name::of(column);
+            let name = ColumnContent::of(column);
             tells_end |= column.eq_ignore_ascii_case("end_reason");
             let column = column.to_owned();
-            let is_known = |known: &Known<S>| known.name == name;
+            let is_known = |known: &MappedColumn<S>| known.name == name;
             match (&name, stored(number, &name)) {
-                (Name::NoRowValue, _) | (Name::IpVersion, Err(_)) => {}
-                (Name::Unknown, _) => contents.unread.push((column, "it is no field".to_owned())),
+                (ColumnContent::NoRowValue, _) | (ColumnContent::IpVersion, Err(_)) => {}
+                (ColumnContent::Unknown, _) => contents.unread.push((column, "it is no field".to_owned())),
                 (_, Err(kind)) => contents.unread.push((column, format!("its type is {kind}"))),
                 _ if columns.iter().any(is_known) => {
                     contents.unread.push((column, "another column is the same field".to_owned()));
                 }
-                (_, Ok(stored)) => columns.push(Known { number, column, name, stored }),
+                (_, Ok(stored)) => columns.push(MappedColumn { number, column, name, stored }),
             }
         }
         let members: Vec<&str> = columns.iter().filter_map(|known| known.name.member()).collect();
@@ -63,16 +63,16 @@ impl<S> Schema<S> {
             None if members.is_empty() => KeySpec::NOTHING,
             None => KeySpec::parse(&members.join(",")).unwrap_or(KeySpec::NOTHING),
         };
-        contents.has_windows = columns.iter().any(|known| known.name == Name::WindowStart);
+        contents.has_windows = columns.iter().any(|known| known.name == ColumnContent::WindowStart);
         for known in &columns {
             match &known.name {
-                Name::Field { field, is_reverse: false } => {
+                ColumnContent::Field { field, is_reverse: false } => {
                     if !contents.key.columns().any(|member| member == field.name) {
                         contents.fields.insert(field.name);
                     }
                     contents.tracks_loss |= field.part == Part::Loss;
                 }
-                Name::Statistic { statistic, is_reverse: false } => {
+                ColumnContent::Statistic { statistic, is_reverse: false } => {
                     contents.statistics.push(statistic.to_string())
                 }
                 _ => {}
@@ -85,11 +85,15 @@ impl<S> Schema<S> {
     }
 
     /// The columns that are wanted, and where their values go.
-    pub(crate) fn places(&self, wanted: &Wanted, reads_node: bool) -> Vec<(Place, &Known<S>)> {
+    pub(crate) fn places(
+        &self,
+        wanted: &ReadProjection,
+        reads_node: bool,
+    ) -> Vec<(ColumnSlot, &MappedColumn<S>)> {
         let has_reverse = self.columns.iter().any(|known| known.name.marks_reverse());
-        let is_wanted = |place: &Place| match place {
-            Place::Reverse(_) | Place::HasReverse => has_reverse,
-            Place::Node => reads_node,
+        let is_wanted = |place: &ColumnSlot| match place {
+            ColumnSlot::Reverse(_) | ColumnSlot::HasReverse => has_reverse,
+            ColumnSlot::Node => reads_node,
             _ => true,
         };
         let mut found = Vec::new();
@@ -97,24 +101,24 @@ impl<S> Schema<S> {
             let places = known.name.places(wanted, self.has_windows).into_iter().filter(is_wanted);
             found.extend(places.map(|place| (place, known)));
             // A member of the key, which both directions share.
-            if let Name::Field { field, is_reverse: false } = &known.name
+            if let ColumnContent::Field { field, is_reverse: false } = &known.name
                 && has_reverse
                 && self.key.columns().any(|member| member == field.name)
             {
                 let shared = wanted.columns.iter().enumerate();
                 let shared =
                     shared.filter(|(_, column)| **column == field.row && !matches!(column, RowValue::Key));
-                found.extend(shared.map(|(at, _)| (Place::Reverse(at), known)));
+                found.extend(shared.map(|(at, _)| (ColumnSlot::Reverse(at), known)));
             }
         }
         // Where records have no times of the other direction, it counts when the record does.
         let time = wanted.columns.iter().position(|column| *column == RowValue::Time).filter(|_| has_reverse);
         if let Some(at) = time
-            && !found.iter().any(|(place, _)| *place == Place::Reverse(at))
+            && !found.iter().any(|(place, _)| *place == ColumnSlot::Reverse(at))
             && let Some(known) =
-                found.iter().find_map(|(place, known)| (*place == Place::Value(at)).then_some(*known))
+                found.iter().find_map(|(place, known)| (*place == ColumnSlot::Value(at)).then_some(*known))
         {
-            found.push((Place::Reverse(at), known));
+            found.push((ColumnSlot::Reverse(at), known));
         }
         found
     }
@@ -136,7 +140,7 @@ pub(crate) fn told_key(text: &str) -> Option<KeySpec> {
     KeySpec::parse(&members.join(",")).ok()
 }
 
-impl Name {
+impl ColumnContent {
     /// The member of a key that a column is in any file.
     fn member(&self) -> Option<&'static str> {
         match self {
@@ -156,10 +160,10 @@ impl Name {
     }
 
     /// Returns the place where the values of a member of the key go.
-    pub(crate) fn member_place(&self) -> Option<Place> {
+    pub(crate) fn member_place(&self) -> Option<ColumnSlot> {
         match self {
             Self::Field { field, is_reverse: false } => {
-                place_of(field.name).filter(|place| *place != Place::Node)
+                place_of(field.name).filter(|place| *place != ColumnSlot::Node)
             }
             _ => None,
         }
@@ -180,18 +184,18 @@ impl Name {
     }
 
     /// Returns the places where the values of a column of this name go.
-    pub(crate) fn places(&self, wanted: &Wanted, has_windows: bool) -> Vec<Place> {
+    pub(crate) fn places(&self, wanted: &ReadProjection, has_windows: bool) -> Vec<ColumnSlot> {
         let mut places = Vec::new();
         if let Self::Field { field, is_reverse: false } = self {
             let is_wanted = wanted.members.contains(&field.name);
-            places.extend(place_of(field.name).filter(|place| is_wanted || *place == Place::Node));
+            places.extend(place_of(field.name).filter(|place| is_wanted || *place == ColumnSlot::Node));
         }
         if wanted.samples && self.is_field(SAMPLING_RATE) {
-            places.push(Place::SamplingRate);
+            places.push(ColumnSlot::SamplingRate);
         }
         let has_address = || wanted.members.iter().any(|member| ["src_addr", "dst_addr"].contains(member));
         if *self == Self::IpVersion && has_address() {
-            places.push(Place::IpVersion);
+            places.push(ColumnSlot::IpVersion);
         }
         for (at, column) in wanted.columns.iter().enumerate() {
             let is_this = match (self, column) {
@@ -206,11 +210,11 @@ impl Name {
                 _ => false,
             };
             if is_this {
-                places.push(if self.is_reverse() { Place::Reverse(at) } else { Place::Value(at) });
+                places.push(if self.is_reverse() { ColumnSlot::Reverse(at) } else { ColumnSlot::Value(at) });
             }
         }
         if self.marks_reverse() {
-            places.push(Place::HasReverse);
+            places.push(ColumnSlot::HasReverse);
         }
         places
     }
@@ -219,7 +223,8 @@ impl Name {
     pub(crate) fn most(&self) -> u64 {
         match self {
             Self::Field {
-                field: Field { value: Value::Unsigned(bits, _) | Value::Optional(bits, _), .. },
+                field:
+                    Field { value: FieldAccessor::Unsigned(bits, _) | FieldAccessor::Optional(bits, _), .. },
                 ..
             } if *bits < 64 => (1 << bits) - 1,
             _ => u64::MAX - 1,
@@ -227,16 +232,16 @@ impl Name {
     }
 }
 
-fn place_of(member: &str) -> Option<Place> {
+fn place_of(member: &str) -> Option<ColumnSlot> {
     Some(match member {
-        "src_addr" => Place::Source,
-        "dst_addr" => Place::Destination,
-        "src_port" => Place::SourcePort,
-        "dst_port" => Place::DestinationPort,
-        "protocol" => Place::Protocol,
-        "vlan" => Place::Vlan,
-        "ip_tos" => Place::Tos,
-        "node_id" => Place::Node,
+        "src_addr" => ColumnSlot::Source,
+        "dst_addr" => ColumnSlot::Destination,
+        "src_port" => ColumnSlot::SourcePort,
+        "dst_port" => ColumnSlot::DestinationPort,
+        "protocol" => ColumnSlot::Protocol,
+        "vlan" => ColumnSlot::Vlan,
+        "ip_tos" => ColumnSlot::Tos,
+        "node_id" => ColumnSlot::Node,
         _ => return None,
     })
 }

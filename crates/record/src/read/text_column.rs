@@ -1,14 +1,14 @@
 //! Columns of the formats that are text.
 
-use super::columns::{Cell, Columns, Place};
-use super::name::Name;
-use super::schema::{Known, Schema};
-use super::{Wanted, text};
-use flow::{NULL, Value};
+use super::columns::{ColumnSlot, InputColumns, RowCell};
+use super::name::ColumnContent;
+use super::schema::{MappedColumn, Schema};
+use super::{ReadProjection, text};
+use flow::{FieldAccessor, NULL};
 
 /// The way in which the texts of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TextColumnKind {
     Number,
     Time,
     Float,
@@ -18,23 +18,23 @@ pub(crate) enum Kind {
     Node,
 }
 
-impl Kind {
+impl TextColumnKind {
     /// Returns the kind of a column of this name. Any text may have the type, so nothing is refused before it is read.
-    pub(crate) fn of(_column: usize, name: &Name) -> Result<Self, String> {
+    pub(crate) fn of(_column: usize, name: &ColumnContent) -> Result<Self, String> {
         Ok(match name {
-            Name::WindowStart => Self::Time,
-            Name::Statistic { .. } => Self::Float,
-            Name::Field { field, .. } => match field.value {
-                Value::Address(_) => Self::Address,
-                Value::Mac(_) => Self::Mac,
-                Value::Node => Self::Node,
-                Value::Time(_) => Self::Time,
+            ColumnContent::WindowStart => Self::Time,
+            ColumnContent::Statistic { .. } => Self::Float,
+            ColumnContent::Field { field, .. } => match field.value {
+                FieldAccessor::Address(_) => Self::Address,
+                FieldAccessor::Mac(_) => Self::Mac,
+                FieldAccessor::Node => Self::Node,
+                FieldAccessor::Time(_) => Self::Time,
                 _ if field.name == "protocol" => Self::Protocol,
                 _ => Self::Number,
             },
             // Addresses as text tell it.
-            Name::IpVersion => return Err("no number".to_owned()),
-            Name::NoRowValue | Name::Unknown => Self::Number,
+            ColumnContent::IpVersion => return Err("no number".to_owned()),
+            ColumnContent::NoRowValue | ColumnContent::Unknown => Self::Number,
         })
     }
 }
@@ -43,16 +43,16 @@ impl Kind {
 pub(crate) struct TextColumn {
     /// The number of the column in the file.
     pub(crate) number: usize,
-    place: Place,
-    kind: Kind,
+    place: ColumnSlot,
+    kind: TextColumnKind,
     most: u64,
     name: String,
 }
 
 impl TextColumn {
     /// The columns that are wanted.
-    pub(crate) fn all(schema: &Schema<Kind>, wanted: &Wanted) -> Vec<Self> {
-        let of = |(place, known): (Place, &Known<Kind>)| Self {
+    pub(crate) fn all(schema: &Schema<TextColumnKind>, wanted: &ReadProjection) -> Vec<Self> {
+        let of = |(place, known): (ColumnSlot, &MappedColumn<TextColumnKind>)| Self {
             number: known.number,
             place,
             kind: known.stored,
@@ -68,11 +68,11 @@ impl TextColumn {
     }
 
     /// All columns that are known, wanted or not, to be checked.
-    pub(crate) fn known(schema: &Schema<Kind>) -> Vec<Self> {
-        let of = |known: &Known<Kind>| Self {
+    pub(crate) fn known(schema: &Schema<TextColumnKind>) -> Vec<Self> {
+        let of = |known: &MappedColumn<TextColumnKind>| Self {
             number: known.number,
             // Its values are put nowhere.
-            place: Place::Node,
+            place: ColumnSlot::Node,
             kind: known.stored,
             most: known.name.most(),
             name: known.column.clone(),
@@ -81,30 +81,32 @@ impl TextColumn {
     }
 
     /// Puts the value of the next row, none for an empty text.
-    pub(crate) fn put(&self, value: &[u8], columns: &mut Columns) -> Result<(), String> {
+    pub(crate) fn put(&self, value: &[u8], columns: &mut InputColumns) -> Result<(), String> {
         let cell = self.cell(value).map_err(|error| format!("column {}: {error}", self.name))?;
         columns.put(&self.place, cell)
     }
 
-    fn cell<'a>(&self, value: &'a [u8]) -> Result<Cell<'a>, String> {
+    fn cell<'a>(&self, value: &'a [u8]) -> Result<RowCell<'a>, String> {
         if value.is_empty() {
-            return Ok(Cell::None);
+            return Ok(RowCell::None);
         }
         let number = match self.kind {
-            Kind::Address => return Ok(text::address(value)?.map_or(Cell::None, Cell::Address)),
-            Kind::Node => {
-                let name = std::str::from_utf8(value).map_err(|_| text::unreadable(value, "UTF-8"))?;
-                return Ok(Cell::Node(name));
+            TextColumnKind::Address => {
+                return Ok(text::address(value)?.map_or(RowCell::None, RowCell::Address));
             }
-            Kind::Number => text::number(value)?,
-            Kind::Time => text::time(value)?,
-            Kind::Float => text::float(value)?,
-            Kind::Mac => text::mac(value)?,
-            Kind::Protocol => text::protocol(value)?,
+            TextColumnKind::Node => {
+                let name = std::str::from_utf8(value).map_err(|_| text::unreadable(value, "UTF-8"))?;
+                return Ok(RowCell::Node(name));
+            }
+            TextColumnKind::Number => text::number(value)?,
+            TextColumnKind::Time => text::time(value)?,
+            TextColumnKind::Float => text::float(value)?,
+            TextColumnKind::Mac => text::mac(value)?,
+            TextColumnKind::Protocol => text::protocol(value)?,
         };
-        if number != NULL && number > self.most && self.kind != Kind::Float {
+        if number != NULL && number > self.most && self.kind != TextColumnKind::Float {
             return Err(format!("the number {number} is greater than {}", self.most));
         }
-        Ok(Cell::Number(number))
+        Ok(RowCell::Number(number))
     }
 }

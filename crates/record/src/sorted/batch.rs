@@ -1,21 +1,21 @@
 //! Rows in memory, column by column.
 
-use super::output::Output;
-use super::values::Column;
+use super::output::SortedFile;
+use super::values::BufferedColumn;
 use crate::parquet_file::ROW_GROUP;
 use parquet::schema::types::ColumnDescriptor;
 
 /// A batch: rows of all columns, with what they are sorted by.
-pub(super) struct Batch {
-    columns: Vec<Column>,
-    pub(super) keys: Keys,
+pub(super) struct ColumnBatch {
+    columns: Vec<BufferedColumn>,
+    pub(super) keys: SortKeys,
 }
 
 /// The keys that rows are sorted by: a time, then addresses.
 #[derive(Default)]
-pub(super) struct Keys(pub(super) Vec<(i64, [u128; 2])>);
+pub(super) struct SortKeys(pub(super) Vec<(i64, [u128; 2])>);
 
-impl Keys {
+impl SortKeys {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -32,21 +32,21 @@ impl Keys {
     }
 }
 
-impl Batch {
+impl ColumnBatch {
     pub(super) fn of<'a>(columns: impl Iterator<Item = &'a ColumnDescriptor>) -> Self {
-        Self { columns: columns.map(Column::of).collect(), keys: Keys::default() }
+        Self { columns: columns.map(BufferedColumn::of).collect(), keys: SortKeys::default() }
     }
 
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    pub(super) fn columns_mut(&mut self) -> &mut [Column] {
+    pub(super) fn columns_mut(&mut self) -> &mut [BufferedColumn] {
         &mut self.columns
     }
 
     /// Writes the rows in their order, and removes them.
-    pub(super) fn write(&mut self, output: &mut Output) -> std::result::Result<(), String> {
+    pub(super) fn write(&mut self, output: &mut SortedFile) -> std::result::Result<(), String> {
         let order = self.keys.order();
         for rows in order.chunks(ROW_GROUP) {
             let columns = &self.columns;
@@ -54,7 +54,7 @@ impl Batch {
                 columns[number].write(writer, &rows[..taken])
             })?;
         }
-        self.columns.iter_mut().for_each(Column::clear);
+        self.columns.iter_mut().for_each(BufferedColumn::clear);
         self.keys.clear();
         Ok(())
     }

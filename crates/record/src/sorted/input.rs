@@ -1,9 +1,9 @@
 //! A file whose rows are copied.
 
-use super::Order;
-use super::batch::Batch;
-use super::pass::Pass;
-use super::values::Column;
+use super::RowOrder;
+use super::batch::ColumnBatch;
+use super::pass::SortPass;
+use super::values::BufferedColumn;
 use crate::read::{OpenError, guarded, open_checked};
 use crate::summed_file::SummedFile;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
@@ -21,7 +21,7 @@ const COMMON: [&str; 5] =
     ["edison.node", "edison.key", "edison.schema", "edison.window_ns", "edison.sampling_share"];
 
 /// An open file.
-pub(super) struct Input {
+pub(super) struct SortedInputFile {
     path: PathBuf,
     file: SerializedFileReader<SummedFile>,
     /// The number of the column that rows are sorted by first; then of addresses, destination first.
@@ -30,14 +30,14 @@ pub(super) struct Input {
 }
 
 /// Rows of a row group.
-pub(super) struct Picked {
+pub(super) struct SelectedRows {
     pub(super) count: usize,
     /// A mark for each row of the row group: true if it is picked. `None`: all are picked.
     marks: Option<Vec<bool>>,
 }
 
-impl Input {
-    pub(super) fn open(path: &Path, order: Order) -> Result<Self, String> {
+impl SortedInputFile {
+    pub(super) fn open(path: &Path, order: RowOrder) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
         let file = open_checked(file).map_err(|error| match error {
             OpenError::Damaged(reason) => format!("damaged: {reason}"),
@@ -53,13 +53,13 @@ impl Input {
         }
         let place = |name: &str| columns.columns().iter().position(|column| column.name() == name);
         let name = match order {
-            Order::Windows => "window_start",
-            Order::Times => "ltime_ns",
+            RowOrder::Windows => "window_start",
+            RowOrder::Times => "ltime_ns",
         };
         let time = place(name).ok_or_else(|| format!("it has no column {name}"))?;
         let addresses = match order {
-            Order::Windows => ["dst_addr", "src_addr"].into_iter().filter_map(place).collect(),
-            Order::Times => Vec::new(),
+            RowOrder::Windows => ["dst_addr", "src_addr"].into_iter().filter_map(place).collect(),
+            RowOrder::Times => Vec::new(),
         };
         Ok(Self { path: path.to_owned(), file, time, addresses })
     }
@@ -110,7 +110,7 @@ impl Input {
     }
 
     /// The row groups that may have rows of a pass.
-    pub(super) fn groups_of(&self, pass: &Pass) -> impl Iterator<Item = usize> {
+    pub(super) fn groups_of(&self, pass: &SortPass) -> impl Iterator<Item = usize> {
         self.groups().filter(|group| {
             self.row_count(*group) != 0
                 && self
@@ -120,9 +120,9 @@ impl Input {
     }
 
     /// The values of a column in a row group.
-    fn column(&self, group: usize, number: usize) -> Result<Column, String> {
+    fn column(&self, group: usize, number: usize) -> Result<BufferedColumn, String> {
         let descriptor = self.file.metadata().file_metadata().schema_descr().column(number);
-        let mut column = Column::of(&descriptor);
+        let mut column = BufferedColumn::of(&descriptor);
         self.append(group, number, None, &mut column)?;
         Ok(column)
     }
@@ -132,7 +132,7 @@ impl Input {
         group: usize,
         number: usize,
         marks: Option<&[bool]>,
-        column: &mut Column,
+        column: &mut BufferedColumn,
     ) -> Result<(), String> {
         let name = self.group(group).column(number).column_path().string();
         let rows = self.row_count(group);
@@ -163,11 +163,11 @@ impl Input {
     }
 
     /// Finds the rows of a row group that are of a pass.
-    pub(super) fn rows_of(&self, group: usize, pass: &Pass) -> Result<Picked, String> {
+    pub(super) fn rows_of(&self, group: usize, pass: &SortPass) -> Result<SelectedRows, String> {
         let is_whole =
             self.times(group).is_some_and(|times| times.iter().all(|time| pass.times.contains(time)));
         if is_whole && pass.addresses.is_none() {
-            return Ok(Picked { count: self.row_count(group), marks: None });
+            return Ok(SelectedRows { count: self.row_count(group), marks: None });
         }
         let mut marks: Vec<bool> =
             self.all_times(group)?.iter().map(|time| pass.times.contains(time)).collect();
@@ -176,11 +176,16 @@ impl Input {
             marks.iter_mut().zip(both).for_each(|(mark, both)| *mark &= range.contains(&both));
         }
         let count = marks.iter().filter(|mark| **mark).count();
-        Ok(Picked { count, marks: (count != marks.len()).then_some(marks) })
+        Ok(SelectedRows { count, marks: (count != marks.len()).then_some(marks) })
     }
 
     /// Appends rows to a batch.
-    pub(super) fn read(&self, group: usize, rows: &Picked, batch: &mut Batch) -> Result<(), String> {
+    pub(super) fn read(
+        &self,
+        group: usize,
+        rows: &SelectedRows,
+        batch: &mut ColumnBatch,
+    ) -> Result<(), String> {
         let marks = rows.marks.as_deref();
         let is_picked = |row: &usize| marks.is_none_or(|marks| marks[*row]);
         let (times, both) = (self.all_times(group)?, self.all_addresses(group)?);

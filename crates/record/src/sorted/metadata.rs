@@ -1,6 +1,6 @@
 //! The metadata of the copy: what all files tell of their rows.
 
-use super::input::Input;
+use super::input::SortedInputFile;
 use crate::parquet_file::entry;
 use crate::{RecordedWindows, Shortfall};
 use parquet::file::metadata::KeyValue;
@@ -9,9 +9,9 @@ const WINDOWS: &str = "edison.windows";
 const WITHOUT_PLACE: &str = "edison.without_place";
 const VERSION: &str = "edison.version";
 
-pub(super) fn merged(inputs: &[Input]) -> Vec<KeyValue> {
+pub(super) fn merged(inputs: &[SortedInputFile]) -> Vec<KeyValue> {
     let mut metadata: Vec<KeyValue> = Vec::new();
-    for known in inputs.iter().flat_map(Input::metadata) {
+    for known in inputs.iter().flat_map(SortedInputFile::metadata) {
         let is_merged = |name: &str| {
             [WINDOWS, WITHOUT_PLACE, VERSION].contains(&name)
                 || name.strip_prefix("edison.").is_some_and(|name| Shortfall::NAMES.contains(&name))

@@ -2,7 +2,7 @@
 
 use crate::parquet_file::ParquetFile;
 use crate::parquet_values::ranged_properties;
-use crate::target::Target;
+use crate::target::WriteTarget;
 use parquet::column::writer::ColumnWriter;
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
@@ -10,15 +10,15 @@ use parquet::schema::types::Type;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) struct Output(ParquetFile);
+pub(super) struct SortedFile(ParquetFile);
 
-impl Output {
+impl SortedFile {
     pub(super) fn create(
         path: &Path,
         schema: Arc<Type>,
         metadata: Vec<KeyValue>,
     ) -> std::result::Result<Self, String> {
-        let target = Target::open(path).map_err(|error| error.to_string())?;
+        let target = WriteTarget::open(path).map_err(|error| error.to_string())?;
         let properties = ranged_properties(&schema, metadata);
         let schema = Arc::unwrap_or_clone(schema);
         ParquetFile::new(target, schema, properties, "rows").map(Self).map_err(|error| error.to_string())

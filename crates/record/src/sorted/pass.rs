@@ -4,7 +4,7 @@ use std::ops::{Bound, Range, RangeBounds};
 
 /// Rows that are read together.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pass {
+pub(super) struct SortPass {
     pub(super) times: Range<i64>,
     /// The addresses of the rows; `None`: all addresses.
     pub(super) addresses: Option<AddressRange>,

@@ -1,8 +1,8 @@
 //! The plan of a copy: which rows are read together.
 
-use super::input::Input;
-use super::pass::{AddressRange, Pass};
-use super::{CopyError, Order, PASS, damaged};
+use super::input::SortedInputFile;
+use super::pass::{AddressRange, SortPass};
+use super::{CopyError, PASS, RowOrder, damaged};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,12 +13,16 @@ const SPAN: u32 = 30;
 const SAMPLE: usize = 1 << 14;
 
 /// Divides the rows of all files into passes, in the order of the copy.
-pub(super) fn plan(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<Vec<Pass>, CopyError> {
+pub(super) fn plan(
+    inputs: &[SortedInputFile],
+    order: RowOrder,
+    stop: &AtomicBool,
+) -> Result<Vec<SortPass>, CopyError> {
     let counts = counts(inputs, order, stop)?;
-    let mut passes: Vec<Pass> = Vec::new();
+    let mut passes: Vec<SortPass> = Vec::new();
     let mut rows = 0;
     for (times, count) in counts {
-        if count > PASS && order == Order::Windows {
+        if count > PASS && order == RowOrder::Windows {
             passes.extend(divided(inputs, &times, count, stop)?);
             rows = PASS;
             continue;
@@ -29,7 +33,7 @@ pub(super) fn plan(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<
                 rows += count;
             }
             _ => {
-                passes.push(Pass { times, addresses: None });
+                passes.push(SortPass { times, addresses: None });
                 rows = count;
             }
         }
@@ -38,8 +42,12 @@ pub(super) fn plan(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<
 }
 
 /// Returns the number of rows of each window, or span of time.
-fn counts(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<Vec<(Range<i64>, usize)>, CopyError> {
-    let shift = if order == Order::Times { SPAN } else { 0 };
+fn counts(
+    inputs: &[SortedInputFile],
+    order: RowOrder,
+    stop: &AtomicBool,
+) -> Result<Vec<(Range<i64>, usize)>, CopyError> {
+    let shift = if order == RowOrder::Times { SPAN } else { 0 };
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
     for input in inputs {
         for group in input.groups() {
@@ -58,12 +66,12 @@ fn counts(inputs: &[Input], order: Order, stop: &AtomicBool) -> Result<Vec<(Rang
 
 /// Passes of the addresses of a window that has more rows than are read together.
 fn divided(
-    inputs: &[Input],
+    inputs: &[SortedInputFile],
     times: &Range<i64>,
     count: usize,
     stop: &AtomicBool,
-) -> Result<Vec<Pass>, CopyError> {
-    let pass = Pass { times: times.clone(), addresses: None };
+) -> Result<Vec<SortPass>, CopyError> {
+    let pass = SortPass { times: times.clone(), addresses: None };
     let step = count.div_ceil(SAMPLE);
     let (mut sample, mut seen) = (Vec::new(), 0);
     for input in inputs {
@@ -89,5 +97,5 @@ fn divided(
     let starts = [Bound::Unbounded].into_iter().chain(bounds.iter().map(|both| Bound::Included(*both)));
     let ends = bounds.iter().map(|both| Bound::Excluded(*both)).chain([Bound::Unbounded]);
     let ranges = starts.zip(ends).map(|(start, end)| AddressRange(start, end));
-    Ok(ranges.map(|range| Pass { times: times.clone(), addresses: Some(range) }).collect())
+    Ok(ranges.map(|range| SortPass { times: times.clone(), addresses: Some(range) }).collect())
 }

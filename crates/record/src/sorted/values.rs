@@ -13,14 +13,14 @@ use std::mem;
 const CHUNK: usize = 4096;
 
 /// A column: a value of each row, also where there is none.
-pub(super) struct Column {
-    values: Values,
+pub(super) struct BufferedColumn {
+    values: ColumnValues,
     /// Flags of rows: true if the row has a value; empty if all have.
     is_there: Vec<bool>,
     is_optional: bool,
 }
 
-enum Values {
+enum ColumnValues {
     I32(Vec<i32>),
     I64(Vec<i64>),
     F64(Vec<f64>),
@@ -30,16 +30,16 @@ enum Values {
     Fixed(Vec<u8>, usize),
 }
 
-impl Column {
+impl BufferedColumn {
     pub(super) fn of(descriptor: &ColumnDescriptor) -> Self {
         let values = match descriptor.physical_type() {
-            Physical::INT32 => Values::I32(Vec::new()),
-            Physical::INT64 => Values::I64(Vec::new()),
-            Physical::DOUBLE => Values::F64(Vec::new()),
+            Physical::INT32 => ColumnValues::I32(Vec::new()),
+            Physical::INT64 => ColumnValues::I64(Vec::new()),
+            Physical::DOUBLE => ColumnValues::F64(Vec::new()),
             Physical::FIXED_LEN_BYTE_ARRAY => {
-                Values::Fixed(Vec::new(), usize::try_from(descriptor.type_length()).unwrap_or(0))
+                ColumnValues::Fixed(Vec::new(), usize::try_from(descriptor.type_length()).unwrap_or(0))
             }
-            _ => Values::Bytes(Vec::new(), Vec::new()),
+            _ => ColumnValues::Bytes(Vec::new(), Vec::new()),
         };
         Self { values, is_there: Vec::new(), is_optional: descriptor.max_def_level() != 0 }
     }
@@ -47,11 +47,11 @@ impl Column {
     pub(super) fn clear(&mut self) {
         self.is_there.clear();
         match &mut self.values {
-            Values::I32(values) => values.clear(),
-            Values::I64(values) => values.clear(),
-            Values::F64(values) => values.clear(),
-            Values::Fixed(bytes, _) => bytes.clear(),
-            Values::Bytes(bytes, ends) => {
+            ColumnValues::I32(values) => values.clear(),
+            ColumnValues::I64(values) => values.clear(),
+            ColumnValues::F64(values) => values.clear(),
+            ColumnValues::Fixed(bytes, _) => bytes.clear(),
+            ColumnValues::Bytes(bytes, ends) => {
                 bytes.clear();
                 ends.clear();
             }
@@ -60,13 +60,13 @@ impl Column {
 
     /// Integers of 64 bits; a row without one has 0.
     pub(super) fn integers(&self) -> &[i64] {
-        if let Values::I64(values) = &self.values { values } else { &[] }
+        if let ColumnValues::I64(values) = &self.values { values } else { &[] }
     }
 
     /// The 16 bytes of each row; one without has zeros.
     pub(super) fn addresses(&self) -> impl Iterator<Item = u128> + '_ {
         let bytes: &[u8] = match &self.values {
-            Values::Fixed(bytes, 16) => bytes,
+            ColumnValues::Fixed(bytes, 16) => bytes,
             _ => &[],
         };
         bytes.chunks_exact(16).map(|bytes| u128::from_be_bytes(std::array::from_fn(|at| bytes[at])))
@@ -82,16 +82,16 @@ impl Column {
         let Self { values, is_there, is_optional } = self;
         let flags = is_optional.then_some(is_there);
         match (reader, values) {
-            (ColumnReader::Int32ColumnReader(reader), Values::I32(values)) => {
+            (ColumnReader::Int32ColumnReader(reader), ColumnValues::I32(values)) => {
                 take(reader, rows, marks, flags, |value| values.push(value.copied().unwrap_or(0)))
             }
-            (ColumnReader::Int64ColumnReader(reader), Values::I64(values)) => {
+            (ColumnReader::Int64ColumnReader(reader), ColumnValues::I64(values)) => {
                 take(reader, rows, marks, flags, |value| values.push(value.copied().unwrap_or(0)))
             }
-            (ColumnReader::DoubleColumnReader(reader), Values::F64(values)) => {
+            (ColumnReader::DoubleColumnReader(reader), ColumnValues::F64(values)) => {
                 take(reader, rows, marks, flags, |value| values.push(value.copied().unwrap_or(0.0)))
             }
-            (ColumnReader::ByteArrayColumnReader(reader), Values::Bytes(bytes, ends)) => {
+            (ColumnReader::ByteArrayColumnReader(reader), ColumnValues::Bytes(bytes, ends)) => {
                 take(reader, rows, marks, flags, |value| {
                     bytes.extend_from_slice(value.map_or(&[], ByteArray::data));
                     ends.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
@@ -102,7 +102,7 @@ impl Column {
                     Ok(())
                 }
             }
-            (ColumnReader::FixedLenByteArrayColumnReader(reader), Values::Fixed(bytes, width)) => {
+            (ColumnReader::FixedLenByteArrayColumnReader(reader), ColumnValues::Fixed(bytes, width)) => {
                 let mut is_wrong = false;
                 take(reader, rows, marks, flags, |value| match value.map(|value| value.data()) {
                     Some(value) if value.len() == *width => bytes.extend_from_slice(value),
@@ -129,22 +129,22 @@ impl Column {
             .filter(|row| !self.is_optional || self.is_there[*row])
             .collect();
         match (writer, &self.values) {
-            (ColumnWriter::Int32ColumnWriter(writer), Values::I32(values)) => {
+            (ColumnWriter::Int32ColumnWriter(writer), ColumnValues::I32(values)) => {
                 let values: Vec<i32> = there.iter().map(|row| values[*row]).collect();
                 writer.write_batch(&values, levels, None)?;
             }
-            (ColumnWriter::Int64ColumnWriter(writer), Values::I64(values)) => {
+            (ColumnWriter::Int64ColumnWriter(writer), ColumnValues::I64(values)) => {
                 let values: Vec<i64> = there.iter().map(|row| values[*row]).collect();
                 writer.write_batch(&values, levels, None)?;
             }
-            (ColumnWriter::DoubleColumnWriter(writer), Values::F64(values)) => {
+            (ColumnWriter::DoubleColumnWriter(writer), ColumnValues::F64(values)) => {
                 let values: Vec<f64> = there.iter().map(|row| values[*row]).collect();
                 writer.write_batch(&values, levels, None)?;
             }
-            (ColumnWriter::FixedLenByteArrayColumnWriter(writer), Values::Fixed(bytes, width)) => {
+            (ColumnWriter::FixedLenByteArrayColumnWriter(writer), ColumnValues::Fixed(bytes, width)) => {
                 write_bytes(writer, levels, &there, |row| &bytes[row * width..][..*width])?;
             }
-            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Bytes(bytes, ends)) => {
+            (ColumnWriter::ByteArrayColumnWriter(writer), ColumnValues::Bytes(bytes, ends)) => {
                 write_bytes(writer, levels, &there, |row| {
                     let start = row.checked_sub(1).map_or(0, |before| ends[before]);
                     &bytes[start as usize..ends[row] as usize]

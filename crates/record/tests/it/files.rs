@@ -4,7 +4,7 @@ use crate::ipfix;
 use crate::sample;
 use crate::tool;
 use flow::{FIELDS, Metric, Part};
-use record::{Needed, Parts, Selection, SelectionError};
+use record::{RecordContents, RequiredPart, Selection, SelectionError};
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -123,19 +123,20 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
 fn selection_for(name: &str) -> Selection {
     match name {
         "a.parquet" => {
-            Selection::parse("total_byte,wire_byte,total_count,tcp_seq,tcp_ack", &Parts::default()).unwrap()
+            Selection::parse("total_byte,wire_byte,total_count,tcp_seq,tcp_ack", &RecordContents::default())
+                .unwrap()
         }
         _ => Selection::all(),
     }
 }
 
-fn refused(list: &str, parts: &Parts) -> SelectionError {
+fn refused(list: &str, parts: &RecordContents) -> SelectionError {
     Selection::parse(list, parts).unwrap_err()
 }
 
 #[test]
 fn selections_are_checked() {
-    let plain = Parts::default();
+    let plain = RecordContents::default();
     assert_eq!(refused("src_addr,", &plain), SelectionError::Empty);
     assert_eq!(refused("", &plain), SelectionError::Empty);
     assert_eq!(refused("vlan,stime,VLAN", &plain), SelectionError::Twice("vlan".to_owned()));
@@ -150,25 +151,25 @@ fn selections_are_checked() {
 
 #[test]
 fn what_was_not_asked_for_names_what_gives_it() {
-    let plain = Parts::default();
+    let plain = RecordContents::default();
     let everything = sample::parts();
-    let loss = Needed::Part(Part::Loss);
+    let loss = RequiredPart::Part(Part::Loss);
     for (name, needs) in [
         ("ploss_byte", loss),
         ("RTT_MIN", loss),
         ("reverse_ploss_byte", loss),
-        ("reverse_total_byte", Needed::Biflow),
-        ("gap_mean", Needed::Metric(Metric::Gap)),
-        ("size_p50", Needed::Metric(Metric::Size)),
-        ("iat_p99.9", Needed::Metric(Metric::InterArrival)),
-        ("reverse_gap_stddev", Needed::Metric(Metric::Gap)),
+        ("reverse_total_byte", RequiredPart::Biflow),
+        ("gap_mean", RequiredPart::Metric(Metric::Gap)),
+        ("size_p50", RequiredPart::Metric(Metric::Size)),
+        ("iat_p99.9", RequiredPart::Metric(Metric::InterArrival)),
+        ("reverse_gap_stddev", RequiredPart::Metric(Metric::Gap)),
     ] {
         let error = refused(name, &plain);
         assert_eq!(error, SelectionError::NotAsked { name: name.to_owned(), needs });
         assert!(error.to_string().contains(&needs.to_string()), "{error}");
     }
     // Another percentile than the run's.
-    let needs = Needed::Metric(Metric::Gap);
+    let needs = RequiredPart::Metric(Metric::Gap);
     assert_eq!(
         refused("gap_p50", &everything),
         SelectionError::NotAsked { name: "gap_p50".to_owned(), needs }
@@ -176,7 +177,8 @@ fn what_was_not_asked_for_names_what_gives_it() {
     for name in ["reverse_src_addr", "reverse_node_id"] {
         assert!(matches!(refused(name, &everything), SelectionError::SameInBoth { .. }), "{name}");
     }
-    let keyed = Parts { key: "src_addr/24,vlan".parse_key(), biflow: true, ..Parts::default() };
+    let keyed =
+        RecordContents { key: "src_addr/24,vlan".parse_key(), biflow: true, ..RecordContents::default() };
     assert_eq!(refused("dst_port", &keyed), SelectionError::NotInKey("dst_port".to_owned()));
     assert!(matches!(refused("reverse_vlan", &keyed), SelectionError::SameInBoth { .. }));
 
@@ -196,17 +198,17 @@ impl ParseKey for str {
     }
 }
 
-fn names(parts: &Parts) -> Vec<String> {
+fn names(parts: &RecordContents) -> Vec<String> {
     Selection::new(parts).columns().iter().map(|column| column.name().to_owned()).collect()
 }
 
 #[test]
 fn by_default_a_file_has_what_the_run_was_asked_for() {
-    assert_eq!(names(&Parts::default()), sample::COLUMNS);
+    assert_eq!(names(&RecordContents::default()), sample::COLUMNS);
     assert_eq!(names(&sample::parts()), sample::full_columns());
-    let with_loss = Parts { loss: true, ..Parts::default() };
+    let with_loss = RecordContents { loss: true, ..RecordContents::default() };
     assert_eq!(names(&with_loss), [&sample::COLUMNS[..], &sample::LOSS_COLUMNS].concat());
-    let keyed = names(&Parts { key: "dst_port,src_addr".parse_key(), ..Parts::default() });
+    let keyed = names(&RecordContents { key: "dst_port,src_addr".parse_key(), ..RecordContents::default() });
     assert_eq!(keyed[..3], ["src_addr", "dst_port", "node_id"]);
     assert_eq!(keyed.len(), sample::COLUMNS.len() - 3);
 }

@@ -4,7 +4,7 @@ use crate::ipfix::{Session, decode};
 use crate::sample;
 use crate::tool;
 use flow::FlowRecord;
-use record::{Account, Collector, Patience, RecordWriter, Selection, domain_of, export};
+use record::{Collector, MeasurementTotals, Patience, RecordWriter, Selection, domain_of, export};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -149,7 +149,7 @@ fn a_collector_over_udp_gets_everything_in_order() {
         let given = records(3000);
         let mut writer = start(&collector.url("?rate=20k"));
         write(&mut *writer, &given[..1000]);
-        writer.account(&Account { time_ns: 1, received: 10, measured: 9, lost: Some(1) }).unwrap();
+        writer.account(&MeasurementTotals { time_ns: 1, received: 10, measured: 9, lost: Some(1) }).unwrap();
         write(&mut *writer, &given[1000..]);
         let delivery = writer.finish().unwrap();
         assert_eq!((delivery.dropped, delivery.warnings), (0, vec![]));
@@ -249,7 +249,7 @@ fn without_records_nobody_waits_for_a_collector_that_is_away() {
     let began = Instant::now();
     for scheme in ["ipfix", "ipfix+tcp"] {
         let mut writer = start(&format!("{scheme}://127.0.0.1:{}", free_port()));
-        writer.account(&Account::default()).unwrap();
+        writer.account(&MeasurementTotals::default()).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(writer.finish().unwrap().dropped, 0);
     }
@@ -401,8 +401,8 @@ fn a_collector_over_tcp_gets_everything() {
         let given = records(30_000);
         let mut writer = start(&form.replace("PORT", &port.to_string()));
         write(&mut *writer, &given);
-        writer.account(&Account { time_ns: 1, received: 10, measured: 9, lost: None }).unwrap();
-        assert_eq!(writer.finish().unwrap(), record::Delivery::default());
+        writer.account(&MeasurementTotals { time_ns: 1, received: 10, measured: 9, lost: None }).unwrap();
+        assert_eq!(writer.finish().unwrap(), record::WriterReport::default());
         let session = decode(&collector.join().unwrap());
         assert_eq!(counts(&session), counts_of(&given));
         assert!(session.told.values().all(|times| *times == 1), "TCP loses no templates");

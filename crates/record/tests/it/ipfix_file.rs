@@ -6,7 +6,7 @@ use crate::sample;
 use crate::sample::{Bytes, Expected, expected_full};
 use crate::tool;
 use flow::FlowRecord;
-use record::{Account, Format, Parts, Selection, domain_of};
+use record::{Format, MeasurementTotals, RecordContents, Selection, domain_of};
 use std::collections::{HashMap, HashSet};
 
 const NODE: &str = "rack 7, \"north\"";
@@ -17,7 +17,7 @@ fn written(selection: &Selection, records: &[FlowRecord]) -> Vec<u8> {
     with_accounts(selection, records, &[])
 }
 
-fn with_accounts(selection: &Selection, records: &[FlowRecord], accounts: &[Account]) -> Vec<u8> {
+fn with_accounts(selection: &Selection, records: &[FlowRecord], accounts: &[MeasurementTotals]) -> Vec<u8> {
     let bytes = Bytes::default();
     let mut writer = Format::Ipfix.writer(Box::new(bytes.clone()), NODE, selection).unwrap();
     for batch in records.chunks(700) {
@@ -191,7 +191,8 @@ fn prefixes_say_how_long_they_are() {
         // Whole addresses need no length, of both families or of none.
         ("src_addr/32/128,dst_addr/32/127", [None; 2], [Some(32), Some(127)]),
     ] {
-        let parts = Parts { key: packet::KeySpec::parse(key).expect("a key"), ..Parts::default() };
+        let parts =
+            RecordContents { key: packet::KeySpec::parse(key).expect("a key"), ..RecordContents::default() };
         let session = decode(&written(&Selection::new(&parts), &records));
         let mut families = [0, 0];
         for data in &session.flows {
@@ -211,7 +212,7 @@ fn prefixes_say_how_long_they_are() {
 
 #[test]
 fn a_record_of_nothing_but_what_is_missing_is_still_a_record() {
-    let selection = Selection::parse("src_addr", &Parts::default()).unwrap();
+    let selection = Selection::parse("src_addr", &RecordContents::default()).unwrap();
     let records = sample::records(200);
     let session = decode(&written(&selection, &records));
     let with_address = records.iter().filter(|record| record.key.is_some()).count();
@@ -306,8 +307,8 @@ fn options_tell_of_a_sample() {
 fn options_tell_of_selection_and_loss() {
     let records = sample::records(100);
     let accounts = [
-        Account { time_ns: 5_000_000_000, received: 1000, measured: 900, lost: Some(7) },
-        Account { time_ns: 6_000_000_000, received: 2000, measured: 1800, lost: None },
+        MeasurementTotals { time_ns: 5_000_000_000, received: 1000, measured: 900, lost: Some(7) },
+        MeasurementTotals { time_ns: 6_000_000_000, received: 2000, measured: 1800, lost: None },
     ];
     let bytes = with_accounts(&Selection::all(), &records, &accounts);
     let session = decode(&bytes);
@@ -354,7 +355,9 @@ fn tshark_reads_the_same_totals_and_values() {
     let mut writer = record::create(&path, NODE, &Selection::all()).unwrap();
     // Records of options count as data records too: tshark checks each message's number.
     writer.write(&records[..1000]).unwrap();
-    writer.account(&Account { time_ns: 0, received: 5000, measured: 4321, lost: Some(77) }).unwrap();
+    writer
+        .account(&MeasurementTotals { time_ns: 0, received: 5000, measured: 4321, lost: Some(77) })
+        .unwrap();
     writer.write(&records[1000..]).unwrap();
     writer.finish().unwrap();
 

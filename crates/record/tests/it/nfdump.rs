@@ -4,7 +4,7 @@ use crate::sample;
 use crate::tool;
 use flow::{EndReason, FlowRecord, More};
 use packet::FlowKey;
-use record::{Account, Collector, Parts, Patience, Selection, export};
+use record::{Collector, MeasurementTotals, Patience, RecordContents, Selection, export};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
@@ -103,13 +103,13 @@ fn flows(n: u64) -> Vec<FlowRecord> {
     (0..n).map(flow).collect()
 }
 
-fn send(collector: &Nfcapd, records: &[FlowRecord], parts: &Parts) {
+fn send(collector: &Nfcapd, records: &[FlowRecord], parts: &RecordContents) {
     let to: Collector = format!("ipfix://127.0.0.1:{}", collector.port).parse().unwrap();
     let mut writer = export(&to, "probe-1", &Selection::new(parts), Patience::ForPace).unwrap();
     for batch in records.chunks(4096) {
         writer.write(batch).unwrap();
     }
-    writer.account(&Account { time_ns: 0, received: 5, measured: 4, lost: Some(1) }).unwrap();
+    writer.account(&MeasurementTotals { time_ns: 0, received: 5, measured: 4, lost: Some(1) }).unwrap();
     let delivery = writer.finish().unwrap();
     assert_eq!((delivery.dropped, &delivery.warnings[..]), (0, &[][..]));
 }
@@ -123,7 +123,7 @@ fn nfdump_has_the_same_totals() {
     // A datagram may find the collector's buffer full on a loaded machine: all must arrive once in a few times.
     let mut tries = (0..5).map(|_| {
         let collector = Nfcapd::start("nfcapd");
-        send(&collector, &records, &Parts::default());
+        send(&collector, &records, &RecordContents::default());
         collector.totals()
     });
     let totals = tries.find(|totals| totals["Flows"] == 20_000).expect("all flows");

@@ -4,7 +4,7 @@ use crate::tool::Directory;
 use flow::{FlowKey, FlowRecord, NULL, OpenFields, RowValue};
 use packet::Key;
 use record::Selection;
-use record::read::{FlowFile, Wanted};
+use record::read::{FlowFile, ReadProjection};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -64,11 +64,11 @@ fn record(number: u32, bits: u32) -> FlowRecord {
 
 /// Of each source what is open, and the values.
 fn read(path: &std::path::Path) -> HashMap<Ipv4Addr, (OpenFields, [u64; 10])> {
-    let wanted = Wanted {
+    let wanted = ReadProjection {
         members: vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol"],
         columns: VALUES.to_vec(),
         open_fields: true,
-        ..Wanted::default()
+        ..ReadProjection::default()
     };
     let mut found = HashMap::new();
     let mut file = FlowFile::open(path).expect("a file of flows");

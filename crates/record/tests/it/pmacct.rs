@@ -6,7 +6,7 @@ use crate::sample;
 use crate::tool;
 use flow::{FlowRecord, More};
 use packet::FlowKey;
-use record::{Account, Parts, Selection, create};
+use record::{MeasurementTotals, RecordContents, Selection, create};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -90,7 +90,7 @@ fn nfacctd_reads_all_flows() {
     let expected = (records.len(), sum(|record| record.total_count), sum(|record| record.total_byte));
     // Plain ones, those of all columns, and those of both directions, whose reverse counts it leaves out.
     for (name, selection, is_biflow) in [
-        ("plain", Selection::new(&Parts::default()), false),
+        ("plain", Selection::new(&RecordContents::default()), false),
         ("all", Selection::all(), false),
         ("both", Selection::all(), true),
     ] {
@@ -103,7 +103,7 @@ fn nfacctd_reads_all_flows() {
             let more = is_biflow.then(|| Box::new(more()));
             writer.write(&[FlowRecord { more, ..record.clone() }]).unwrap();
         }
-        writer.account(&Account { time_ns: 0, received: 5, measured: 4, lost: Some(1) }).unwrap();
+        writer.account(&MeasurementTotals { time_ns: 0, received: 5, measured: 4, lost: Some(1) }).unwrap();
         writer.finish().unwrap();
         assert_eq!(totals(&directory, &file), expected, "{name}");
     }

@@ -5,8 +5,8 @@ use crate::sample;
 use crate::sample::Bytes;
 use flow::{FlowRecord, NULL, RowValue, float_bits};
 use packet::KeySpec;
-use record::read::Wanted;
-use record::{Format, Parts, Selection};
+use record::read::ReadProjection;
+use record::{Format, RecordContents, Selection};
 use std::net::IpAddr;
 
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";
@@ -47,11 +47,11 @@ fn mac(octets: [u8; 6]) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
-fn everything() -> Wanted {
+fn everything() -> ReadProjection {
     let statistics: Vec<_> = sample::parts().statistics.iter().map(ToString::to_string).collect();
     let numbered = (0..statistics.len()).map(|at| RowValue::Statistic(at as u8));
     let columns = COLUMNS.iter().map(|(column, _)| *column).chain(numbered).collect();
-    Wanted { members: MEMBERS.to_vec(), columns, statistics, ..Default::default() }
+    ReadProjection { members: MEMBERS.to_vec(), columns, statistics, ..Default::default() }
 }
 
 fn written(format: Format, selection: &Selection, records: &[FlowRecord]) -> Vec<u8> {
@@ -63,7 +63,7 @@ fn written(format: Format, selection: &Selection, records: &[FlowRecord]) -> Vec
 }
 
 /// The rows of a record: one for each direction.
-fn rows_of(record: &FlowRecord, wanted: &Wanted, rows: &mut Vec<Row>, without_key: &mut Unread) {
+fn rows_of(record: &FlowRecord, wanted: &ReadProjection, rows: &mut Vec<Row>, without_key: &mut Unread) {
     for is_reverse in [false, true] {
         let Some(direction) = record.direction(is_reverse) else { continue };
         if is_reverse && matches!(direction.total_count, 0 | u64::MAX) {
@@ -110,7 +110,7 @@ fn rows_of(record: &FlowRecord, wanted: &Wanted, rows: &mut Vec<Row>, without_ke
     }
 }
 
-fn expected(records: &[FlowRecord], wanted: &Wanted) -> (Vec<Row>, Unread) {
+fn expected(records: &[FlowRecord], wanted: &ReadProjection) -> (Vec<Row>, Unread) {
     let (mut rows, mut without_key) = (Vec::new(), Unread::default());
     records.iter().for_each(|record| rows_of(record, wanted, &mut rows, &mut without_key));
     rows.sort();
@@ -142,7 +142,7 @@ fn records(n: usize) -> Vec<FlowRecord> {
     records
 }
 
-fn check(format: Format, selection: &Selection, records: &[FlowRecord], wanted: &Wanted) {
+fn check(format: Format, selection: &Selection, records: &[FlowRecord], wanted: &ReadProjection) {
     let mut file = of_bytes(format, written(format, selection, records)).unwrap();
     let contents = file.contents();
     assert_eq!(contents.key, KeySpec::FIVE_TUPLE);
@@ -173,7 +173,7 @@ fn few_columns_have_the_same_values() {
     let selection = Selection::new(&sample::parts());
     let records = records(1000);
     let columns = vec![RowValue::Packets, RowValue::Statistic(0), RowValue::RttMin];
-    let wanted = Wanted {
+    let wanted = ReadProjection {
         members: MEMBERS.to_vec(),
         columns,
         statistics: vec!["iat_p99.9".to_owned()],
@@ -215,7 +215,7 @@ fn a_sink_that_wants_no_more_ends_reading() {
     for format in Format::ALL {
         let mut file = of_bytes(*format, written(*format, &Selection::all(), &records)).unwrap();
         let mut blocks = 0;
-        let wanted = Wanted { columns: vec![RowValue::Packets], ..Wanted::default() };
+        let wanted = ReadProjection { columns: vec![RowValue::Packets], ..ReadProjection::default() };
         let read = file.read_part(0, &wanted, &mut |_| {
             blocks += 1;
             false
@@ -230,8 +230,12 @@ fn a_sink_that_wants_no_more_ends_reading() {
 #[test]
 fn prefixes_and_keys_of_few_members_come_back() {
     let records = records(300);
-    let parts = Parts { key: KeySpec::parse("src_addr,vlan").unwrap(), ..Parts::default() };
-    let wanted = Wanted { members: vec!["src_addr"], columns: vec![RowValue::Bytes], ..Wanted::default() };
+    let parts = RecordContents { key: KeySpec::parse("src_addr,vlan").unwrap(), ..RecordContents::default() };
+    let wanted = ReadProjection {
+        members: vec!["src_addr"],
+        columns: vec![RowValue::Bytes],
+        ..ReadProjection::default()
+    };
     for format in Format::ALL {
         let mut file = of_bytes(*format, written(*format, &Selection::new(&parts), &records)).unwrap();
         assert!(file.contents().key.columns().any(|member| member == "src_addr"), "{format:?}");
@@ -246,7 +250,7 @@ fn prefixes_and_keys_of_few_members_come_back() {
 #[test]
 fn prefixes_of_keys_come_back() {
     let key = KeySpec::parse("src_addr/24/48,dst_port").unwrap();
-    let selection = Selection::new(&Parts { key, ..Parts::default() });
+    let selection = Selection::new(&RecordContents { key, ..RecordContents::default() });
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let file = of_bytes(format, written(format, &selection, &records(20))).unwrap();
         assert_eq!(file.contents().key, key, "{format:?}");

@@ -4,15 +4,15 @@ use crate::given::{Given, given, of_bytes};
 use flow::{FlowKey, NULL, RowValue, float_bits};
 use packet::KeySpec;
 use record::Format;
-use record::read::{FlowFile, Wanted};
+use record::read::{FlowFile, ReadProjection};
 
 const SECOND: u64 = 1_000_000_000;
 /// 2023-11-14 22:13:20 UTC.
 const START: u64 = 1_700_000_000 * SECOND;
 
-fn wanted(columns: &[RowValue]) -> Wanted {
+fn wanted(columns: &[RowValue]) -> ReadProjection {
     let members = vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
-    Wanted { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() }
+    ReadProjection { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() }
 }
 
 fn five_tuple(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKey {
@@ -75,7 +75,7 @@ fn times_are_nanoseconds_seconds_with_a_fraction_or_dates() {
         ] {
             let given = given(
                 &mut open(format, &file),
-                &Wanted { columns: vec![RowValue::Time], ..Wanted::default() },
+                &ReadProjection { columns: vec![RowValue::Time], ..ReadProjection::default() },
             );
             assert_eq!((values(&given), given.error), (vec![time], None), "{text}");
         }
@@ -83,7 +83,8 @@ fn times_are_nanoseconds_seconds_with_a_fraction_or_dates() {
     // A number of JSON is read from its digits: as a double it would lose some.
     for (text, time) in [("1700000000.123456789", START + 123_456_789), ("1700000000000000001", START + 1)] {
         let mut file = open(Format::JsonLines, &format!("{{\"ltime\": {text}}}"));
-        let given = given(&mut file, &Wanted { columns: vec![RowValue::Time], ..Wanted::default() });
+        let given =
+            given(&mut file, &ReadProjection { columns: vec![RowValue::Time], ..ReadProjection::default() });
         assert_eq!(values(&given), [time]);
     }
 }
@@ -130,10 +131,10 @@ fn errors_name_the_line_and_the_rows_before_are_given() {
         ),
         (Format::JsonLines, &many, "line 2: it is longer than 1048576 bytes"),
     ] {
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: vec!["src_addr", "src_port"],
             columns: vec![RowValue::Bytes, RowValue::Time],
-            ..Wanted::default()
+            ..ReadProjection::default()
         };
         let given = given(&mut open(format, text), &wanted);
         let text = given.error.unwrap().to_string();
@@ -173,7 +174,7 @@ fn json_lines_have_members_in_any_order_and_new_ones_later() {
     assert_eq!(file.contents().statistics, ["gap_mean"]);
     let unread: Vec<_> = file.contents().unread.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(unread, ["x", "b"]);
-    let wanted = Wanted {
+    let wanted = ReadProjection {
         members: vec!["src_addr", "protocol"],
         columns: vec![RowValue::Bytes, RowValue::Statistic(0)],
         statistics: vec!["gap_mean".to_owned()],
@@ -197,7 +198,7 @@ fn rows_of_several_observation_points_are_in_blocks_of_one() {
         text += &format!("{},{at}\n", ["north", "south", ""][at % 3]);
     }
     let mut sums = std::collections::BTreeMap::new();
-    let wanted = Wanted { columns: vec![RowValue::Bytes], ..Wanted::default() };
+    let wanted = ReadProjection { columns: vec![RowValue::Bytes], ..ReadProjection::default() };
     let read = open(Format::Csv, &text).read_part(0, &wanted, &mut |block| {
         let values = block.v4.column(RowValue::Bytes);
         assert_eq!(values.len(), block.v4.len());
@@ -236,8 +237,11 @@ fn keys_and_rows_without(format: Format, destinations: &[&str], note: &str) -> (
             ),
         };
     }
-    let wanted =
-        Wanted { members: vec!["src_addr", "dst_addr"], columns: vec![RowValue::Bytes], ..Wanted::default() };
+    let wanted = ReadProjection {
+        members: vec!["src_addr", "dst_addr"],
+        columns: vec![RowValue::Bytes],
+        ..ReadProjection::default()
+    };
     let mut file = open(format, &text);
     let all = given(&mut file, &wanted);
     assert!(all.error.is_none());

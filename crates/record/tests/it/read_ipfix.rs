@@ -3,7 +3,7 @@
 use crate::given::{Given, given, of_bytes};
 use flow::{FlowKey, NULL, RowValue, float_bits};
 use record::Format;
-use record::read::{FlowFile, Wanted};
+use record::read::{FlowFile, ReadProjection};
 
 const SECOND: u64 = 1_000_000_000;
 /// 2023-11-14 22:13:20 UTC.
@@ -52,7 +52,7 @@ fn read(messages: &[Vec<u8>], columns: &[RowValue]) -> Given {
     let members = vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol"];
     given(
         &mut open(messages),
-        &Wanted { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() },
+        &ReadProjection { members, columns: columns.to_vec(), statistics: Vec::new(), ..Default::default() },
     )
 }
 
@@ -153,7 +153,7 @@ fn times_of_all_kinds() {
     ];
     for (fields, data, time) in cases {
         let messages = [message(1, &[set(2, &template(256, fields)), set(256, &data)])];
-        let wanted = Wanted { columns: vec![RowValue::Time], ..Wanted::default() };
+        let wanted = ReadProjection { columns: vec![RowValue::Time], ..ReadProjection::default() };
         let given = given(&mut open(&messages), &wanted);
         assert_eq!(given.rows.first().map(|(_, values)| values[0]), Some(time), "{fields:?}");
     }
@@ -229,7 +229,7 @@ fn options_name_domains_and_elements() {
     let contents = file.contents();
     assert_eq!(contents.node.as_deref(), Some("north"));
     assert_eq!((&contents.statistics[..], contents.tracks_loss), (&["gap_mean".to_owned()][..], true));
-    let wanted = Wanted {
+    let wanted = ReadProjection {
         members: vec!["src_addr", "dst_addr"],
         columns: vec![RowValue::Packets, RowValue::Statistic(0), RowValue::PlossByte],
         statistics: vec!["gap_mean".to_owned()],
@@ -272,7 +272,7 @@ fn the_element_of_an_address_tells_its_family() {
     let messages = [message(1, &[set(2, &templates), set(300, &of_v4), set(301, &of_v6)])];
     // Whether a question reads one address or both.
     for members in [vec!["src_addr"], vec!["src_addr", "dst_addr"]] {
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members,
             columns: vec![RowValue::Packets],
             statistics: Vec::new(),
@@ -363,7 +363,7 @@ fn totals_that_grow_are_differences_in_files_too() {
             set(256, &[[10, 0, 0, 1, 10], [10, 0, 0, 2, 30], [10, 0, 0, 1, 15]].concat()),
         ],
     )];
-    let wanted = Wanted { columns: vec![RowValue::Packets], ..Wanted::default() };
+    let wanted = ReadProjection { columns: vec![RowValue::Packets], ..ReadProjection::default() };
     let rows = given(&mut open(&messages), &wanted).rows;
     let packets: Vec<_> = rows.iter().map(|(_, values)| values[0]).collect();
     assert_eq!(packets, [5, 10, 30]);
@@ -400,7 +400,8 @@ fn counts_of_both_directions_and_of_what_left() {
 fn durations_and_events_are_times() {
     let times = |fields: &[Field], data: &[u8]| {
         let messages = [message(1, &[set(2, &template(256, fields)), set(256, data)])];
-        let wanted = Wanted { columns: vec![RowValue::First, RowValue::Time], ..Wanted::default() };
+        let wanted =
+            ReadProjection { columns: vec![RowValue::First, RowValue::Time], ..ReadProjection::default() };
         given(&mut open(&messages), &wanted).rows[0].1.clone()
     };
     let start = 1_700_000_000_u32.to_be_bytes();

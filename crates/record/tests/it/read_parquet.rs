@@ -10,7 +10,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMet
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use record::read::{FlowFile, Range, Wanted};
+use record::read::{FlowFile, ReadProjection, ValueRange};
 use record::{Format, RowWindow, RowWriter};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -101,8 +101,8 @@ fn key(source: &str, destination: &str, ports: [u16; 2], protocol: u8) -> FlowKe
     FlowKey::five_tuple((of(source), ports[0]), (of(destination), ports[1]), protocol)
 }
 
-fn wanted(members: &[&'static str], columns: &[RowValue]) -> Wanted {
-    Wanted {
+fn wanted(members: &[&'static str], columns: &[RowValue]) -> ReadProjection {
+    ReadProjection {
         members: members.to_vec(),
         columns: columns.to_vec(),
         statistics: vec!["gap_mean".to_owned()],
@@ -143,7 +143,7 @@ fn usual_names_other_widths_and_other_types() {
     assert_eq!(unread, ["router", "ttl", "tos", "node_id"]);
     assert_eq!(contents.parts[0].times, Some([START, START + 1000]));
     let ports = contents.parts[0].ranges.iter().find(|(name, _)| *name == "dst_port");
-    assert_eq!(ports, Some(&("dst_port", Range::Numbers(53, 80))));
+    assert_eq!(ports, Some(&("dst_port", ValueRange::Numbers(53, 80))));
     let columns = [
         RowValue::Bytes,
         RowValue::Time,

@@ -5,7 +5,7 @@ use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use record::read::{FlowFile, Wanted};
+use record::read::{FlowFile, ReadProjection};
 use std::cell::Cell;
 use std::panic::{catch_unwind, set_hook};
 use std::path::Path;
@@ -47,8 +47,11 @@ fn panics_of_the_decoder_print_nothing_and_others_still_do() {
     alone(|| {
         set_hook(Box::new(|_| PRINTED.set(PRINTED.get() + 1)));
         let whole = without_checksums();
-        let wanted =
-            Wanted { members: vec!["src_addr"], columns: vec![RowValue::Packets], ..Wanted::default() };
+        let wanted = ReadProjection {
+            members: vec!["src_addr"],
+            columns: vec![RowValue::Packets],
+            ..ReadProjection::default()
+        };
         let mut panics = 0;
         for at in 0..whole.len() {
             for bit in 0..8 {

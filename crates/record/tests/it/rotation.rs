@@ -5,7 +5,9 @@ use crate::sample;
 use crate::tool;
 use flow::FlowRecord;
 use record::read::FlowFile;
-use record::{Account, Parts, RecordWriter, Rotation, Selection, Shortfall, create_rotating};
+use record::{
+    MeasurementTotals, RecordContents, RecordWriter, Rotation, Selection, Shortfall, create_rotating,
+};
 use std::path::Path;
 
 const MINUTE: u64 = 60_000_000_000;
@@ -17,7 +19,7 @@ fn open(path: &Path, rotation: Rotation) -> Box<dyn RecordWriter> {
 }
 
 fn selection() -> Selection {
-    Selection::parse("ltime,total_count", &Parts::default()).unwrap()
+    Selection::parse("ltime,total_count", &RecordContents::default()).unwrap()
 }
 
 /// A record of a moment, this many nanoseconds after the start.
@@ -59,7 +61,7 @@ fn the_end_of_a_window_completes_the_file_before_it() {
     let directory = tool::Directory::new("rotate-account");
     let mut writer = open(&directory.path("flows.csv"), Rotation::Time(5 * MINUTE));
     writer.write(&[ended(0, 1)]).unwrap();
-    let account = |time_ns| Account { time_ns, ..Account::default() };
+    let account = |time_ns| MeasurementTotals { time_ns, ..MeasurementTotals::default() };
     writer.account(&account(START + 99_000_000_000)).unwrap();
     assert_eq!(directory.names(), ["flows-20231114-221320.csv.part"]);
     writer.account(&account(START + 100_000_000_000)).unwrap();
@@ -72,7 +74,7 @@ fn the_end_of_a_window_completes_the_file_before_it() {
 
 #[test]
 fn by_the_times_of_records_alone_accounts_end_no_file() {
-    let account = |at: u64| Account { time_ns: START + at, ..Account::default() };
+    let account = |at: u64| MeasurementTotals { time_ns: START + at, ..MeasurementTotals::default() };
     let batches = [[ended(0, 1), ended(10, 2)], [ended(100_000_000_000, 3), ended(20, 4)]];
     // Accounts before, between and behind the records.
     for place in 0..3 {
@@ -98,7 +100,7 @@ fn by_the_times_of_records_alone_accounts_end_no_file() {
 #[test]
 fn no_file_tells_the_time_of_the_whole_run_as_watched() {
     let directory = tool::Directory::new("rotate-watched");
-    let selection = Selection::new(&Parts::default());
+    let selection = Selection::new(&RecordContents::default());
     let path = directory.path("flows.parquet");
     let mut writer = create_rotating(&path, Rotation::Time(5 * MINUTE), "probe", &selection).unwrap();
     writer.write(&[ended(0, 1), ended(700_000_000_000, 2)]).unwrap();
@@ -246,7 +248,12 @@ fn a_file_is_called_by_its_first_packet() {
             writer.write(&[ended(50_000_000_000, 3), long, both]).unwrap();
             assert_eq!(directory.names(), [format!("flows-20231114-221410.{suffix}.part")]);
             // Nothing came since: no file is made of it.
-            writer.account(&Account { time_ns: START + 900_000_000_000, ..Account::default() }).unwrap();
+            writer
+                .account(&MeasurementTotals {
+                    time_ns: START + 900_000_000_000,
+                    ..MeasurementTotals::default()
+                })
+                .unwrap();
             writer.finish().unwrap();
             assert_eq!(directory.names(), [format!("flows-20231114-221320.{suffix}")], "{rotation:?}");
         }

@@ -3,7 +3,7 @@
 use crate::sample;
 use crate::sample::{Bytes, Expected, expected_full};
 use flow::{FIELDS, FlowRecord, Part};
-use record::{Format, Parts, Selection};
+use record::{Format, RecordContents, Selection};
 use std::collections::BTreeMap;
 
 const NODE: &str = "rack 7, \"north\"\n\tüber\\";
@@ -67,7 +67,7 @@ fn csv() {
 
 #[test]
 fn csv_quotes_only_where_needed() {
-    let selection = Selection::parse("node_id,vlan", &Parts::default()).unwrap();
+    let selection = Selection::parse("node_id,vlan", &RecordContents::default()).unwrap();
     let records = &sample::records(1)[..1];
     assert_eq!(written(Format::Csv, "plain name", &selection, records), b"node_id,vlan\nplain name,\n");
     assert_eq!(written(Format::Csv, "a,\"b\"", &selection, records), b"node_id,vlan\n\"a,\"\"b\"\"\",\n");
@@ -226,7 +226,8 @@ fn no_records_still_make_a_file() {
 #[test]
 fn a_selection_chooses_and_orders_the_columns_of_every_format() {
     let records = sample::records(10);
-    let selection = Selection::parse(" total_byte,SRC_ADDR , end_reason", &Parts::default()).unwrap();
+    let selection =
+        Selection::parse(" total_byte,SRC_ADDR , end_reason", &RecordContents::default()).unwrap();
     let names = ["total_byte", "src_addr", "end_reason"];
 
     let csv = written(Format::Csv, NODE, &selection, &records);

@@ -2,10 +2,10 @@
 
 use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, Untold, WindowRow, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
-use record::read::{FlowFile, Range, Wanted};
+use record::read::{FlowFile, ReadProjection, ValueRange};
 use record::{
-    CopyError, Order, Parts, RecordedWindows, RowParts, RowWindow, RowWriter, Selection, Shortfall,
-    WindowFacts, sorted_copy,
+    CopyError, RecordContents, RecordedWindows, RowOrder, RowParts, RowWindow, RowWriter, Selection,
+    Shortfall, WindowFacts, sorted_copy,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -92,7 +92,7 @@ fn read(path: &Path) -> (Vec<Found>, record::read::Contents) {
     if contents.tracks_loss {
         columns.push(RowValue::RttAvg);
     }
-    let wanted = Wanted {
+    let wanted = ReadProjection {
         members: contents.key.columns().collect(),
         columns: columns.clone(),
         statistics: Vec::new(),
@@ -131,15 +131,16 @@ fn a_copy_has_all_rows_once_in_order() {
             all.extend(read(path).0);
         }
         let output = folder.join("all.parquet");
-        let copied = sorted_copy(&inputs, &output, Order::Windows, &AtomicBool::new(false)).expect("a copy");
+        let copied =
+            sorted_copy(&inputs, &output, RowOrder::Windows, &AtomicBool::new(false)).expect("a copy");
         assert_eq!((copied.rows, copied.left.len()), (files as u64 * rows, 0));
         let (mut found, contents) = read(&output);
         assert_eq!(contents.rows, Some(copied.rows));
         // The ranges of row groups tell the order: windows first, then destinations.
-        let range = |part: &record::read::Part, name: &str| {
+        let range = |part: &record::read::FilePart, name: &str| {
             let found = part.ranges.iter().find(|(field, _)| *field == name);
             found.and_then(|(_, range)| {
-                if let Range::Addresses(least, most) = range { Some([*least, *most]) } else { None }
+                if let ValueRange::Addresses(least, most) = range { Some([*least, *most]) } else { None }
             })
         };
         for pair in contents.parts.windows(2) {
@@ -174,11 +175,11 @@ fn what_cannot_be_copied_is_named_and_leaves_nothing() {
     let output = path("all.parquet");
     let go = AtomicBool::new(false);
     let inputs = [path("a.parquet"), path("b.parquet")];
-    let copied = sorted_copy(&inputs, &output, Order::Windows, &go).expect("a copy of the first");
+    let copied = sorted_copy(&inputs, &output, RowOrder::Windows, &go).expect("a copy of the first");
     assert_eq!((copied.rows, copied.left), (50, vec![path("b.parquet")]));
     std::fs::remove_file(&output).expect("removed");
 
-    let stopped = sorted_copy(&inputs, &output, Order::Windows, &AtomicBool::new(true));
+    let stopped = sorted_copy(&inputs, &output, RowOrder::Windows, &AtomicBool::new(true));
     assert_eq!(stopped, Err(CopyError::Stopped));
     let bytes = std::fs::read(path("a.parquet")).expect("bytes");
     std::fs::write(path("cut.parquet"), &bytes[..bytes.len() - 9]).expect("written");
@@ -187,15 +188,15 @@ fn what_cannot_be_copied_is_named_and_leaves_nothing() {
     std::fs::write(path("changed.parquet"), changed).expect("written");
     std::fs::write(path("empty.parquet"), "").expect("written");
     for name in ["cut.parquet", "changed.parquet", "empty.parquet", "none.parquet"] {
-        let failed = sorted_copy(&[path("a.parquet"), path(name)], &output, Order::Windows, &go);
+        let failed = sorted_copy(&[path("a.parquet"), path(name)], &output, RowOrder::Windows, &go);
         let Err(CopyError::Damaged(named, line)) = failed else { panic!("{name}: {failed:?}") };
         assert_eq!(named, path(name));
         assert!(line.starts_with(&path(name).display().to_string()), "{line}");
         assert!(!output.exists() && !path("all.parquet.part").exists());
     }
-    let failed = sorted_copy(&inputs, &path("none/all.parquet"), Order::Windows, &go);
+    let failed = sorted_copy(&inputs, &path("none/all.parquet"), RowOrder::Windows, &go);
     assert!(matches!(failed, Err(CopyError::Output(_))), "{failed:?}");
-    let failed = sorted_copy(&inputs, &output, Order::Times, &AtomicBool::new(false));
+    let failed = sorted_copy(&inputs, &output, RowOrder::Times, &AtomicBool::new(false));
     assert!(failed.is_ok(), "rows have that column, too: {failed:?}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
@@ -232,7 +233,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
             }
         })
         .collect();
-    let selection = Selection::new(&Parts::default());
+    let selection = Selection::new(&RecordContents::default());
     let inputs = [folder.join("0.parquet"), folder.join("1.parquet")];
     let watched = [[START - SECOND, START + 7 * SECOND], [START, START + 9000 * SECOND]];
     for ((path, records), watched) in inputs.iter().zip(records.chunks(1700)).zip(watched) {
@@ -252,7 +253,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     writer.write(&records).expect("it is written");
     writer.finish().expect("it ends");
     let output = folder.join("all.parquet");
-    let copied = sorted_copy(&inputs, &output, Order::Times, &AtomicBool::new(false)).expect("a copy");
+    let copied = sorted_copy(&inputs, &output, RowOrder::Times, &AtomicBool::new(false)).expect("a copy");
     assert_eq!(copied.rows, 3000);
     let (mut found, contents) = read(&output);
     // What both lack.

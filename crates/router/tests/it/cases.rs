@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use flow::OpenFields;
-use router::Flow;
+use router::ExportedFlow;
 
 /// NetFlow v9: IN_BYTES and IN_PKTS are 0, OUT_BYTES and OUT_PKTS are not; a flow that was dropped, and one that was not.
 const OUT_WITHOUT_IN: [&str; 2] = [
@@ -53,7 +53,7 @@ const DURATION: [&str; 1] = [
 ];
 
 /// Takes datagrams of one exporter.
-fn flows_of(test: &mut Test, datagrams: &[&str]) -> Vec<Flow> {
+fn flows_of(test: &mut Test, datagrams: &[&str]) -> Vec<ExportedFlow> {
     let octets = |text: &str| -> Vec<u8> {
         let digits: Vec<u32> = text.chars().map(|digit| digit.to_digit(16).expect("a digit")).collect();
         digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
@@ -62,8 +62,8 @@ fn flows_of(test: &mut Test, datagrams: &[&str]) -> Vec<Flow> {
 }
 
 /// Packets and bytes of all flows.
-fn sums(flows: &[Flow]) -> (u64, u64) {
-    let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
+fn sums(flows: &[ExportedFlow]) -> (u64, u64) {
+    let sum = |of: fn(&ExportedFlow) -> u64| flows.iter().map(of).sum();
     (sum(|flow| flow.record.total_count), sum(|flow| flow.record.total_byte))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use proptest::prelude::*;
-use router::{Decoder, Flow, Network, Rate, Settings};
+use router::{Decoder, DecoderSettings, ExportedFlow, ExporterNetwork, SamplingRate};
 use std::net::{IpAddr, SocketAddr};
 
 #[test]
@@ -95,7 +95,7 @@ fn templates_change_and_are_wrong() {
     test.take(1, &v9(7, 0, &[set(0, &template(258, &[8, 3, 12, 4, 2, 4, 1, 4]))]));
     let flows = test.take(1, &v9(8, 0, &[set(258, &[1; 15])]));
     assert!(
-        matches!(&flows[..], [Flow { record, .. }] if record.key.is_none()),
+        matches!(&flows[..], [ExportedFlow { record, .. }] if record.key.is_none()),
         "it is of no flow: {flows:?}"
     );
     assert_eq!(test.0.counts().records.without_address, 1);
@@ -119,7 +119,7 @@ fn options_tell_sampling_rates() {
     test.take(1, &v9(2, 0, &told));
     let flows = plain(&mut test, 3);
     // The exporter has one sampler, and a rate of its own for those that name none: the sampler's wins where it is the only one.
-    assert_eq!(flows[0].rate, Rate::one_of(100));
+    assert_eq!(flows[0].rate, SamplingRate::one_of(100));
     let sampled = |sampler: u8| set(257, &[record(1, 2, 200), vec![sampler]].concat());
     assert_eq!(seen(&test.take(1, &v9(4, 0, &[sampled(3)]))), [(1, 200, 20_000)]);
     assert_eq!(seen(&test.take(1, &v9(5, 0, &[sampled(7)]))), [(1, 20, 2_000)]);
@@ -132,7 +132,7 @@ fn options_tell_sampling_rates() {
         [set(2, &template(258, &by_selector)), set(3, &options), set(262, &[0, 5, 0, 0, 0, 2, 0, 0, 0, 6])];
     test.take(2, &ipfix(0, 1, &sets));
     let flows = test.take(2, &ipfix(1, 1, &[set(258, &[record(1, 2, 200), vec![0, 5]].concat())]));
-    assert_eq!((seen(&flows), flows[0].rate), (vec![(1, 8, 800)], Rate::new(4, 1)));
+    assert_eq!((seen(&flows), flows[0].rate), (vec![(1, 8, 800)], SamplingRate::new(4, 1)));
     // What is impossible is ignored.
     test.take(2, &ipfix(2, 1, &[set(262, &[0, 5, 0, 0, 0, 1, 255, 255, 255, 255])]));
     assert_eq!(test.0.counts().sampling.wrong_sampling, 1);
@@ -140,8 +140,8 @@ fn options_tell_sampling_rates() {
 
 #[test]
 fn the_rate_of_the_user_is_for_those_that_tell_none() {
-    let sampling = Rate::one_of(1000);
-    let mut test = Test(Decoder::new(Settings { sampling, ..Settings::default() }));
+    let sampling = SamplingRate::one_of(1000);
+    let mut test = Test(Decoder::new(DecoderSettings { sampling, ..DecoderSettings::default() }));
     assert_eq!(seen(&test.take(1, &v5(0, 0, &[v5_record(1, 2, 3)]))), [(1, 2000, 3000)]);
     assert_eq!(seen(&test.take(1, &v5(1, 1, &[v5_record(1, 2, 3)]))), [(1, 2, 3)]);
 }
@@ -234,8 +234,8 @@ fn a_datagram_that_comes_twice_is_told() {
 
 #[test]
 fn others_are_refused() {
-    let from: Vec<Network> = vec!["192.0.2.8/31".parse().expect("a network")];
-    let mut test = Test(Decoder::new(Settings { from, sampling: None }));
+    let from: Vec<ExporterNetwork> = vec!["192.0.2.8/31".parse().expect("a network")];
+    let mut test = Test(Decoder::new(DecoderSettings { from, sampling: None }));
     let datagram = v5(0, 0, &[v5_record(1, 1, 1)]);
     assert_eq!([7, 8, 9, 10].map(|last| test.take(last, &datagram).len()), [0, 1, 1, 0]);
     assert_eq!(test.0.counts().datagrams.refused_exporter, 2);
@@ -247,7 +247,7 @@ fn others_are_refused() {
 /// A flood of exporters that do not exist: each with data that wait, and with templates.
 #[test]
 fn floods_are_bounded() {
-    let mut decoder = Decoder::new(Settings::default());
+    let mut decoder = Decoder::new(DecoderSettings::default());
     let mut take = |address: u32, octets: &[u8]| {
         decoder.datagram(SocketAddr::from((address.to_be_bytes(), 2055)), octets, NOW_NS, &mut |_| {});
     };
@@ -351,7 +351,7 @@ proptest! {
         let keyless = flows.iter().filter(|flow| flow.record.key.is_none()).count() as u64;
         let without = counts.records.without_address;
         prop_assert!(keyless <= 2 * without && (keyless != 0 || without == 0 || counts.records.implausible != 0));
-        for Flow { record, counted, .. } in flows {
+        for ExportedFlow { record, counted, .. } in flows {
             prop_assert!(record.stime <= record.ltime);
             prop_assert!(record.total_count != 0 || record.total_byte != 0);
             prop_assert!(counted <= record.total_count && record.total_count <= 1 << 48);

@@ -1,7 +1,7 @@
 //! Sampling: whose rate is known, and whose is not.
 
 use crate::support::*;
-use router::{Decoder, Rate, Settings};
+use router::{Decoder, DecoderSettings, SamplingRate};
 
 /// A record of NetFlow v9 through these interfaces.
 fn through(interfaces: [u16; 2]) -> Vec<u8> {
@@ -14,12 +14,12 @@ fn with_interfaces() -> Vec<u16> {
 }
 
 /// The packets of the flows of a message.
-fn packets(test: &mut Test, message: &[u8]) -> Vec<(u64, Option<Rate>)> {
+fn packets(test: &mut Test, message: &[u8]) -> Vec<(u64, Option<SamplingRate>)> {
     test.take(1, message).iter().map(|flow| (flow.record.total_count, flow.rate)).collect()
 }
 
-fn one_of(packets: u64) -> Option<Rate> {
-    Some(Rate::one_of(packets).expect("a rate"))
+fn one_of(packets: u64) -> Option<SamplingRate> {
+    Some(SamplingRate::one_of(packets).expect("a rate"))
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn sampling_of_a_rate_that_is_not_told_is_not_exact() {
     // A sampler whose rate is told later.
     assert_eq!(of(&[260, 4, 4, 1, 4, 48, 1], &[0, 0, 0, 9, 3]), [(2, None)]);
     // The rate of the user is for those.
-    let settings = Settings { sampling: one_of(1000), ..Settings::default() };
+    let settings = DecoderSettings { sampling: one_of(1000), ..DecoderSettings::default() };
     let mut test = Test(Decoder::new(settings));
     assert_eq!(packets(&mut test, &v5(0, 0x4000, &[v5_record(1, 2, 200)])), [(2000, one_of(1000))]);
 }

@@ -165,7 +165,7 @@ fn strangers_of_an_address_take_no_place_from_others() {
 #[test]
 fn sessions_that_are_over_have_the_rates_of_all() {
     let mut test = Test::new();
-    let one_of = |packets: u64| router::Rate::one_of(packets).expect("a rate");
+    let one_of = |packets: u64| router::SamplingRate::one_of(packets).expect("a rate");
     // Each has another rate, whichever of them is looked at last.
     for session in 1..=20u16 {
         test.take_of(port(session), &v5(0, 0x4000 | (10 * session), &[v5_record(1, 1, 1)]), NOW_NS);

@@ -1,6 +1,6 @@
 //! Datagrams written by hand, and a decoder that takes them.
 
-use router::{Decoder, Flow, Settings};
+use router::{Decoder, DecoderSettings, ExportedFlow};
 use std::net::SocketAddr;
 
 pub(crate) const EXPORT_S: u32 = 1_700_000_000;
@@ -80,15 +80,15 @@ pub(crate) struct Test(pub(crate) Decoder);
 
 impl Test {
     pub(crate) fn new() -> Self {
-        Self(Decoder::new(Settings::default()))
+        Self(Decoder::new(DecoderSettings::default()))
     }
 
-    pub(crate) fn take(&mut self, from: u8, octets: &[u8]) -> Vec<Flow> {
+    pub(crate) fn take(&mut self, from: u8, octets: &[u8]) -> Vec<ExportedFlow> {
         self.take_of(exporter(from), octets, NOW_NS)
     }
 
     /// Takes a datagram of an address and port that comes then.
-    pub(crate) fn take_of(&mut self, from: SocketAddr, octets: &[u8], now_ns: u64) -> Vec<Flow> {
+    pub(crate) fn take_of(&mut self, from: SocketAddr, octets: &[u8], now_ns: u64) -> Vec<ExportedFlow> {
         let mut flows = Vec::new();
         self.0.datagram(from, octets, now_ns, &mut |flow| flows.push(flow));
         assert!(self.0.counts().are_complete(), "{:?}", self.0.counts());
@@ -97,8 +97,8 @@ impl Test {
 }
 
 /// Source port, packets and bytes of flows.
-pub(crate) fn seen(flows: &[Flow]) -> Vec<(u16, u64, u64)> {
-    let of = |flow: &Flow| {
+pub(crate) fn seen(flows: &[ExportedFlow]) -> Vec<(u16, u64, u64)> {
+    let of = |flow: &ExportedFlow| {
         let key = flow.record.key.expect("a key");
         (key.src_port.expect("a port"), flow.record.total_count, flow.record.total_byte)
     };

@@ -1,17 +1,17 @@
 //! `--adapt`: a run that tunes itself, and what is told of it.
 
 use crate::assembly::measurement::Measurement;
-use crate::bound::Bound;
+use crate::bound::LossBound;
 use crate::exit::Failure;
-use crate::sinks::screen::Screen;
+use crate::sinks::screen::RunDisplay;
 use crate::sinks::{Sink, Sinks};
-use crate::spec::Spec;
-use controller::Output;
-use engine::admission::{self, Site as Sources};
-use engine::tuning::{Adaption, Change, Handles, Range, Retask, Setting, Tuned, Tuner, Unmet};
+use crate::spec::RunSpec;
+use controller::ControllerOutput;
+use engine::admission::{self, SourceProperties as Sources};
+use engine::tuning::{Adaption, Handles, KnobRange, KnobSetting, Retask, SettingChange, Tuned, Tuner, Unmet};
 use engine::{
-    Config, Control, Every, IdleTimeout, Observer, Plan, Snapshot, Split, State, WindowId, WorkerUse,
-    allowed_cores,
+    Control, Every, IdleTimeout, MeasurementConfig, Observer, ResolvedDesign, Snapshot, Split,
+    StatePlacement, WindowId, WorkerUse, allowed_cores,
 };
 use flow::Share;
 use model::{
@@ -20,7 +20,7 @@ use model::{
 };
 use std::sync::Arc;
 use task::query::Query;
-use task::rows::Site;
+use task::rows::PlanContext;
 use task::{Generation, Size, TaskSet, TaskSpec};
 
 /// The name that the events of a tuning have in the place of a query's.
@@ -32,7 +32,7 @@ const IDLE_DIVISORS: [u32; 2] = [16, 4];
 const LEAST_WINDOWS: u64 = 2;
 
 /// Returns the options with packets sampled where `--adapt` is given: all of them, until less is needed.
-pub(crate) fn sampled(options: &Spec) -> Spec {
+pub(crate) fn sampled(options: &RunSpec) -> RunSpec {
     let mut sampled = options.clone();
     sampled.machine.tee = options.machine.tee.or(options.machine.adapt.map(|_| Share::ALL));
     sampled
@@ -40,7 +40,7 @@ pub(crate) fn sampled(options: &Spec) -> Spec {
 
 /// Lets a run tune itself. `queries` and `specs`: what its task set was made of.
 pub(crate) fn start(
-    bound: Bound,
+    bound: LossBound,
     measurement: &mut Measurement,
     queries: Vec<Query>,
     specs: &[TaskSpec],
@@ -64,7 +64,7 @@ pub(crate) fn start(
     };
     let memory_divisors = replan.divisors();
     let has_order = config.parts.loss || config.parts.statistics.iter().any(Option::is_some);
-    let is_split_by_hash = plan.split == Split::Hash && plan.state == State::Separate;
+    let is_split_by_hash = plan.split == Split::Hash && plan.state == StatePlacement::Separate;
     let follows = control.set(WindowId::default()).pins().is_some();
     // Tables that are merged, and what is kept of the order of packets, need a flow's packets where they were, and its whole time.
     let is_free = is_split_by_hash && !has_order && !follows;
@@ -82,7 +82,7 @@ pub(crate) fn start(
             .unwrap_or(1),
         _ => 1,
     };
-    let range = Range {
+    let range = KnobRange {
         workers,
         varies_workers,
         idle_divisor,
@@ -116,10 +116,10 @@ pub(crate) fn start(
 struct Replan {
     specs: Vec<TaskSpec>,
     queries: Vec<Query>,
-    config: Config,
-    plan: Plan,
+    config: MeasurementConfig,
+    plan: ResolvedDesign,
     sources: Sources,
-    site: Site,
+    site: PlanContext,
     control: Control,
     generation: Generation,
 }
@@ -171,17 +171,17 @@ impl Retask for Replan {
 }
 
 /// Shows a run, and tells what tuning changes.
-pub(crate) struct Teller<'a> {
-    pub(crate) screen: &'a mut Screen,
+pub(crate) struct TuningReporter<'a> {
+    pub(crate) screen: &'a mut RunDisplay,
     pub(crate) sinks: &'a Sinks,
     pub(crate) node: String,
     pub(crate) window_ns: u64,
     pub(crate) bound: f64,
 }
 
-impl Teller<'_> {
+impl TuningReporter<'_> {
     fn tell(&mut self, event: Event, line: String) {
-        self.sinks.shown(&Output::Event(Box::new(event.clone())));
+        self.sinks.shown(&ControllerOutput::Event(Box::new(event.clone())));
         self.screen.happened(event, line);
     }
 
@@ -214,7 +214,7 @@ impl Teller<'_> {
     }
 }
 
-impl Observer for Teller<'_> {
+impl Observer for TuningReporter<'_> {
     fn progress(&mut self, snapshot: Snapshot) {
         self.screen.progress(snapshot);
     }
@@ -225,7 +225,7 @@ impl Observer for Teller<'_> {
 
     fn tuned(&mut self, tuned: Tuned) {
         match tuned {
-            Tuned::Change(Change { at_ns, setting, from, to, reason, .. }) => {
+            Tuned::Change(SettingChange { at_ns, setting, from, to, reason, .. }) => {
                 let event = self.event(EventKind::Fired, setting.name(), at_ns, [from, to], &reason);
                 let line = format!(
                     "{NAME}: {} {} -> {}: {reason}",
@@ -246,10 +246,10 @@ impl Observer for Teller<'_> {
 }
 
 /// A value of a setting in words.
-fn shown(setting: Setting, value: f64) -> String {
+fn shown(setting: KnobSetting, value: f64) -> String {
     match setting {
-        Setting::Workers => format!("{value}"),
-        Setting::IdleTimeout | Setting::TaskMemory | Setting::Share => {
+        KnobSetting::Workers => format!("{value}"),
+        KnobSetting::IdleTimeout | KnobSetting::TaskMemory | KnobSetting::Share => {
             notation::trimmed(100.0 * value, 4) + " %"
         }
     }
@@ -262,7 +262,7 @@ pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
         let start_ns = window.saturating_mul(window_ns);
         Span { start_ns, end_ns: start_ns.saturating_add(window_ns) }
     };
-    let change = |change: Change| TuningChange {
+    let change = |change: SettingChange| TuningChange {
         window: span(change.window),
         at_ns: change.at_ns,
         setting: change.setting.name().to_owned(),
@@ -283,9 +283,9 @@ pub(crate) fn report(adaption: &Adaption, window_ns: u64) -> TuningReport {
         unmet: report.unmet.into_iter().map(unmet).collect(),
         settings: TuningSettings {
             workers: report.settings.workers as u64,
-            idle_timeout: report.settings.value(Setting::IdleTimeout),
-            task_memory: report.settings.value(Setting::TaskMemory),
-            share: report.settings.value(Setting::Share),
+            idle_timeout: report.settings.value(KnobSetting::IdleTimeout),
+            task_memory: report.settings.value(KnobSetting::TaskMemory),
+            share: report.settings.value(KnobSetting::Share),
         },
         windows: report.windows,
         windows_above: report.windows_above,

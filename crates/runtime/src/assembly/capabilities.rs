@@ -7,16 +7,16 @@ mod tuning;
 mod windows;
 
 use crate::origin::Origins;
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use engine::Every;
 use equery::CheckedQuery;
 use history::replay::NodeRecording;
 use task::TaskSpec;
 
 /// The facts about a node that are known before anything is opened.
-pub(super) struct Facts<'a> {
+pub(super) struct NodeFacts<'a> {
     /// The options of the run, with the sources of the node.
-    pub(super) spec: &'a Spec,
+    pub(super) spec: &'a RunSpec,
     /// The places where the options are set.
     pub(super) origins: &'a Origins,
     /// The queries of the run that rows answer.
@@ -33,15 +33,15 @@ pub(super) struct Facts<'a> {
     pub(super) is_controlled: bool,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> NodeFacts<'a> {
     /// Returns what a node of a deployment is asked for.
-    fn probe(&self) -> Option<&'a Spec> {
+    fn probe(&self) -> Option<&'a RunSpec> {
         Some(self.spec).filter(|spec| spec.link.is_some())
     }
 }
 
 /// Something that a run cannot do beside something else.
-struct Rule {
+struct ConflictRule {
     /// The option that is refused, as users write it.
     what: &'static str,
     /// The circumstance in which it is refused: an option beside it, or something that is missing.
@@ -50,21 +50,21 @@ struct Rule {
     why: &'static str,
     /// The alternative that is possible.
     instead: &'static str,
-    is_broken: fn(&Facts<'_>) -> bool,
+    is_broken: fn(&NodeFacts<'_>) -> bool,
 }
 
 const LEAVE_ONE: &str = "leave out one of them";
 
 /// The rules by subject, in the order in which refusals and the page list them.
-const SUBJECTS: [&[Rule]; 6] =
+const SUBJECTS: [&[ConflictRule]; 6] =
     [options::RULES, probes::RULES, routers::MISSING, windows::RULES, tuning::RULES, routers::RULES];
 
 /// Returns all rules, in their order.
-fn rules() -> impl Iterator<Item = &'static Rule> {
+fn rules() -> impl Iterator<Item = &'static ConflictRule> {
     SUBJECTS.into_iter().flatten()
 }
 
-fn is_of_packets(spec: &Spec) -> bool {
+fn is_of_packets(spec: &RunSpec) -> bool {
     matches!(spec.question.every, Every::Packets(_))
 }
 
@@ -78,10 +78,12 @@ pub(super) fn refused_with_routers() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns a line for each rule that a node breaks.
-pub(super) fn refusals(facts: &Facts<'_>) -> Vec<String> {
+pub(super) fn refusals(facts: &NodeFacts<'_>) -> Vec<String> {
     let broken = rules().filter(|rule| (rule.is_broken)(facts));
     broken
-        .map(|Rule { what, condition, why, instead, .. }| format!("{what} {condition}: {why}: {instead}"))
+        .map(|ConflictRule { what, condition, why, instead, .. }| {
+            format!("{what} {condition}: {why}: {instead}")
+        })
         .collect()
 }
 
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn options_that_routers_refuse_are_options_of_a_run() {
-        let run = Spec::augment_args(clap::Command::new("run"));
+        let run = RunSpec::augment_args(clap::Command::new("run"));
         let names = run.get_arguments().flat_map(|argument| {
             let long = argument.get_long().map(|name| format!("--{name}"));
             [long, argument.get_short().map(|letter| format!("-{letter}"))]
@@ -119,7 +121,7 @@ sample does not tell is in [tee.md](tee.md), and what queries cannot ask is in [
     /// The page that lists the rules.
     fn page() -> String {
         let mut text = String::from(HEAD);
-        for Rule { what, condition, why, instead, .. } in rules() {
+        for ConflictRule { what, condition, why, instead, .. } in rules() {
             text.push_str(&format!("| {what} | {condition} | {why} | {instead} |\n"));
         }
         text

@@ -1,8 +1,8 @@
 //! The queries of a run as a controller and the page see them, and what each node answers whatever it is told.
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use crate::exit::Failure;
-use crate::questions::asked::Asked;
+use crate::questions::asked::QuerySet;
 use crate::questions::standing::{self, StandingOptions};
 use controller::views;
 use engine::Every;
@@ -12,8 +12,8 @@ use task::query::{Over, Query};
 
 /// The queries of windows. Where windows of a capture are not shown, those that say nothing of time and start nothing answer over the run
 /// alone, each on its node.
-pub(super) fn chain(plan: &Plan, nodes: &[String]) -> Result<Chain, Failure> {
-    let Plan { options, asked, of_windows, .. } = plan;
+pub(super) fn chain(plan: &RunPlan, nodes: &[String]) -> Result<Chain, Failure> {
+    let RunPlan { options, asked, of_windows, .. } = plan;
     let usual_ns = match asked.usual_every.unwrap_or(options.question.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
@@ -27,22 +27,22 @@ pub(super) fn chain(plan: &Plan, nodes: &[String]) -> Result<Chain, Failure> {
         nodes,
         key: &options.question.key.parts(),
         window_ns: usual_ns,
-        settings: events::Settings::default(),
+        settings: events::EventSettings::default(),
     };
     Chain::new(&queries, &site).map_err(Failure::usages)
 }
 
 /// The queries of a run that no controller drives, as they are shown while it runs.
-pub(super) fn views(chain: Option<&Chain>, asked: &Asked) -> Vec<QueryView> {
+pub(super) fn views(chain: Option<&Chain>, asked: &QuerySet) -> Vec<QueryView> {
     let Some(chain) = chain else { return Vec::new() };
     let texts = asked.checked.iter().map(|query| (query, None));
-    views::queries(chain, &events::State::default(), texts)
+    views::queries(chain, &events::MachineState::default(), texts)
 }
 
 /// The queries that start others, whose answers are not shown as tables: what they found is in the stories. With `--per`, those that say
 /// nothing of time are shown, as a row for each interval is asked of them.
-pub(super) fn steps(plan: &Plan) -> Vec<String> {
-    let Plan { options, asked, .. } = plan;
+pub(super) fn steps(plan: &RunPlan) -> Vec<String> {
+    let RunPlan { options, asked, .. } = plan;
     let per = options.question.per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
     let of_intervals = per.map(|ns| Over::Windows { every_ns: ns, over_ns: ns });
     let has_rows = |name: &&String| {
@@ -54,7 +54,7 @@ pub(super) fn steps(plan: &Plan) -> Vec<String> {
 }
 
 /// Returns true if a query starts or reads another one, is started or read, or reads its own earlier windows.
-fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
+fn is_connected(query: &CheckedQuery, asked: &QuerySet) -> bool {
     let is_parent = |other: &CheckedQuery| {
         other.derived_from.contains(&query.label)
             || other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label))
@@ -64,8 +64,8 @@ fn is_connected(query: &CheckedQuery, asked: &Asked) -> bool {
 }
 
 /// Returns the queries that a node answers whatever the controller asks: those over the run, and without the user's those of the program.
-pub(super) fn own_queries(plan: &Plan, node: &str) -> Vec<Query> {
-    let Plan { options, asked, of_windows, .. } = plan;
+pub(super) fn own_queries(plan: &RunPlan, node: &str) -> Vec<Query> {
+    let RunPlan { options, asked, of_windows, .. } = plan;
     let of_run = standing::are_of_run(options);
     if asked.is_empty() {
         return standing::standing(&StandingOptions {

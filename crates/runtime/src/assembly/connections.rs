@@ -3,20 +3,20 @@
 #[cfg(feature = "amqp")]
 mod remote;
 
-use super::Route;
+use super::MeasurementRoute;
 use super::measurement::Measurement;
 use crate::exit::Failure;
 use crate::lacking::{AMQP, lacks};
-use crate::spec::{LinkOptions, Spec};
+use crate::spec::{LinkOptions, RunSpec};
 
 /// Connects a node to the controller of its deployment.
-pub(super) type Connect = Box<dyn Fn(&Spec, Measurement) -> Result<Box<dyn Route>, Failure>>;
+pub(super) type Connect = Box<dyn Fn(&RunSpec, Measurement) -> Result<Box<dyn MeasurementRoute>, Failure>>;
 
 /// Checks how a controller is reached.
-type Check = fn(&LinkOptions) -> Result<Connect, Failure>;
+type ConnectionCheck = fn(&LinkOptions) -> Result<Connect, Failure>;
 
 /// The ways to reach a controller; the feature `amqp` adds one.
-const CONNECTIONS: &[Check] = &[
+const CONNECTIONS: &[ConnectionCheck] = &[
     #[cfg(feature = "amqp")]
     crate::assembly::connections::remote::connection,
 ];

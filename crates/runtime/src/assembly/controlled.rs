@@ -1,25 +1,25 @@
 //! Nodes under a controller, in one process: what their answers start, and what the controller shows.
 
-use super::Route;
+use super::MeasurementRoute;
 use super::chain;
 use super::driven;
 use super::measurement::Measurement;
-use super::plan::Plan;
-use super::progress::{NodeProgress, Progress};
-use super::recorded::{Recorded, Since};
-use super::reporting::Reported;
+use super::plan::RunPlan;
+use super::progress::{NodeProgress, ProgressLine};
+use super::recorded::{RecordedRun, Since};
+use super::reporting::NodeOutcome;
 use super::window_source::WindowSource;
 use crate::exit::{Failure, no_thread, say};
 use crate::resolver::Resolver;
-use crate::sinks::printer::{Printer, Style};
-use crate::sinks::standard_output::{self, Reader};
+use crate::sinks::printer::{ControllerPrinter, Style};
+use crate::sinks::standard_output::{self, OutputReader};
 use crate::sinks::{Sink, Sinks};
-use controller::{Controller, Outlet, Output, Setting};
+use controller::{Controller, ControllerContext, ControllerOutput, OutputSink};
 use engine::{Control, Every, Gate};
 use equery::Chain;
 use model::{RunReport, Story};
 use port::TimeBase;
-use probe::{Planner, Probe, ReplayGate};
+use probe::{Probe, ReplayGate, TaskSetPlanner};
 use protocol::ProbeLink;
 use protocol::memory::{self, MemoryControllerLink, MemoryProbeLink};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 use task::query::Query;
 
 /// A node under the controller, ready to be measured.
-struct Ready {
+struct ControlledProbe {
     source: WindowSource,
     control: Control,
     probe: Probe,
@@ -37,10 +37,10 @@ struct Ready {
 pub(super) struct Controlled {
     controller: Controller,
     link: MemoryControllerLink,
-    ready: Vec<Ready>,
-    printer: Printer,
-    progress: Progress,
-    reader: Reader,
+    ready: Vec<ControlledProbe>,
+    printer: ControllerPrinter,
+    progress: ProgressLine,
+    reader: OutputReader,
     /// True if something else than standard output is written.
     writes_files: bool,
     /// True if standard output does not say which conditions were not decided.
@@ -52,14 +52,14 @@ pub(super) struct Controlled {
 impl Controlled {
     /// Puts the nodes under a controller. `has_tables`: what it shows goes to standard output, whose reader is the other one.
     pub(super) fn new(
-        plan: &Plan,
+        plan: &RunPlan,
         sources: Vec<WindowSource>,
         mut chain: Chain,
-        (has_tables, reader): (bool, Reader),
+        (has_tables, reader): (bool, OutputReader),
         resolver: Option<Arc<Resolver>>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let Plan { options, asked, .. } = plan;
+        let RunPlan { options, asked, .. } = plan;
         let window_ns = match options.question.every {
             Every::Time(length) => length,
             // Refused before.
@@ -82,14 +82,14 @@ impl Controlled {
         if let Some(mut anonymizer) = anonymizer {
             chain.graph.map_pinned_addresses(&mut |address| anonymizer.address(address));
         }
-        let controller = Controller::new(chain, Setting { window_ns, is_replay, key: None });
+        let controller = Controller::new(chain, ControllerContext { window_ns, is_replay, key: None });
         let (link, probes) = memory::links(&names);
         let mut ready = Vec::new();
         for (source, link) in sources.into_iter().zip(probes) {
             let own = chain::own_queries(plan, source.node());
-            ready.push(Ready::new(source, link, own, window_ns, is_replay, stop)?);
+            ready.push(ControlledProbe::new(source, link, own, window_ns, is_replay, stop)?);
         }
-        let showing = plan.recorded.as_ref().map(Recorded::showing);
+        let showing = plan.recorded.as_ref().map(RecordedRun::showing);
         let style = Style {
             is_silent: !has_tables,
             is_json: options.output.json,
@@ -105,8 +105,8 @@ impl Controlled {
             controller,
             link,
             ready,
-            printer: Printer::new(style, reader.clone(), resolver),
-            progress: Progress::new(names.len()),
+            printer: ControllerPrinter::new(style, reader.clone(), resolver),
+            progress: ProgressLine::new(names.len()),
             reader,
             writes_files: standard_output::writes_files(options),
             says_undecided: options.output.json || !has_tables || showing.is_some(),
@@ -115,16 +115,17 @@ impl Controlled {
     }
 }
 
-impl Route for Controlled {
+impl MeasurementRoute for Controlled {
     fn measurements(&mut self) -> Vec<&mut Measurement> {
         self.ready.iter_mut().filter_map(|ready| ready.source.measured_mut()).collect()
     }
 
-    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<NodeOutcome>, Failure> {
         let Self { controller, link, ready, printer, progress, reader, writes_files, since, .. } = self;
         let (reader, writes_files) = (&*reader, *writes_files);
         let nodes = std::mem::take(ready);
-        let mut shown = Shown { progress: progress.clone(), printer, sinks, since: since.as_mut() };
+        let mut shown =
+            ControllerDisplay { progress: progress.clone(), printer, sinks, since: since.as_mut() };
         let nodes = nodes.into_iter().enumerate().map(|(number, ready)| {
             let observer = progress.observer(number);
             move || ready.measure(observer, stop, || reader.has_left() && !writes_files)
@@ -150,15 +151,15 @@ impl Route for Controlled {
 }
 
 /// The output of a controller, on its way to standard output and the sinks.
-struct Shown<'a> {
-    progress: Progress,
-    printer: &'a mut Printer,
+struct ControllerDisplay<'a> {
+    progress: ProgressLine,
+    printer: &'a mut ControllerPrinter,
     sinks: &'a Sinks,
     since: Option<&'a mut Since>,
 }
 
-impl Outlet for Shown<'_> {
-    fn show(&mut self, output: Output) {
+impl OutputSink for ControllerDisplay<'_> {
+    fn show(&mut self, output: ControllerOutput) {
         if self.since.as_mut().is_some_and(|since| !since.takes(&output)) {
             return;
         }
@@ -177,7 +178,7 @@ impl Outlet for Shown<'_> {
     }
 }
 
-impl Ready {
+impl ControlledProbe {
     fn new(
         source: WindowSource,
         link: MemoryProbeLink,
@@ -188,7 +189,7 @@ impl Ready {
     ) -> Result<Self, Failure> {
         let link: Arc<dyn ProbeLink> = Arc::new(link);
         let measured = source.measured();
-        let planner = Planner::new(source.site(), own)
+        let planner = TaskSetPlanner::new(source.site(), own)
             .with_tasks(measured.and_then(|measurement| measurement.tasks.clone()))
             .with_anonymizer(measured.and_then(Measurement::anonymizer).cloned());
         let first = planner.first().map_err(Failure::usage)?;
@@ -211,7 +212,7 @@ impl Ready {
         mut observer: NodeProgress,
         stop: &AtomicBool,
         is_unread: impl Fn() -> bool,
-    ) -> Result<Reported, Failure> {
+    ) -> Result<NodeOutcome, Failure> {
         let Self { source, control, probe } = self;
         // A live source would be measured without its tasks at first.
         probe.await_tasks();

@@ -1,17 +1,17 @@
 //! A node by itself: its windows go to the screen and to the sinks as they are answered.
 
-use super::Route;
-use super::adapt::{self, Teller};
+use super::MeasurementRoute;
+use super::adapt::{self, TuningReporter};
 use super::chain;
 use super::measurement::Measurement;
-use super::plan::Plan;
-use super::reporting::Reported;
+use super::plan::RunPlan;
+use super::reporting::NodeOutcome;
 use crate::exit::{Failure, no_thread};
 use crate::questions::standing::{self, StandingOptions};
 use crate::resolver::Resolver;
-use crate::sinks::live::Measured;
-use crate::sinks::screen::{self, Screen, Setting, Show};
-use crate::sinks::standard_output::{self, Reader};
+use crate::sinks::live::LiveMeasurement;
+use crate::sinks::screen::{self, DisplaySetting, RunDisplay, Show};
+use crate::sinks::standard_output::{self, OutputReader};
 use crate::sinks::{self, Sink, Sinks};
 use engine::tuning::Adaption;
 use engine::{Control, Every, Observer};
@@ -33,13 +33,13 @@ pub(super) struct Direct {
     bound: f64,
     window_ns: u64,
     /// The setting of the screen, until the screen is started.
-    setting: Option<Setting>,
-    screen: Option<Screen>,
+    setting: Option<DisplaySetting>,
+    screen: Option<RunDisplay>,
     given_back: Arc<AtomicBool>,
     takes_terminal: bool,
     /// True if something else than standard output is written.
     writes_files: bool,
-    reader: Reader,
+    reader: OutputReader,
     /// Answers of windows that the end cut.
     cut: Vec<Answer>,
 }
@@ -47,13 +47,13 @@ pub(super) struct Direct {
 impl Direct {
     /// Plans what it answers. `has_tables`: what it answers goes to standard output, whose reader is the other one.
     pub(super) fn new(
-        plan: &Plan,
+        plan: &RunPlan,
         mut measurement: Measurement,
         chain: Option<&Chain>,
-        (has_tables, reader): (bool, Reader),
+        (has_tables, reader): (bool, OutputReader),
         resolver: Option<Arc<Resolver>>,
     ) -> Result<Self, Failure> {
-        let Plan { options, asked, .. } = plan;
+        let RunPlan { options, asked, .. } = plan;
         let (time_base, every) = (measurement.time_base, measurement.config.every);
         let specs = plan.specs(&measurement.node);
         let tasks = measurement.tasks.clone();
@@ -65,12 +65,12 @@ impl Direct {
             None => None,
         };
         let given_back = Arc::new(AtomicBool::new(false));
-        let setting = Setting {
+        let setting = DisplaySetting {
             show,
             is_asked: !asked.is_empty(),
             per: options.question.per,
             time_base,
-            measured: Measured {
+            measured: LiveMeasurement {
                 node: measurement.node.clone(),
                 sources: measurement.names().to_vec(),
                 every,
@@ -100,7 +100,7 @@ impl Direct {
     }
 }
 
-impl Route for Direct {
+impl MeasurementRoute for Direct {
     fn measurements(&mut self) -> Vec<&mut Measurement> {
         self.measurement.iter_mut().collect()
     }
@@ -110,13 +110,13 @@ impl Route for Direct {
         Arc::clone(if self.takes_terminal { &self.given_back } else { stop })
     }
 
-    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<NodeOutcome>, Failure> {
         let (Some(measurement), Some(setting)) = (self.measurement.take(), self.setting.take()) else {
             return Ok(Vec::new());
         };
-        let screen = self.screen.insert(Screen::start(setting).map_err(no_thread)?);
+        let screen = self.screen.insert(RunDisplay::start(setting).map_err(no_thread)?);
         let outlet = sinks::before(sinks.clone(), screen.outlet());
-        let mut teller = Teller {
+        let mut teller = TuningReporter {
             screen: &mut *screen,
             sinks,
             node: measurement.node.clone(),
@@ -126,7 +126,7 @@ impl Route for Direct {
         let measured = measurement.measure(&self.control, outlet, stop, &mut teller)?;
         // Nothing is lost to anybody where the one who read the answers has left.
         let is_unread = self.reader.has_left() && !self.writes_files;
-        let mut reported = Reported::of(measured, is_unread);
+        let mut reported = NodeOutcome::of(measured, is_unread);
         reported.report.tuning =
             self.adaption.as_ref().map(|adaption| adapt::report(adaption, self.window_ns));
         // Through the screen, which may be drawing.
@@ -144,8 +144,8 @@ impl Route for Direct {
 }
 
 /// Returns what is shown of windows.
-fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
-    let Plan { options, asked, shows_windows, .. } = plan;
+fn show(plan: &RunPlan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
+    let RunPlan { options, asked, shows_windows, .. } = plan;
     match (options.output.json, time_base) {
         _ if !has_tables => Show::Nothing,
         (true, TimeBase::Packets) if !options.json_windows => Show::JsonOfOwn,
@@ -161,8 +161,8 @@ fn show(plan: &Plan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> 
 }
 
 /// The queries of each window and of the run.
-fn queries_of(plan: &Plan, measurement: &Measurement, show: Show) -> Vec<Query> {
-    let Plan { options, asked, .. } = plan;
+fn queries_of(plan: &RunPlan, measurement: &Measurement, show: Show) -> Vec<Query> {
+    let RunPlan { options, asked, .. } = plan;
     let config = &measurement.config;
     let is_shown = matches!(show, Show::Json | Show::Tables);
     let of_windows = is_shown || options.json_windows || sinks::show_windows(options);

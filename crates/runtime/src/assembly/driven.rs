@@ -1,7 +1,7 @@
 //! Nodes in threads of their own, and the controller that drives them.
 
 use crate::exit::{Failure, no_thread};
-use controller::{Controller, Outlet};
+use controller::{Controller, OutputSink};
 use protocol::memory::MemoryControllerLink;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -24,7 +24,7 @@ impl Drop for StopOnPanic<'_> {
 pub fn drive<T: Send>(
     controller: &mut Controller,
     link: &MemoryControllerLink,
-    outlet: &mut dyn Outlet,
+    outlet: &mut dyn OutputSink,
     nodes: impl Iterator<Item = impl FnOnce() -> Result<T, Failure> + Send>,
     stop: &AtomicBool,
 ) -> Result<Vec<T>, Failure> {

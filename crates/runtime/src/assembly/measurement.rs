@@ -4,23 +4,23 @@ use crate::assembly::folder;
 use crate::assembly::parallel;
 use crate::assembly::parts;
 use crate::assembly::refusal;
-use crate::assembly::routers::{Collected, Qualities};
+use crate::assembly::routers::{CollectionOutcome, Qualities};
 use crate::assembly::row_file::RowFile;
 use crate::assembly::row_store::RowStore;
-use crate::assembly::sources::{self, Sources};
+use crate::assembly::sources::{self, RunSources};
 use crate::assembly::stored;
-use crate::assembly::watched::{Lost, Watched};
+use crate::assembly::watched::{FailedOutputs, WatchedWriter};
 use crate::exit::{Failure, no_thread, say};
 use crate::machine;
 use crate::signals;
-use crate::sinks::standard_output::{self, Reader};
-use crate::spec::Spec;
+use crate::sinks::standard_output::{self, OutputReader};
+use crate::spec::RunSpec;
 use crate::wording;
 use arena::{Lease, Limits};
 use engine::admission::{Admission, Directions, no_gaps, no_zoom};
 use engine::{
-    CaptureSettings, Config, Control, Destinations, Every, HAND_OVER_PACKETS, Observer, Outcome, Outputs,
-    Plan, RowOutput, Sampling, TUNED_HAND_OVER_PACKETS, WindowOutlet,
+    CaptureSettings, Control, Destinations, Every, HAND_OVER_PACKETS, MeasurementConfig, Observer, Outputs,
+    ResolvedDesign, RowOutput, RunOutcome, SamplingControl, TUNED_HAND_OVER_PACKETS, WindowOutlet,
 };
 use flow::Share;
 use flowtable::Timeouts;
@@ -35,16 +35,16 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{NodeSetting, Store};
+use store::{NodeSetting, StoreWriter};
 use task::ChangingFields;
-use task::rows::{ByPackets, Site, ZoomOffer};
+use task::rows::{PacketFieldPolicy, PlanContext, ZoomOffer};
 use task::{TaskSpec, Tasks};
 
 /// A node that is ready to be measured.
 pub(crate) struct Measurement {
     pub(crate) node: String,
-    pub(crate) config: Config,
-    pub(crate) plan: Plan,
+    pub(crate) config: MeasurementConfig,
+    pub(crate) plan: ResolvedDesign,
     pub(crate) time_base: TimeBase,
     /// True if all sources are capture files.
     pub(crate) are_captures: bool,
@@ -52,9 +52,9 @@ pub(crate) struct Measurement {
     pub(crate) tasks: Option<Tasks>,
     /// The names of the node's sources.
     names: Vec<String>,
-    sources: Sources,
+    sources: RunSources,
     /// The options that the node is measured by.
-    options: Spec,
+    options: RunSpec,
     /// The columns of the node's records.
     selection: Selection,
     /// True if rows may have losses, of the flows that queries pin at least.
@@ -70,16 +70,16 @@ pub(crate) struct Measurement {
 }
 
 /// The settings that the nodes of a run have in common.
-pub(crate) struct Common {
+pub(crate) struct SharedNodeContext {
     /// The anonymizer that replaces the addresses of all that leaves the nodes.
     anonymizer: Option<Anonymizer>,
     /// The size of the queue of the store that takes the nodes' rows and records, bytes.
     store_queue: Option<usize>,
 }
 
-impl Common {
+impl SharedNodeContext {
     /// Reads the key of `--anonymize`, and warns if others could read it too.
-    pub(crate) fn of(options: &Spec) -> Result<Self, Failure> {
+    pub(crate) fn of(options: &RunSpec) -> Result<Self, Failure> {
         let anonymizer = options.output.anonymize.as_deref().map(Anonymizer::from_file).transpose();
         let (anonymizer, warning) = anonymizer.map_err(Failure::usage)?.unzip();
         warning.flatten().iter().for_each(|line| say(line));
@@ -88,11 +88,11 @@ impl Common {
 }
 
 /// The result of a measurement.
-pub(crate) struct Measured {
-    pub(crate) outcome: Outcome<Outputs>,
+pub(crate) struct MeasurementResult {
+    pub(crate) outcome: RunOutcome<Outputs>,
     pub(crate) node: String,
     pub(crate) names: Vec<String>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: ResolvedDesign,
     pub(crate) wire: Option<Wire>,
     pub(crate) are_captures: bool,
     /// The routers that sent records, and what is known of these.
@@ -103,11 +103,11 @@ impl Measurement {
     /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks. `zooms`: queries read losses of the flows
     /// that they pin. Where the design does not allow to follow these alone, all are tracked.
     pub(crate) fn prepare(
-        options: &Spec,
+        options: &RunSpec,
         node: &str,
         specs: &[TaskSpec],
         zooms: bool,
-        common: &Common,
+        common: &SharedNodeContext,
     ) -> Result<Self, Failure> {
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
@@ -170,7 +170,11 @@ impl Measurement {
     }
 
     /// Creates the files and connections that take its records and rows. `reader` reads standard output; `lost` counts what others do not take.
-    pub(crate) fn create_outputs(&mut self, reader: &Reader, lost: &Lost) -> Result<(), Failure> {
+    pub(crate) fn create_outputs(
+        &mut self,
+        reader: &OutputReader,
+        lost: &FailedOutputs,
+    ) -> Result<(), Failure> {
         self.writers = writers(&self.options, &self.node, &self.selection, self.time_base, reader, lost)?;
         self.rows = self.row_output()?;
         if let Some(folder) = &self.options.capture.captures {
@@ -189,7 +193,7 @@ impl Measurement {
     }
 
     /// Lets the store take the node's rows and records too.
-    pub(crate) fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+    pub(crate) fn keep_in(&mut self, store: &Arc<StoreWriter>) -> Result<(), Failure> {
         let options = &self.options;
         let (window_ns, usual_ns) = window_lengths(options, "--store")?;
         let record_parts = parts::of_records(options, &self.config.parts);
@@ -233,25 +237,25 @@ impl Measurement {
     }
 
     /// Returns what is known of the node's sources.
-    pub(crate) fn sources_site(&self) -> engine::admission::Site {
+    pub(crate) fn sources_site(&self) -> engine::admission::SourceProperties {
         self.sources.site
     }
 
     /// Returns what becomes of questions by fields in which packets of a flow may differ.
-    fn by_packets(&self) -> ByPackets {
+    fn by_packets(&self) -> PacketFieldPolicy {
         let Self { sources, plan, .. } = self;
         // Workers of a silent receiver would report no window.
         let is_silent = plan.receivers > 1 && sources.site.falls_silent && !plan.merges();
         match sources.routers {
-            Some(_) => ByPackets::Named,
-            None if is_silent => ByPackets::Refused,
-            None => ByPackets::Counted,
+            Some(_) => PacketFieldPolicy::Named,
+            None if is_silent => PacketFieldPolicy::Refused,
+            None => PacketFieldPolicy::Counted,
         }
     }
 
     /// Returns the properties of the node's rows.
-    pub(crate) fn site(&self) -> Site {
-        Site {
+    pub(crate) fn site(&self) -> PlanContext {
+        PlanContext {
             key: self.config.key,
             node: self.node.clone(),
             window_ns: match self.config.every {
@@ -284,7 +288,7 @@ impl Measurement {
         windows: WindowOutlet,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<MeasurementResult, Failure> {
         let Self {
             node,
             mut config,
@@ -298,7 +302,7 @@ impl Measurement {
             options,
             ..
         } = self;
-        let Sources { mut sources, filter, wire, damage, routers, .. } = self.sources;
+        let RunSources { mut sources, filter, wire, damage, routers, .. } = self.sources;
         let windows = match &routers {
             Some(routers) => marked(windows, routers.qualities()),
             None => windows,
@@ -311,15 +315,15 @@ impl Measurement {
             signals::set_on(SIGHUP, outputs.rotation())?;
         }
         if let Some(routers) = routers {
-            let Collected { outcome, exporters, qualities } =
+            let CollectionOutcome { outcome, exporters, qualities } =
                 routers.measure(&config, control, outputs, stop, observer);
             let routers = Some((exporters, qualities));
-            return Ok(Measured { outcome, node, names, plan, wire, are_captures, routers });
+            return Ok(MeasurementResult { outcome, node, names, plan, wire, are_captures, routers });
         }
         let mut outcome = engine::run(&mut sources, filter.as_ref(), &config, &plan, stop, outputs, observer)
             .map_err(|error| refusal::not_begun(&error))?;
         outcome.errors.extend(damage);
-        Ok(Measured { outcome, node, names, plan, wire, are_captures, routers: None })
+        Ok(MeasurementResult { outcome, node, names, plan, wire, are_captures, routers: None })
     }
 }
 
@@ -332,7 +336,7 @@ fn marked(mut windows: WindowOutlet, qualities: Qualities) -> WindowOutlet {
 }
 
 /// Returns why no source could be measured as the options say, a line for each reason. Nothing is opened.
-pub(super) fn refusals(options: &Spec, specs: &[TaskSpec]) -> Vec<String> {
+pub(super) fn refusals(options: &RunSpec, specs: &[TaskSpec]) -> Vec<String> {
     let config = config(options);
     let planned = parallel::plan(options, &config)
         .and_then(|plan| refusal::admit(&config, &plan, specs, &parallel::site(options)));
@@ -340,14 +344,14 @@ pub(super) fn refusals(options: &Spec, specs: &[TaskSpec]) -> Vec<String> {
 }
 
 /// Returns the engine's configuration for the options.
-pub(super) fn config(options: &Spec) -> Config {
+pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
     let usual_ring =
         if options.machine.adapt.is_some() { TUNED_HAND_OVER_PACKETS } else { HAND_OVER_PACKETS };
     let memory = options.limit.memory.unwrap_or_else(machine::half_of_memory);
     let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let flows = options.record.max_flows.map_or(usize::MAX, fits);
     let limits = Limits::new(fits(memory), flows);
-    Config {
+    MeasurementConfig {
         every: options.question.every,
         timeouts: Timeouts { idle_ns: options.record.idle_timeout, active_ns: options.record.active_timeout },
         limits,
@@ -356,7 +360,7 @@ pub(super) fn config(options: &Spec) -> Config {
         parts: parts::of(options),
         seed: Seed::new(options.machine.seed.unwrap_or_else(machine::random)),
         control: None,
-        sampling: options.machine.tee.map(Sampling::new),
+        sampling: options.machine.tee.map(SamplingControl::new),
         worker_use: None,
         idle_timeout: None,
         adaption: None,
@@ -375,16 +379,16 @@ pub(super) fn config(options: &Spec) -> Config {
 }
 
 fn writers(
-    options: &Spec,
+    options: &RunSpec,
     node: &str,
     selection: &Selection,
     time_base: TimeBase,
-    reader: &Reader,
-    lost: &Lost,
+    reader: &OutputReader,
+    lost: &FailedOutputs,
 ) -> Result<Vec<Box<dyn RecordWriter>>, Failure> {
     let watched = |name: String, writer: Box<dyn RecordWriter>| {
         let reader = standard_output::is_meant(Path::new(&name)).then(|| reader.clone());
-        Box::new(Watched::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
+        Box::new(WatchedWriter::new(writer, name, reader, lost)) as Box<dyn RecordWriter>
     };
     let patience = match time_base {
         TimeBase::Packets => Patience::ForPace,
@@ -414,7 +418,7 @@ fn writers(
 }
 
 /// Refuses files and folders that could not be made, and windows that they cannot have. Nothing is left of them.
-fn check_places(options: &Spec) -> Result<(), Failure> {
+fn check_places(options: &RunSpec) -> Result<(), Failure> {
     let taking = [("--rows", options.output.rows.is_some()), ("--store", options.output.store.is_some())];
     for (option, _) in taking.into_iter().filter(|(_, is_asked)| *is_asked) {
         window_lengths(options, option)?;
@@ -435,7 +439,7 @@ fn no_folder(option: &str, folder: &Path, error: &io::Error) -> Failure {
 }
 
 /// The columns of records, with those that only the source of this node needs, and the share by which packets are sampled.
-fn of_source(options: &Spec, selection: Selection) -> Selection {
+fn of_source(options: &RunSpec, selection: Selection) -> Selection {
     match options.routers.listener {
         Some(_) => selection.with_open_fields(),
         None => selection.of_sample(options.machine.tee.unwrap_or(Share::ALL)),
@@ -443,7 +447,7 @@ fn of_source(options: &Spec, selection: Selection) -> Selection {
 }
 
 /// Returns the settings of captures: where they go, and what is kept of them.
-fn captures(options: &Spec, node: &str) -> CaptureSettings {
+fn captures(options: &RunSpec, node: &str) -> CaptureSettings {
     CaptureSettings {
         folder: options.capture.captures.clone(),
         node: node.to_owned(),
@@ -455,7 +459,7 @@ fn captures(options: &Spec, node: &str) -> CaptureSettings {
 }
 
 /// The length of windows, and of those of queries that do not say it, nanoseconds.
-fn window_lengths(options: &Spec, option: &str) -> Result<(u64, u64), Failure> {
+fn window_lengths(options: &RunSpec, option: &str) -> Result<(u64, u64), Failure> {
     let Every::Time(window_ns) = options.question.every else {
         return Err(Failure::usage(format!(
             "{option} needs windows of time, which its column window_start names: give --every a time, as 10s"

@@ -4,13 +4,13 @@ use crate::assembly::positional;
 use crate::exit::Failure;
 use crate::machine;
 use crate::sinks::standard_output;
-use crate::spec::{Listener, SourceOptions, Spec};
+use crate::spec::{Listener, RunSpec, SourceOptions};
 use std::path::{Path, PathBuf};
 
 /// A node and the options by which it is measured.
-pub(crate) struct Node {
+pub(crate) struct NodeSpec {
     pub(crate) name: String,
-    pub(crate) options: Spec,
+    pub(crate) options: RunSpec,
 }
 
 /// The error of a source that does not exist.
@@ -18,7 +18,7 @@ const NO_SOURCE: &str = "no such file or interface; the source of a node is a ca
 
 /// The kind of a node's sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum NodeKind {
     Capture,
     Interface,
     Port,
@@ -26,7 +26,7 @@ enum Kind {
 }
 
 /// The nodes of a run, in the order of the command line; one where no source names any.
-pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
+pub(crate) fn split(options: &RunSpec) -> Result<Vec<NodeSpec>, Failure> {
     let of_options = named_options(options);
     if let Some(word) = options.source.words.iter().find(|word| is_unknown(word)) {
         return Err(Failure::usage(format!("{word}: {NO_SOURCE}")));
@@ -42,11 +42,11 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
         }
         let name = options.output.node.clone().unwrap_or_else(machine::host_name);
         let mut own = options.clone();
-        if let Some(word) = own.source.words.first().filter(|word| kind(word) == Kind::Routers).cloned() {
+        if let Some(word) = own.source.words.first().filter(|word| kind(word) == NodeKind::Routers).cloned() {
             own.routers.listener = Some(listener(&word)?);
             own.source.words.remove(0);
         }
-        return Ok(vec![Node { name, options: own }]);
+        return Ok(vec![NodeSpec { name, options: own }]);
     }
     check(options, of_options.len())?;
     let filter = &options.source.words[words.len()..];
@@ -54,7 +54,7 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
         return Err(unnamed(file));
     }
     let words = words.into_iter().map(|(name, source)| (kind(source), name, source));
-    let (mut nodes, mut missing): (Vec<Node>, Vec<String>) = Default::default();
+    let (mut nodes, mut missing): (Vec<NodeSpec>, Vec<String>) = Default::default();
     for (kind, name, source) in of_options.into_iter().chain(words) {
         if source == "-" && nodes.iter().any(|node| node.options.source.read.iter().any(|read| read == "-")) {
             return Err(Failure::usage(format!("{name}=-: standard input is read once: name a file")));
@@ -69,23 +69,23 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
                 ..options.source
             };
             options.output.node = Some(name.to_owned());
-            nodes.push(Node { name: name.to_owned(), options });
+            nodes.push(NodeSpec { name: name.to_owned(), options });
             nodes.len() - 1
         });
         let options = &mut nodes[at].options;
         match kind {
-            Kind::Capture if source != "-" && !Path::new(source).exists() => {
+            NodeKind::Capture if source != "-" && !Path::new(source).exists() => {
                 missing.push(format!("{name}={source}: {NO_SOURCE}"));
             }
-            Kind::Capture => options.source.read.push(source.to_owned()),
-            Kind::Interface => options.source.interface.push(source.to_owned()),
-            Kind::Port => options.source.port.push(source.to_owned()),
-            Kind::Routers if options.routers.listener.is_some() => {
+            NodeKind::Capture => options.source.read.push(source.to_owned()),
+            NodeKind::Interface => options.source.interface.push(source.to_owned()),
+            NodeKind::Port => options.source.port.push(source.to_owned()),
+            NodeKind::Routers if options.routers.listener.is_some() => {
                 return Err(Failure::usage(format!(
                     "{name}={source}: a node listens at one address for routers: give this one another name"
                 )));
             }
-            Kind::Routers => {
+            NodeKind::Routers => {
                 options.routers.listener = Some(listener(source).map_err(|failure| failure.of(name))?)
             }
         }
@@ -94,7 +94,7 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
         return Err(Failure::usages(missing));
     }
     let several = nodes.len() > 1;
-    for Node { name, options } in nodes.iter_mut().filter(|_| several) {
+    for NodeSpec { name, options } in nodes.iter_mut().filter(|_| several) {
         for path in [&mut options.output.flows, &mut options.output.rows].into_iter().flatten() {
             *path = path_of(path, name);
         }
@@ -103,17 +103,17 @@ pub(crate) fn split(options: &Spec) -> Result<Vec<Node>, Failure> {
 }
 
 /// The sources that options name with their nodes: -r, -i and --port.
-fn named_options(options: &Spec) -> Vec<(Kind, &str, &str)> {
+fn named_options(options: &RunSpec) -> Vec<(NodeKind, &str, &str)> {
     let lists = [
-        (Kind::Capture, &options.source.read),
-        (Kind::Interface, &options.source.interface),
-        (Kind::Port, &options.source.port),
+        (NodeKind::Capture, &options.source.read),
+        (NodeKind::Interface, &options.source.interface),
+        (NodeKind::Port, &options.source.port),
     ];
     let named = lists.into_iter().flat_map(|(kind, sources)| {
         sources.iter().filter_map(move |word| {
             let (name, source) = name_and_rest(word)?;
             // Arguments of a virtual device may have '=' too, behind a comma: net_pcap0,rx_pcap=a.pcap.
-            let is_source = kind != Kind::Capture || name_and_source(word).is_some();
+            let is_source = kind != NodeKind::Capture || name_and_source(word).is_some();
             is_source.then_some((kind, name, source))
         })
     });
@@ -121,15 +121,15 @@ fn named_options(options: &Spec) -> Vec<(Kind, &str, &str)> {
 }
 
 /// Returns the kind of a source, as its name says.
-fn kind(source: &str) -> Kind {
+fn kind(source: &str) -> NodeKind {
     match source {
-        _ if source.contains("://") => Kind::Routers,
+        _ if source.contains("://") => NodeKind::Routers,
         _ if source == "-" || Path::new(source).exists() || positional::looks_like_path(source) => {
-            Kind::Capture
+            NodeKind::Capture
         }
-        _ if is_interface(source) => Kind::Interface,
-        _ if is_port(source) => Kind::Port,
-        _ => Kind::Capture,
+        _ if is_interface(source) => NodeKind::Interface,
+        _ if is_port(source) => NodeKind::Port,
+        _ => NodeKind::Capture,
     }
 }
 
@@ -160,7 +160,7 @@ fn unnamed(file: &str) -> Failure {
 }
 
 /// Refuses what does not go with named sources. `named`: the number of those that options name.
-fn check(options: &Spec, named: usize) -> Result<(), Failure> {
+fn check(options: &RunSpec, named: usize) -> Result<(), Failure> {
     if let Some(node) = &options.output.node {
         return Err(Failure::usage(format!("--node {node}: the sources name their nodes (NAME=SOURCE)")));
     }
@@ -193,8 +193,10 @@ fn check(options: &Spec, named: usize) -> Result<(), Failure> {
 fn name_and_source(word: &str) -> Option<(&str, &str)> {
     // A filter may have '=' too: len=60.
     let is_source = |source: &str| match kind(source) {
-        Kind::Capture => source == "-" || Path::new(source).exists() || positional::looks_like_path(source),
-        Kind::Interface | Kind::Port | Kind::Routers => true,
+        NodeKind::Capture => {
+            source == "-" || Path::new(source).exists() || positional::looks_like_path(source)
+        }
+        NodeKind::Interface | NodeKind::Port | NodeKind::Routers => true,
     };
     name_and_rest(word).filter(|(_, source)| is_source(source))
 }
@@ -248,15 +250,15 @@ mod tests {
             assert_eq!(name_and_source(other), None, "{other}");
         }
         for (source, what) in [
-            ("a.pcap", Kind::Capture),
-            ("-", Kind::Capture),
-            ("lo", Kind::Interface),
-            ("0000:01:00.0", Kind::Port),
-            ("01:00.1", Kind::Port),
-            ("net_af_packet0,iface=eth0", Kind::Port),
-            ("ipfix://:4739", Kind::Routers),
-            ("10.0.0.1", Kind::Capture),
-            ("60", Kind::Capture),
+            ("a.pcap", NodeKind::Capture),
+            ("-", NodeKind::Capture),
+            ("lo", NodeKind::Interface),
+            ("0000:01:00.0", NodeKind::Port),
+            ("01:00.1", NodeKind::Port),
+            ("net_af_packet0,iface=eth0", NodeKind::Port),
+            ("ipfix://:4739", NodeKind::Routers),
+            ("10.0.0.1", NodeKind::Capture),
+            ("60", NodeKind::Capture),
         ] {
             assert_eq!(kind(source), what, "{source}");
         }

@@ -2,17 +2,17 @@
 
 use crate::assembly::refusal;
 use crate::exit::Failure;
-use crate::spec::Spec;
-use engine::admission::{self, Site};
-use engine::{Config, Cores, Design, Plan};
+use crate::spec::RunSpec;
+use engine::admission::{self, SourceProperties};
+use engine::{Cores, Design, MeasurementConfig, ResolvedDesign};
 use model::DesignReport;
 use port::PacketSource;
 
 /// The sources of open ports, one for each receiver, the plan as the ports' capabilities resolve it, and what is known of the ports.
-pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, Plan, Site);
+pub(crate) type OpenPorts = (Vec<Box<dyn PacketSource>>, ResolvedDesign, SourceProperties);
 
 /// The design for what is to be measured, as far as that is known before it is opened.
-pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
+pub(crate) fn plan(options: &RunSpec, config: &MeasurementConfig) -> Result<ResolvedDesign, Failure> {
     let queues = match options.source.wire {
         Some(wire) => wire.queues,
         // A port may have fewer.
@@ -23,7 +23,7 @@ pub(crate) fn plan(options: &Spec, config: &Config) -> Result<Plan, Failure> {
 
 /// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
 /// was requested and something needs one receiver.
-pub(crate) fn asked_queues(options: &Spec, config: &Config) -> usize {
+pub(crate) fn asked_queues(options: &RunSpec, config: &MeasurementConfig) -> usize {
     match (port_queues(options), design(options), &options.machine.cores) {
         (Some(queues), ..) => queues,
         _ if options.source.port.is_empty() => 1,
@@ -38,31 +38,32 @@ pub(crate) fn asked_queues(options: &Spec, config: &Config) -> usize {
 /// The best design for a source with `queues` queues on these cores. If there is none, the error also names
 /// reasons that no design would change.
 pub(crate) fn settle(
-    options: &Spec,
-    config: &Config,
+    options: &RunSpec,
+    config: &MeasurementConfig,
     queues: usize,
     cores: &[usize],
-) -> Result<Plan, Failure> {
-    let plan =
-        Plan::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(|refusal| {
+) -> Result<ResolvedDesign, Failure> {
+    let plan = ResolvedDesign::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(
+        |refusal| {
             let mut refusals = admission::of_config(config);
             refusals.push(refusal);
             refusal::failure(&refusals)
-        })?;
+        },
+    )?;
     let why = match (options.machine.design, options.machine.tee) {
         (None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
         _ => plan.why,
     };
-    Ok(Plan { split: options.machine.split, state: options.machine.state, why, ..plan })
+    Ok(ResolvedDesign { split: options.machine.split, state: options.machine.state, why, ..plan })
 }
 
 /// The queues of `--queues`, where there is a port that they are of.
-fn port_queues(options: &Spec) -> Option<usize> {
+fn port_queues(options: &RunSpec) -> Option<usize> {
     options.machine.queues.filter(|_| !options.source.port.is_empty()).map(usize::from)
 }
 
 /// The design that was requested; without one a sample needs a core that measures what another one receives.
-fn design(options: &Spec) -> Option<Design> {
+fn design(options: &RunSpec) -> Option<Design> {
     let queues = options.source.wire.map_or_else(|| port_queues(options).unwrap_or(1), |wire| wire.queues);
     let of_sample = match queues {
         0 | 1 => Design::Async,
@@ -72,13 +73,16 @@ fn design(options: &Spec) -> Option<Design> {
 }
 
 /// Returns what is known of sources before they are open.
-pub(crate) fn site(options: &Spec) -> Site {
+pub(crate) fn site(options: &RunSpec) -> SourceProperties {
     let replaying = options.source.wire.filter(|wire| wire.rate.is_none());
-    Site { replaying_queues: replaying.map_or(0, |wire| wire.queues), ..Site::default() }
+    SourceProperties {
+        replaying_queues: replaying.map_or(0, |wire| wire.queues),
+        ..SourceProperties::default()
+    }
 }
 
 /// Returns the part of the report about the parallel design.
-pub(crate) fn report(plan: &Plan) -> DesignReport {
+pub(crate) fn report(plan: &ResolvedDesign) -> DesignReport {
     DesignReport {
         name: plan.design.to_string(),
         receivers: plan.receivers,

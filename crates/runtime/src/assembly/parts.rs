@@ -1,23 +1,23 @@
 //! The parts that records carry beyond the plain ones: from options to the engine's terms.
 
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use flow::Metric;
 use flow::StatisticKind;
-use flowtable::{Parts, Statistic, StatisticSpec};
+use flowtable::{MeasuredParts, RequestedStatistic, StatisticSpec};
 
 /// Returns the parts that records carry.
-pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
+pub(crate) fn of_records(options: &RunSpec, parts: &MeasuredParts) -> record::RecordContents {
     let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
         spec.statistics().iter().map(move |statistic| {
             let kind = match *statistic {
-                Statistic::Mean => StatisticKind::Mean,
-                Statistic::StdDev => StatisticKind::StdDev,
-                Statistic::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
+                RequestedStatistic::Mean => StatisticKind::Mean,
+                RequestedStatistic::StdDev => StatisticKind::StdDev,
+                RequestedStatistic::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
             };
             flow::Statistic { metric, kind }
         })
     });
-    record::Parts {
+    record::RecordContents {
         key: options.question.key,
         loss: parts.loss,
         statistics: statistics.collect(),
@@ -27,9 +27,9 @@ pub(crate) fn of_records(options: &Spec, parts: &Parts) -> record::Parts {
 }
 
 /// Returns all optional parts that the options request.
-pub(crate) fn of(options: &Spec) -> Parts {
+pub(crate) fn of(options: &RunSpec) -> MeasuredParts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
-    Parts {
+    MeasuredParts {
         statistics: [
             metric(Metric::Gap, options.record.gap),
             metric(Metric::Size, options.record.packet_size),

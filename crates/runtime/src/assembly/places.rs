@@ -1,13 +1,14 @@
 //! Files that a run reads and writes: none of them is two of these, and the folders of outputs are there.
 
-use super::nodes::Node;
-use crate::spec::Spec;
+use super::nodes::NodeSpec;
+use crate::spec::RunSpec;
 use std::path::{Path, PathBuf};
 
 /// Returns a line for each output that is also a source or another output, or whose folder is not there. `options` has the outputs of all nodes together.
-pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
-    let sources =
-        nodes.iter().flat_map(|Node { options, .. }| options.source.read.iter().chain(&options.source.words));
+pub(super) fn refusals(options: &RunSpec, nodes: &[NodeSpec]) -> Vec<String> {
+    let sources = nodes
+        .iter()
+        .flat_map(|NodeSpec { options, .. }| options.source.read.iter().chain(&options.source.words));
     // A word that is no file is one of a filter.
     let sources = sources.map(Path::new).filter(|path| path.is_file()).filter_map(whole);
     let mut taken: Vec<(PathBuf, &str)> = sources.map(|path| (path, "this is a source of the run")).collect();
@@ -15,7 +16,7 @@ pub(super) fn refusals(options: &Spec, nodes: &[Node]) -> Vec<String> {
         ("--report", "--report writes there too", options.output.report.as_deref()),
         ("--answers", "--answers writes there too", options.output.answers.as_deref()),
     ];
-    for Node { options, .. } in nodes {
+    for NodeSpec { options, .. } in nodes {
         outputs.push(("--flows", "--flows writes there too", options.output.flows.as_deref()));
         outputs.push(("--rows", "--rows writes there too", options.output.rows.as_deref()));
     }

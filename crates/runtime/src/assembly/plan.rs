@@ -1,29 +1,29 @@
 //! The plan of a run, made of its options: the nodes, what is asked of them, and how windows are shown.
 
 use super::adapt;
-use super::capabilities::{self, Facts};
+use super::capabilities::{self, NodeFacts};
 use super::connections::{self, Connect};
 use super::measurement;
-use super::nodes::{self, Node};
+use super::nodes::{self, NodeSpec};
 use super::places;
-use super::recorded::{OpenRecording, Recorded};
+use super::recorded::{OpenRecording, RecordedRun};
 use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
-use crate::questions::asked::Asked;
+use crate::questions::asked::QuerySet;
 use crate::sinks;
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use crate::tasks;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use task::TaskSpec;
 
 /// A run that nothing refuses so far.
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     /// The options, with what queries need as if it had been requested.
-    pub(super) options: Spec,
-    pub(super) nodes: Vec<Node>,
-    pub(super) asked: Asked,
+    pub(super) options: RunSpec,
+    pub(super) nodes: Vec<NodeSpec>,
+    pub(super) asked: QuerySet,
     /// Answers of each window are shown or sent, of all that is asked.
     pub(super) of_windows: bool,
     /// Windows of a replay are shown: who sets their length wants to see them, unless they are written already.
@@ -31,23 +31,23 @@ pub(super) struct Plan {
     /// Connects the node of a deployment.
     pub(super) connect: Option<Connect>,
     /// Recorded rows, in the place of a measurement.
-    pub(super) recorded: Option<Recorded>,
+    pub(super) recorded: Option<RecordedRun>,
     /// The tasks of `--task`.
     tasks: Vec<TaskSpec>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Checks what the options say.
-    pub(super) fn of(options: &Spec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
+    pub(super) fn of(options: &RunSpec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
         if let Some(source) = &options.recorded {
             return Self::of_recorded(OpenRecording::of(options, source, stop)?, origins);
         }
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
         let asked = match &options.link {
-            None => Asked::of(options, origins, &names)?,
+            None => QuerySet::of(options, origins, &names)?,
             // Its controller asks: what is given beside that is refused with the rest.
-            Some(_) => Asked::default(),
+            Some(_) => QuerySet::default(),
         };
         let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
         if options.link.is_none() && options.capture.captures.is_some() && !captures {
@@ -103,7 +103,7 @@ impl Plan {
         for node in &self.nodes {
             let (spec, _) = self.node_options(node);
             let tasks = self.specs(&node.name);
-            let facts = Facts {
+            let facts = NodeFacts {
                 spec: &spec,
                 origins,
                 queries: &self.asked.checked,
@@ -148,7 +148,7 @@ impl Plan {
     }
 
     /// The options of a node, and whether queries read losses of the flows that they pin. Nodes share the memory.
-    pub(super) fn node_options(&self, node: &Node) -> (Spec, bool) {
+    pub(super) fn node_options(&self, node: &NodeSpec) -> (RunSpec, bool) {
         let own = &node.options;
         let of_node =
             self.asked.checked.iter().filter(|query| query.needs_loss && query.nodes.matches(&node.name));
@@ -172,7 +172,7 @@ impl Plan {
 }
 
 /// Says which of the outputs take a sample without a word about it: files have one share, and `--adapt` changes it.
-fn remark_of_sample(options: &Spec) -> Option<String> {
+fn remark_of_sample(options: &RunSpec) -> Option<String> {
     let path = options.output.flows.as_deref().filter(|_| options.machine.adapt.is_some())?.display();
     Some(format!(
         "--flows {path}: its counters are those of the sample, whose share changes; the report has each share"

@@ -6,17 +6,17 @@ mod dpdk;
 use crate::assembly::parallel::OpenPorts;
 use crate::exit::Failure;
 use crate::lacking::{DPDK, lacks};
-use crate::spec::Spec;
-use engine::Config;
+use crate::spec::RunSpec;
+use engine::MeasurementConfig;
 use port::wire::{Trace, WireQueue, WireSpec};
 use port::{PacketSink, SourceError};
 use std::any::Any;
 use std::sync::Arc;
 use task::TaskSpec;
 
-type Open = fn(&Spec, &Config, &[TaskSpec]) -> Result<OpenPorts, Failure>;
-type Share = fn(&[(Spec, Config)]) -> Result<Box<dyn Any>, Failure>;
-type OpenWire = fn(&Spec, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
+type PortOpener = fn(&RunSpec, &MeasurementConfig, &[TaskSpec]) -> Result<OpenPorts, Failure>;
+type SharePorts = fn(&[(RunSpec, MeasurementConfig)]) -> Result<Box<dyn Any>, Failure>;
+type WireOpener = fn(&RunSpec, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
 type OpenSink = fn(Option<&str>, &str, usize) -> Result<Box<dyn PacketSink>, Failure>;
 
 /// A driver of ports, as a table of functions.
@@ -24,11 +24,11 @@ pub struct PortDriver {
     /// Describes the ports of this machine, and what is missing for more.
     pub list: fn() -> String,
     /// Makes ready for the ports of several nodes, which are opened while the returned value lives.
-    pub(crate) share: Share,
+    pub(crate) share: SharePorts,
     /// Opens the ports that the options name.
-    pub(crate) open: Open,
+    pub(crate) open: PortOpener,
     /// Opens a software wire whose frames are in mbufs.
-    pub(crate) wire: OpenWire,
+    pub(crate) wire: WireOpener,
     /// Opens a port to send from, with these arguments for DPDK's EAL; the number is the length of the longest frame.
     pub sink: OpenSink,
 }

@@ -5,14 +5,18 @@ use std::path::Path;
 
 /// The words, separated.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct RunArguments {
     pub(crate) files: Vec<String>,
     pub(crate) filter: Option<String>,
 }
 
 /// Words that are there as files, or look like files, come first; the first other word begins the filter. With
 /// `-i`, `--port` or `--synthetic` all words are the filter. `read`: the files of `-r`, which come before all of them.
-pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -> Result<Words, Failure> {
+pub(crate) fn split(
+    words: &[String],
+    read: &[String],
+    has_other_source: bool,
+) -> Result<RunArguments, Failure> {
     let is_capture = |word: &&String| looks_like_path(word) && Path::new(word.as_str()).exists();
     if let Some(file) = words.iter().find(is_capture).filter(|_| has_other_source) {
         return Err(Failure::usage(format!(
@@ -35,7 +39,7 @@ pub(crate) fn split(words: &[String], read: &[String], has_other_source: bool) -
             "{option}{missing}: no such file; a source is a capture file, '-', -i, --port or --synthetic"
         )));
     }
-    Ok(Words { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })
+    Ok(RunArguments { files, filter: (!filter.is_empty()).then(|| filter.join(" ")) })
 }
 
 /// Returns true if a word that names no file ends like the name of a capture.
@@ -48,7 +52,7 @@ pub(crate) fn looks_like_path(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn words(list: &[&str], other: bool) -> Result<Words, Failure> {
+    fn words(list: &[&str], other: bool) -> Result<RunArguments, Failure> {
         split(&owned(list), &[], other)
     }
 
@@ -60,7 +64,10 @@ mod tests {
     fn tells_files_from_the_filter() {
         let file = "Cargo.toml";
         let got = words(&[file, file, "tcp port 80"], false).expect("files that exist");
-        assert_eq!(got, Words { files: vec![file.to_owned(); 2], filter: Some("tcp port 80".to_owned()) });
+        assert_eq!(
+            got,
+            RunArguments { files: vec![file.to_owned(); 2], filter: Some("tcp port 80".to_owned()) }
+        );
         let got = words(&[file, "tcp", "port", "80"], false).expect("files that exist");
         assert_eq!((got.files.len(), got.filter.as_deref()), (1, Some("tcp port 80")));
         assert_eq!(words(&["udp"], true).map(|w| w.filter), Ok(Some("udp".to_owned())));
@@ -69,11 +76,11 @@ mod tests {
         let read = |list: &[&str]| split(&owned(list), &owned(&[file]), false).expect("files that exist");
         assert_eq!(
             read(&["tcp", "port", "80"]),
-            Words { files: owned(&[file]), filter: Some("tcp port 80".to_owned()) }
+            RunArguments { files: owned(&[file]), filter: Some("tcp port 80".to_owned()) }
         );
         assert_eq!(
             read(&[file, "udp"]),
-            Words { files: owned(&[file, file]), filter: Some("udp".to_owned()) }
+            RunArguments { files: owned(&[file, file]), filter: Some("udp".to_owned()) }
         );
         assert_eq!(read(&[]).files, owned(&[file]));
         assert!(words(&[file, "missing.pcap"], false).is_err());

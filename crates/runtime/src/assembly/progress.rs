@@ -12,9 +12,9 @@ const REFRESH: Duration = Duration::from_millis(200);
 
 /// The progress of all nodes.
 #[derive(Clone)]
-pub(super) struct Progress(Arc<Mutex<State>>);
+pub(super) struct ProgressLine(Arc<Mutex<ProgressState>>);
 
-struct State {
+struct ProgressState {
     nodes: Vec<Snapshot>,
     is_shown: bool,
     began: Instant,
@@ -24,21 +24,21 @@ struct State {
 /// The progress of a node, as its measuring thread tells it.
 pub(super) struct NodeProgress {
     number: usize,
-    progress: Progress,
+    progress: ProgressLine,
 }
 
-impl Progress {
+impl ProgressLine {
     pub(super) fn new(nodes: usize) -> Self {
         let (nodes, now) = (vec![Snapshot::default(); nodes], Instant::now());
         let is_shown = io::stderr().is_terminal();
-        Self(Arc::new(Mutex::new(State { nodes, is_shown, began: now, drawn: now })))
+        Self(Arc::new(Mutex::new(ProgressState { nodes, is_shown, began: now, drawn: now })))
     }
 
     pub(super) fn observer(&self, number: usize) -> NodeProgress {
         NodeProgress { number, progress: self.clone() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgressState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +50,7 @@ impl Progress {
     }
 }
 
-impl State {
+impl ProgressState {
     fn draw(&mut self) {
         if !self.is_shown || self.drawn.elapsed() < REFRESH {
             return;

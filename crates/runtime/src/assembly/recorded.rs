@@ -11,27 +11,27 @@ mod windows;
 pub(super) use node::RecordedNode;
 pub(super) use since::Since;
 
-use super::nodes::Node;
+use super::nodes::NodeSpec;
 use crate::exit::{Failure, say};
 use crate::machine;
-use crate::questions::asked::{self, Asked, Texts};
+use crate::questions::asked::{self, QuerySet, Texts};
 use crate::signals;
-use crate::spec::{RecordedOptions, Spec};
-use crate::verdict::Verdict;
+use crate::spec::{RecordedOptions, RunSpec};
+use crate::verdict::ExitStatus;
 use arena::Limits;
 use engine::Every;
 use equery::Chain;
-use history::Setting;
+use history::AnswerSetting;
 use history::replay::NodeRecording;
 use packet::Seed;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use tally::Tally;
-use windows::Windows;
+use tally::RecordedTally;
+use windows::WindowLengths;
 
 /// Recorded nodes, and what is shown of them.
-pub(super) struct Recorded {
+pub(super) struct RecordedRun {
     /// The nodes, until they are played.
     nodes: Vec<NodeRecording>,
     /// The files of flow records, whose events are approximate.
@@ -42,7 +42,7 @@ pub(super) struct Recorded {
     shows_answers: bool,
     /// The time up to which nothing is shown.
     shown_from_ns: Option<u64>,
-    tally: Arc<Tally>,
+    tally: Arc<RecordedTally>,
 }
 
 /// The way in which results of recorded rows are shown.
@@ -55,10 +55,10 @@ pub(super) struct Showing {
 /// Recorded rows that are open, and what is asked of them.
 pub(super) struct OpenRecording {
     /// The options, with the windows and the key of the rows.
-    pub(super) options: Spec,
-    pub(super) nodes: Vec<Node>,
-    pub(super) asked: Asked,
-    pub(super) recorded: Recorded,
+    pub(super) options: RunSpec,
+    pub(super) nodes: Vec<NodeSpec>,
+    pub(super) asked: QuerySet,
+    pub(super) recorded: RecordedRun,
 }
 
 impl OpenRecording {
@@ -67,7 +67,7 @@ impl OpenRecording {
     /// # Errors
     /// If something is refused, no file can be read, or a signal ended it.
     pub(super) fn of(
-        options: &Spec,
+        options: &RunSpec,
         source: &RecordedOptions,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
@@ -82,12 +82,12 @@ impl OpenRecording {
         })?;
         let set = &options.question.set;
         let (recording, shown_from_ns) = period::open(source, words.files, &texts, set)?;
-        let windows = Windows::of(source, set, &texts, &recording)?;
+        let windows = WindowLengths::of(source, set, &texts, &recording)?;
         let mut options = options.clone();
         options.question.key = *recording.files().key();
         windows.refuse_errors(&options, &texts)?;
         let bytes = options.limit.memory.unwrap_or_else(machine::half_of_memory);
-        let setting = Setting {
+        let setting = AnswerSetting {
             limits: Limits::new(usize::try_from(bytes).unwrap_or(usize::MAX), usize::MAX),
             seed: Seed::new(machine::random()),
             geo: options.question.enrich.databases()?,
@@ -110,10 +110,10 @@ impl OpenRecording {
         options.usual_every = asked.usual_every;
         // Windows are all that there is.
         options.json_windows = true;
-        let node = |name| Node { name, options: options.clone() };
+        let node = |name| NodeSpec { name, options: options.clone() };
         let nodes = names.into_iter().map(node).collect();
-        let tally = Arc::new(Tally::of(&surveyed));
-        let recorded = Recorded {
+        let tally = Arc::new(RecordedTally::of(&surveyed));
+        let recorded = RecordedRun {
             nodes: surveyed.nodes,
             of_records,
             remarks: surveyed.remarks,
@@ -125,7 +125,7 @@ impl OpenRecording {
     }
 }
 
-impl Recorded {
+impl RecordedRun {
     /// Returns the node of this name, until it is played.
     pub(super) fn node(&self, name: &str) -> Option<&NodeRecording> {
         self.nodes.iter().find(|node| node.name() == name)
@@ -172,7 +172,7 @@ impl Recorded {
     }
 
     /// Adds what was wrong with the rows, and says what they lack. `has_reader_left`: nobody reads what was asked.
-    pub(super) fn add_to(&self, verdict: &mut Verdict, has_reader_left: bool) {
+    pub(super) fn add_to(&self, verdict: &mut ExitStatus, has_reader_left: bool) {
         self.tally.add_to(verdict, has_reader_left);
     }
 

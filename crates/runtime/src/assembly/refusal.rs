@@ -2,22 +2,22 @@
 
 use crate::exit::Failure;
 use crate::wording;
-use engine::admission::{self, Admission, EveryPacket, OneReceiver, Ordered, Refusal, Site};
-use engine::{Config, Design, Plan, StartError, State};
+use engine::admission::{self, Admission, EveryPacket, OneReceiver, Ordered, RunRefusal, SourceProperties};
+use engine::{Design, MeasurementConfig, ResolvedDesign, StartError, StatePlacement};
 use task::TaskSpec;
 
 /// Admits a run, or prints all reasons why not.
 pub(crate) fn admit(
-    config: &Config,
-    plan: &Plan,
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
     specs: &[TaskSpec],
-    site: &Site,
+    site: &SourceProperties,
 ) -> Result<Admission, Failure> {
     admission::admit(config, plan, specs, site).map_err(|refusals| failure(&refusals))
 }
 
 /// Wrong usage, with a line for each reason.
-pub(crate) fn failure(refusals: &[Refusal]) -> Failure {
+pub(crate) fn failure(refusals: &[RunRefusal]) -> Failure {
     Failure::usages(refusals.iter().map(words))
 }
 
@@ -39,30 +39,32 @@ fn mib(bytes: usize) -> usize {
 
 // Long: one match, a case for each refusal, which is a line of text.
 /// Returns a line that says what is not possible, why, and the options that would allow it.
-fn words(refusal: &Refusal) -> String {
+fn words(refusal: &RunRefusal) -> String {
     match refusal {
-        Refusal::TooFewCores { asked, allowed } => {
+        RunRefusal::TooFewCores { asked, allowed } => {
             format!("--cores {asked}: there are {allowed}; --design NxM may have more threads than that")
         }
-        Refusal::NoSuchCore { .. } => format!("--cores: {refusal}"),
-        Refusal::DesignNeedsCores { design, least, given } => {
+        RunRefusal::NoSuchCore { .. } => format!("--cores: {refusal}"),
+        RunRefusal::DesignNeedsCores { design, least, given } => {
             format!("--design {design} needs {least} cores at least, --cores gives {given}")
         }
-        Refusal::DesignHasCores { design, cores, given } => {
+        RunRefusal::DesignHasCores { design, cores, given } => {
             format!("--design {design} has {cores} core(s), --cores gives {given}")
         }
-        Refusal::TooFewQueues { design, receivers, queues } => format!(
+        RunRefusal::TooFewQueues { design, receivers, queues } => format!(
             "--design {design} has {receivers} receivers, but the source has {queues} queue(s): take at most as many, or --design \
              async"
         ),
-        Refusal::ReplaysApart { queues, receivers } => format!(
+        RunRefusal::ReplaysApart { queues, receivers } => format!(
             "--wire without a rate replays each of its {queues} queues by itself: take as many receivers (--design rss --cores \
              {queues}, --design {queues}x1), or queues={receivers}"
         ),
-        Refusal::NeedsOrder { what, state, .. } => {
+        RunRefusal::NeedsOrder { what, state, .. } => {
             let (way, why, instead) = match state {
-                State::Separate => ("--split position", "spreads them over cores", "--split hash"),
-                State::Shared => ("--state shared", "keeps what has no order only", "--state separate"),
+                StatePlacement::Separate => ("--split position", "spreads them over cores", "--split hash"),
+                StatePlacement::Shared => {
+                    ("--state shared", "keeps what has no order only", "--state separate")
+                }
             };
             let part = match what {
                 Ordered::Loss => "--loss",
@@ -79,7 +81,7 @@ fn words(refusal: &Refusal) -> String {
                 "{part} needs a flow's packets on one core and in their order, but {way} {why}: take {instead}"
             )
         }
-        Refusal::SamplingNeedsWorkers { design } => {
+        RunRefusal::SamplingNeedsWorkers { design } => {
             let why = match design {
                 Design::Sync => "has the core that receives wait for the others",
                 _ => "counts on the core that receives",
@@ -89,7 +91,7 @@ fn words(refusal: &Refusal) -> String {
                  --design"
             )
         }
-        Refusal::NeedsEveryPacket { what } => {
+        RunRefusal::NeedsEveryPacket { what } => {
             let (option, why) = match what {
                 EveryPacket::Loss => {
                     ("--loss", "finds losses in the sequence numbers of all packets of a connection")
@@ -103,7 +105,7 @@ fn words(refusal: &Refusal) -> String {
             };
             format!("{option} {why}, and a sample (--tee, --adapt) lacks some: leave out one of them")
         }
-        Refusal::NeedsOneReceiver { what, design, receivers } => {
+        RunRefusal::NeedsOneReceiver { what, design, receivers } => {
             let (option, why) = match what {
                 OneReceiver::WindowsOfPackets => ("--every", "in packets counts all frames in their order"),
                 OneReceiver::PacketLimit => ("--packets", "counts all frames in their order"),
@@ -123,15 +125,15 @@ fn words(refusal: &Refusal) -> String {
                 "{option} {why}, but --design {design} has {receivers} receivers: take one, for instance by --design async"
             )
         }
-        Refusal::LossNeedsConnections => {
+        RunRefusal::LossNeedsConnections => {
             "--loss follows TCP connections: leave out --key, whose flows are none".to_owned()
         }
-        Refusal::KeyNotSymmetric { reason } => format!("--biflow joins two directions: {reason}"),
-        Refusal::DirectionsApart { directions } => format!(
+        RunRefusal::KeyNotSymmetric { reason } => format!("--biflow joins two directions: {reason}"),
+        RunRefusal::DirectionsApart { directions } => format!(
             "--loss and --biflow need both directions of a connection on one core, and {directions}: take one receiver, for \
              instance by --design async"
         ),
-        Refusal::FallsSilent { merging } => {
+        RunRefusal::FallsSilent { merging } => {
             let what = match merging {
                 Some((split, state)) => format!("--split {split} --state {state}"),
                 None => "--task and queries with 'using' or 'error'".to_owned(),
@@ -141,26 +143,26 @@ fn words(refusal: &Refusal) -> String {
                  take one receiver, for instance by --design async, or read the files themselves"
             )
         }
-        Refusal::Task { reason } => format!("--task {reason}"),
-        Refusal::Query { reason } => reason.clone(),
-        Refusal::TooLittleMemory { allowed, least } => {
+        RunRefusal::Task { reason } => format!("--task {reason}"),
+        RunRefusal::Query { reason } => reason.clone(),
+        RunRefusal::TooLittleMemory { allowed, least } => {
             format!("--memory {allowed}: the least is {} MiB", least >> 20)
         }
-        Refusal::RingsTooLarge { bytes } => format!(
+        RunRefusal::RingsTooLarge { bytes } => format!(
             "the rings between cores take {} MiB: lower --ring, or raise --memory to twice that",
             mib(*bytes)
         ),
-        Refusal::MergingTooLarge { bytes, split, state, workers } => format!(
+        RunRefusal::MergingTooLarge { bytes, split, state, workers } => format!(
             "--split {split} --state {state} begins with {} MiB for {workers} workers and merging: raise --memory to twice that",
             mib(*bytes)
         ),
-        Refusal::TasksTooLarge { bytes, workers } => format!(
+        RunRefusal::TasksTooLarge { bytes, workers } => format!(
             "the structures of tasks and queries take {} MiB for {workers} worker(s), two windows each, and tables need half of --memory: \
              raise it to {} MiB, or give them less (memory=)",
             mib(*bytes),
             2 * mib(*bytes)
         ),
-        Refusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough } => format!(
+        RunRefusal::MemoryExceeded { allowed, tasks, frames, between_cores, outputs, enough } => format!(
             "--memory {} MiB: tasks take {} MiB, frames on the wire {} MiB, rings and merging between cores {} MiB and outputs {} \
              MiB: raise it to {} MiB, or give tasks less (memory=)",
             allowed >> 20,
@@ -182,53 +184,62 @@ mod tests {
 
     #[test]
     fn refusals_say_what_is_possible() {
-        let order = |what, state| Refusal::NeedsOrder { what, split: Split::Position, state };
+        let order = |what, state| RunRefusal::NeedsOrder { what, split: Split::Position, state };
         let timeouts = &["--idle-timeout off --active-timeout off", "--state separate"][..];
-        let one = |what| Refusal::NeedsOneReceiver { what, design: Design::Rss, receivers: 2 };
-        let queues = |receivers, queues| Refusal::TooFewQueues { design: Design::Rss, receivers, queues };
-        let needs = |design| Refusal::DesignNeedsCores { design, least: 2, given: 1 };
-        let has = |design, cores, given| Refusal::DesignHasCores { design, cores, given };
-        let (split, state, workers) = (Split::Position, State::Separate, 3);
+        let one = |what| RunRefusal::NeedsOneReceiver { what, design: Design::Rss, receivers: 2 };
+        let queues = |receivers, queues| RunRefusal::TooFewQueues { design: Design::Rss, receivers, queues };
+        let needs = |design| RunRefusal::DesignNeedsCores { design, least: 2, given: 1 };
+        let has = |design, cores, given| RunRefusal::DesignHasCores { design, cores, given };
+        let (split, state, workers) = (Split::Position, StatePlacement::Separate, 3);
         for (refusal, said) in [
-            (Refusal::TooFewCores { asked: 5, allowed: 4 }, &["--cores 5", "there are 4", "NxM"][..]),
+            (RunRefusal::TooFewCores { asked: 5, allowed: 4 }, &["--cores 5", "there are 4", "NxM"][..]),
             (
-                Refusal::NoSuchCore { core: 2, allowed: vec![0, 1, 4, 5] },
+                RunRefusal::NoSuchCore { core: 2, allowed: vec![0, 1, 4, 5] },
                 &["--cores: ", "no core 2", "0,1,4,5"],
             ),
             (queues(3, 2), &["3 receivers", "2 queue", "at most", "async"]),
             (needs(Design::Async), &["--design async needs 2 cores", "--cores gives 1"]),
             (has(Design::Pipeline, 2, 3), &["--design pipeline has 2 core", "--cores gives 3"]),
-            (Refusal::ReplaysApart { queues: 2, receivers: 1 }, &["2 queues", "--cores 2", "queues=1"]),
-            (order(Ordered::Loss, State::Separate), &["--loss needs", "--split position", "--split hash"]),
-            (order(Ordered::Biflow, State::Shared), &["--biflow needs", "--state separate"]),
-            (order(Ordered::Statistic(Metric::Gap), State::Shared), &["--gap needs"]),
-            (order(Ordered::Statistic(Metric::Size), State::Shared), &["--packet-size needs"]),
-            (order(Ordered::Statistic(Metric::InterArrival), State::Shared), &["--inter-arrival needs"]),
-            (order(Ordered::Timeouts, State::Shared), timeouts),
+            (RunRefusal::ReplaysApart { queues: 2, receivers: 1 }, &["2 queues", "--cores 2", "queues=1"]),
+            (
+                order(Ordered::Loss, StatePlacement::Separate),
+                &["--loss needs", "--split position", "--split hash"],
+            ),
+            (order(Ordered::Biflow, StatePlacement::Shared), &["--biflow needs", "--state separate"]),
+            (order(Ordered::Statistic(Metric::Gap), StatePlacement::Shared), &["--gap needs"]),
+            (order(Ordered::Statistic(Metric::Size), StatePlacement::Shared), &["--packet-size needs"]),
+            (
+                order(Ordered::Statistic(Metric::InterArrival), StatePlacement::Shared),
+                &["--inter-arrival needs"],
+            ),
+            (order(Ordered::Timeouts, StatePlacement::Shared), timeouts),
             (one(OneReceiver::WindowsOfPackets), &["--every in packets", "2 receivers", "--design async"]),
             (one(OneReceiver::PacketLimit), &["--packets counts"]),
             (one(OneReceiver::DurationOfReplay), &["--duration of a replay"]),
             (one(OneReceiver::Gap), &["--gap counts"]),
             (one(OneReceiver::InnerTunnel), &["--tunnel inner needs"]),
             (one(OneReceiver::Key), &["--key needs"]),
-            (Refusal::LossNeedsConnections, &["--loss", "--key"]),
-            (Refusal::KeyNotSymmetric { reason: "both ports" }, &["--biflow", "both ports"]),
+            (RunRefusal::LossNeedsConnections, &["--loss", "--key"]),
+            (RunRefusal::KeyNotSymmetric { reason: "both ports" }, &["--biflow", "both ports"]),
             (
-                Refusal::DirectionsApart { directions: Directions::Apart },
+                RunRefusal::DirectionsApart { directions: Directions::Apart },
                 &["--biflow", "--loss", "--design async"],
             ),
-            (Refusal::FallsSilent { merging: Some((split, state)) }, &["--split position --state separate:"]),
-            (Refusal::FallsSilent { merging: None }, &["--task and queries", "--design async"]),
-            (Refusal::Task { reason: "entropy: no".to_owned() }, &["--task entropy: no"]),
-            (Refusal::Query { reason: "q1: no".to_owned() }, &["q1: no"]),
-            (Refusal::TooLittleMemory { allowed: 7, least: 48 << 20 }, &["--memory 7:", "48 MiB"]),
-            (Refusal::RingsTooLarge { bytes: (1 << 20) + 1 }, &["2 MiB", "--ring", "--memory"]),
             (
-                Refusal::MergingTooLarge { bytes: 1 << 20, split, state, workers },
+                RunRefusal::FallsSilent { merging: Some((split, state)) },
+                &["--split position --state separate:"],
+            ),
+            (RunRefusal::FallsSilent { merging: None }, &["--task and queries", "--design async"]),
+            (RunRefusal::Task { reason: "entropy: no".to_owned() }, &["--task entropy: no"]),
+            (RunRefusal::Query { reason: "q1: no".to_owned() }, &["q1: no"]),
+            (RunRefusal::TooLittleMemory { allowed: 7, least: 48 << 20 }, &["--memory 7:", "48 MiB"]),
+            (RunRefusal::RingsTooLarge { bytes: (1 << 20) + 1 }, &["2 MiB", "--ring", "--memory"]),
+            (
+                RunRefusal::MergingTooLarge { bytes: 1 << 20, split, state, workers },
                 &["--split position --state separate", "1 MiB for 3 workers", "--memory"],
             ),
             (
-                Refusal::TasksTooLarge { bytes: 1 << 20, workers },
+                RunRefusal::TasksTooLarge { bytes: 1 << 20, workers },
                 &["the structures of tasks", "1 MiB for 3", "raise it to 2 MiB"],
             ),
         ] {

@@ -1,13 +1,13 @@
 //! The results of a run: the report of what was measured, the exit code, and what is shown at the end.
 
-use crate::assembly::measurement::Measured;
+use crate::assembly::measurement::MeasurementResult;
 use crate::assembly::parallel;
 use crate::exit::{self, FAULT, Failure, say_error};
 use crate::sinks::screen;
 use crate::sinks::standard_output::StandardOutput;
 use crate::sinks::{Sink, Sinks};
-use crate::spec::Spec;
-use crate::verdict::Verdict;
+use crate::spec::RunSpec;
+use crate::verdict::ExitStatus;
 use engine::OutputsResult;
 use model::{Amount, Answer, FlowCounts, Rates, RunEvents, RunReport, Sampling, WindowCounts, WireReport};
 use port::wire::WireCounters;
@@ -17,11 +17,11 @@ use std::process::ExitCode;
 /// Shows the report, gives it to the sinks, and returns the exit code. `closing`: what stands in its place behind the stories, where nothing was
 /// measured.
 pub(super) fn finish(
-    options: &Spec,
+    options: &RunSpec,
     mut report: RunReport,
     closing: Option<String>,
     sinks: &Sinks,
-    verdict: &Verdict,
+    verdict: &ExitStatus,
 ) -> Result<ExitCode, Failure> {
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
@@ -53,19 +53,19 @@ pub(crate) fn print_whole(report: &RunReport, is_asked: bool) -> Result<(), Fail
 }
 
 /// The report of one node, what the user should know of outputs, and how the sources ended.
-pub(crate) struct Reported {
+pub(crate) struct NodeOutcome {
     pub(crate) report: RunReport,
     /// Answers of windows that the end of the run cut.
     pub(crate) longer: Vec<Answer>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: ExitStatus,
 }
 
-impl Reported {
+impl NodeOutcome {
     /// Reports on a node that was measured. `is_unread`: all that was asked for went to a reader that has left.
-    pub(crate) fn of(measured: Measured, is_unread: bool) -> Self {
-        let Measured { outcome, node, names, plan, wire, are_captures, routers } = measured;
-        let verdict = Verdict::of(&outcome, are_captures && !is_unread);
+    pub(crate) fn of(measured: MeasurementResult, is_unread: bool) -> Self {
+        let MeasurementResult { outcome, node, names, plan, wire, are_captures, routers } = measured;
+        let verdict = ExitStatus::of(&outcome, are_captures && !is_unread);
         let unread = outcome.unread(are_captures && !is_unread);
         let ended = outcome.ended;
         let finished = outcome.records.finish();

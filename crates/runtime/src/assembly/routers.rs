@@ -8,15 +8,15 @@ pub(crate) use quality::Qualities;
 
 use crate::exit::Failure;
 use crate::spec::{Listener, RouterOptions};
-use engine::{Config, Control, Every, Observer, Outcome, Outputs};
+use engine::{Control, Every, MeasurementConfig, Observer, Outputs, RunOutcome};
 use model::ExporterReport;
 use reception::RouterReception;
-use router::{Decoder, Inlet, Intake, Settings};
+use router::{DatagramIntake, Decoder, DecoderSettings, Inlet};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use windows::Windows;
+use windows::RouterWindows;
 
 /// Routers, ready to be received.
 pub(crate) struct Routers {
@@ -28,8 +28,8 @@ pub(crate) struct Routers {
 }
 
 /// The result of receiving: the outcome, the exporters, and the qualities of windows.
-pub(crate) struct Collected {
-    pub(crate) outcome: Outcome<Outputs>,
+pub(crate) struct CollectionOutcome {
+    pub(crate) outcome: RunOutcome<Outputs>,
     pub(crate) exporters: Vec<ExporterReport>,
     pub(crate) qualities: Qualities,
 }
@@ -42,7 +42,7 @@ impl Routers {
         let (inlet, address) = listen(listener).map_err(Failure::usage)?;
         Ok(Self {
             inlet,
-            decoder: Decoder::new(Settings { from, sampling }),
+            decoder: Decoder::new(DecoderSettings { from, sampling }),
             name: format!("{}://{address}", listener.scheme()),
             wait_ns,
             qualities: Qualities::default(),
@@ -62,30 +62,36 @@ impl Routers {
     /// Receives until `stop` is set, or the limits of the run are reached.
     pub(crate) fn measure(
         self,
-        config: &Config,
+        config: &MeasurementConfig,
         control: &Control,
         outputs: Outputs,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Collected {
+    ) -> CollectionOutcome {
         let Self { inlet, decoder, wait_ns, qualities, .. } = self;
-        let intake = Intake::start(inlet);
-        let mut clock = Clock::start();
+        let intake = DatagramIntake::start(inlet);
+        let mut clock = MonotonicClock::start();
         let began = Instant::now();
         let window_ns = match config.every {
             Every::Time(length) => length,
             // Refused before.
             Every::Packets(_) => 0,
         };
-        let setting = windows::Setting { window_ns, wait_ns, key: config.key, limits: config.limits.clone() };
-        let windows = Windows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
+        let setting = windows::RouterWindowSetting {
+            window_ns,
+            wait_ns,
+            key: config.key,
+            limits: config.limits.clone(),
+        };
+        let windows =
+            RouterWindows::new(setting, control.clone(), outputs, qualities.clone(), clock.now_ns());
         let mut reception = RouterReception::new(config, decoder, windows, clock, began);
         match intake {
             Err(error) => reception.fail(format!("there is no thread to read the socket: {error}")),
             Ok(intake) => reception.receive(&intake, stop, observer),
         }
         let (outcome, exporters) = reception.finish(observer);
-        Collected { outcome, exporters, qualities }
+        CollectionOutcome { outcome, exporters, qualities }
     }
 }
 
@@ -117,12 +123,12 @@ fn listen(listener: &Listener) -> Result<(Inlet, SocketAddr), String> {
 }
 
 /// The machine's clock. Where it is set back, it goes on from where it was, as fast as time goes, until the machine's is there again.
-struct Clock {
+struct MonotonicClock {
     last_ns: u64,
     at: Instant,
 }
 
-impl Clock {
+impl MonotonicClock {
     fn start() -> Self {
         Self { last_ns: wall_ns(), at: Instant::now() }
     }
@@ -152,7 +158,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_goes_on() {
         let began = Instant::now();
-        let mut clock = Clock { last_ns: 1_000, at: began };
+        let mut clock = MonotonicClock { last_ns: 1_000, at: began };
         let after = |ns| began + Duration::from_nanos(ns);
         assert_eq!(clock.at(1_010, after(10)), 1_010);
         // Set back by 500, then as fast as time goes, and with the machine's once that is there.

@@ -7,12 +7,12 @@ use packet::{KeyV4, KeyV6};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use store::{RowFeed, Store};
+use store::{RowFeed, StoreWriter};
 use task::rows::Unplaced;
 
 /// Takes window rows of a node.
 pub struct RowStore {
-    store: Arc<Store>,
+    store: Arc<StoreWriter>,
     feed: RowFeed,
     tally: WindowTally,
     /// Rows that were not taken, by the begins of their windows.
@@ -21,7 +21,7 @@ pub struct RowStore {
 
 impl RowStore {
     /// Gives the rows of a node to a store.
-    pub fn new(store: Arc<Store>, feed: RowFeed) -> Self {
+    pub fn new(store: Arc<StoreWriter>, feed: RowFeed) -> Self {
         Self { store, feed, tally: WindowTally::default(), lost: BTreeMap::new() }
     }
 

@@ -2,12 +2,12 @@
 
 use crate::assembly::parallel;
 use crate::assembly::port_drivers;
-use crate::assembly::positional::{self, Words};
+use crate::assembly::positional::{self, RunArguments};
 use crate::assembly::routers::Routers;
 use crate::exit::{Failure, say};
-use crate::spec::{Listener, Spec};
-use engine::admission::Site;
-use engine::{Config, Plan};
+use crate::spec::{Listener, RunSpec};
+use engine::admission::SourceProperties;
+use engine::{MeasurementConfig, ResolvedDesign};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{
     CaptureSource, Filter, InterfaceOptions, InterfaceSource, MergedSource, PacketSource, SourceError,
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use task::TaskSpec;
 
 /// The sources that are to be measured.
-pub(crate) struct Sources {
+pub(crate) struct RunSources {
     pub(crate) sources: Vec<Box<dyn PacketSource>>,
     /// The division of the work.
-    pub(crate) plan: Plan,
+    pub(crate) plan: ResolvedDesign,
     /// The facts about the sources that the engine needs.
-    pub(crate) site: Site,
+    pub(crate) site: SourceProperties,
     pub(crate) filter: Option<Filter>,
     pub(crate) time_base: TimeBase,
     /// True if all are capture files: ending one early is exit code 3.
@@ -46,18 +46,19 @@ pub fn names_of_files(files: impl IntoIterator<Item = impl AsRef<Path>>) -> Opti
 
 /// Opens everything that the options name. `plan`: made before anything was open; ports may change it.
 pub(crate) fn open(
-    options: &Spec,
-    config: &Config,
-    mut plan: Plan,
+    options: &RunSpec,
+    config: &MeasurementConfig,
+    mut plan: ResolvedDesign,
     specs: &[TaskSpec],
-) -> Result<Sources, Failure> {
+) -> Result<RunSources, Failure> {
     if let Some(listener) = &options.routers.listener {
         return of_routers(options, listener, plan);
     }
     let has_other = !options.source.interface.is_empty()
         || !options.source.port.is_empty()
         || options.source.synthetic.is_some();
-    let Words { files, filter } = positional::split(&options.source.words, &options.source.read, has_other)?;
+    let RunArguments { files, filter } =
+        positional::split(&options.source.words, &options.source.read, has_other)?;
     refuse_several_kinds(options, &files)?;
     // The filter first: a mistake in it must not start a port.
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
@@ -79,12 +80,12 @@ pub(crate) fn open(
     });
     let time_base = sources.first().map_or(TimeBase::Packets, |source| source.time_base());
     let are_captures = !files.is_empty() && wire.is_none();
-    Ok(Sources { sources, plan, site, filter, time_base, are_captures, wire, routers: None, damage })
+    Ok(RunSources { sources, plan, site, filter, time_base, are_captures, wire, routers: None, damage })
 }
 
 /// Returns routers that send records, in the place of sources.
-fn of_routers(options: &Spec, listener: &Listener, plan: Plan) -> Result<Sources, Failure> {
-    Ok(Sources {
+fn of_routers(options: &RunSpec, listener: &Listener, plan: ResolvedDesign) -> Result<RunSources, Failure> {
+    Ok(RunSources {
         sources: Vec::new(),
         plan,
         site: parallel::site(options),
@@ -98,7 +99,7 @@ fn of_routers(options: &Spec, listener: &Listener, plan: Plan) -> Result<Sources
 }
 
 /// Refuses a run without sources, and one with sources of several kinds.
-fn refuse_several_kinds(options: &Spec, files: &[String]) -> Result<(), Failure> {
+fn refuse_several_kinds(options: &RunSpec, files: &[String]) -> Result<(), Failure> {
     let kinds = [
         !files.is_empty(),
         !options.source.interface.is_empty(),
@@ -117,7 +118,7 @@ fn refuse_several_kinds(options: &Spec, files: &[String]) -> Result<(), Failure>
 }
 
 /// Opens the capture files, the interfaces and the synthetic traffic. Ports have a driver of their own.
-fn of_frames(options: &Spec, files: &[String]) -> Result<Queues, Failure> {
+fn of_frames(options: &RunSpec, files: &[String]) -> Result<Queues, Failure> {
     let burst = usize::from(options.machine.burst);
     let mut sources: Queues = Vec::new();
     match files {
@@ -159,16 +160,16 @@ const WIRE_AROUND: &str = "--wire goes around capture files or --synthetic";
 
 type Queues = Vec<Box<dyn PacketSource>>;
 /// Queues, the wire with the bytes of its frames, and why it lacks a part of the capture.
-type OpenWire = (Queues, Option<(Wire, u64)>, Option<SourceError>);
+type OpenedWire = (Queues, Option<(Wire, u64)>, Option<SourceError>);
 
 /// The queues of a wire on which the frames of the one source arrive. Of a damaged capture those before the
 /// damage do, as without a wire; if there are none, there is nothing to put on a wire.
 fn wire_around(
-    options: &Spec,
+    options: &RunSpec,
     spec: WireSpec,
     mut sources: Queues,
     memory: u64,
-) -> Result<OpenWire, Failure> {
+) -> Result<OpenedWire, Failure> {
     let [source] = &mut sources[..] else { return Err(Failure::usage(WIRE_AROUND)) };
     // Half for the frames, half for the tables.
     let (trace, damage) = match Trace::load(source.as_mut(), spec.queues, memory / 2) {

@@ -1,16 +1,16 @@
 //! The fate of records at each output: the reader of standard output may leave, and what is sent may reach no collector.
 
-use crate::sinks::standard_output::Reader;
+use crate::sinks::standard_output::OutputReader;
 use flow::FlowRecord;
-use record::{Account, Delivery, RecordWriter, Shortfall, records_written};
+use record::{MeasurementTotals, RecordWriter, Shortfall, WriterReport, records_written};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs that lost every record, one line each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lost(Arc<Mutex<Vec<String>>>);
+pub(crate) struct FailedOutputs(Arc<Mutex<Vec<String>>>);
 
-impl Lost {
+impl FailedOutputs {
     /// The lines, once the outputs are finished.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -18,31 +18,31 @@ impl Lost {
 }
 
 /// A writer, and what becomes of its records.
-pub(crate) struct Watched {
+pub(crate) struct WatchedWriter {
     writer: Box<dyn RecordWriter>,
     name: String,
     /// The reader of standard output; `None` for a writer that writes elsewhere.
-    reader: Option<Reader>,
+    reader: Option<OutputReader>,
     taken: u64,
     /// The number of records of `taken` that the reader had got when it left.
     read: Option<u64>,
-    lost: Lost,
+    lost: FailedOutputs,
 }
 
-impl Watched {
+impl WatchedWriter {
     /// Watches a writer that messages call `name`. `reader` is of standard output, where it writes there.
     pub(crate) fn new(
         writer: Box<dyn RecordWriter>,
         name: String,
-        reader: Option<Reader>,
-        lost: &Lost,
+        reader: Option<OutputReader>,
+        lost: &FailedOutputs,
     ) -> Self {
         Self { writer, name, reader, taken: 0, read: None, lost: lost.clone() }
     }
 
     /// Returns true if the reader has left: nothing more is written.
     fn is_over(&self) -> bool {
-        self.reader.as_ref().is_some_and(Reader::has_left)
+        self.reader.as_ref().is_some_and(OutputReader::has_left)
     }
 
     /// Calls the writer, unless its reader has left.
@@ -60,7 +60,7 @@ impl Watched {
     }
 }
 
-impl RecordWriter for Watched {
+impl RecordWriter for WatchedWriter {
     fn name(&self) -> String {
         self.writer.name()
     }
@@ -74,7 +74,7 @@ impl RecordWriter for Watched {
         self.call(|writer| writer.flush())
     }
 
-    fn account(&mut self, account: &Account) -> io::Result<()> {
+    fn account(&mut self, account: &MeasurementTotals) -> io::Result<()> {
         self.call(|writer| writer.account(account))
     }
 
@@ -99,13 +99,14 @@ impl RecordWriter for Watched {
     }
 
     /// Finishes the writer. What a reader that left did not get counts as dropped, and is no loss that is reported.
-    fn finish(self: Box<Self>) -> io::Result<Delivery> {
+    fn finish(self: Box<Self>) -> io::Result<WriterReport> {
         let Self { writer, name, reader, taken, read, lost } = *self;
-        let left_after = |read: u64| Delivery { dropped: taken.saturating_sub(read), ..Delivery::default() };
+        let left_after =
+            |read: u64| WriterReport { dropped: taken.saturating_sub(read), ..WriterReport::default() };
         if let Some(read) = read {
             return Ok(left_after(read));
         }
-        let had_left = reader.as_ref().is_some_and(Reader::has_left);
+        let had_left = reader.as_ref().is_some_and(OutputReader::has_left);
         let finished = writer.finish();
         match &finished {
             Err(error) if reader.as_ref().is_some_and(|reader| reader.takes(error)) => {

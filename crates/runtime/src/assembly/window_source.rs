@@ -2,12 +2,12 @@
 
 use super::measurement::Measurement;
 use super::recorded::RecordedNode;
-use super::reporting::Reported;
+use super::reporting::NodeOutcome;
 use crate::exit::Failure;
 use engine::{Control, Observer, WindowOutlet};
 use port::TimeBase;
 use std::sync::atomic::AtomicBool;
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// A node, ready to give its windows.
 pub(super) enum WindowSource {
@@ -31,7 +31,7 @@ impl WindowSource {
     }
 
     /// Returns what its rows are like.
-    pub(super) fn site(&self) -> Site {
+    pub(super) fn site(&self) -> PlanContext {
         match self {
             Self::Measured(measurement) => measurement.site(),
             Self::Recorded(node) => node.site(),
@@ -70,11 +70,11 @@ impl WindowSource {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
         is_unread: impl Fn() -> bool,
-    ) -> Result<Reported, Failure> {
+    ) -> Result<NodeOutcome, Failure> {
         match self {
             Self::Measured(measurement) => {
                 let measured = measurement.measure(control, windows, stop, observer)?;
-                Ok(Reported::of(measured, is_unread()))
+                Ok(NodeOutcome::of(measured, is_unread()))
             }
             Self::Recorded(node) => node.play(control, windows, stop, observer),
         }

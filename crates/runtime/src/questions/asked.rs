@@ -5,17 +5,17 @@ use crate::exit::{Failure, say};
 use crate::machine;
 use crate::origin::Origins;
 use crate::questions::query_text::{self, NamedText};
-use crate::questions::sketches::Sketches;
-use crate::spec::Spec;
+use crate::questions::sketches::SketchedQueries;
+use crate::spec::RunSpec;
 use engine::Every;
-use equery::{Checked, CheckedQuery, Options, Source, Standing};
+use equery::{CheckOptions, CheckedQuery, CheckedText, QueryItems, SourceText};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use task::query::{Over, Query};
 
 /// The user's queries.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct QuerySet {
     /// True if the user asks something, though it may be of other nodes.
     has_texts: bool,
     /// The queries with windows of their own.
@@ -23,7 +23,7 @@ pub struct Asked {
     /// The queries that say nothing of time.
     pub(crate) timeless: Vec<Query>,
     /// The queries that count packets, each as a task.
-    pub sketches: Sketches,
+    pub sketches: SketchedQueries,
     /// The queries that rows answer, all of them, as they were checked.
     pub checked: Vec<CheckedQuery>,
     /// True if some queries start others, are answered across nodes, or are computed of other answers.
@@ -37,14 +37,14 @@ pub struct Asked {
     /// The length of the windows of queries that say nothing of time, where it is another one.
     pub(crate) usual_every: Option<Every>,
     /// The options by which a further text would be checked.
-    pub(crate) checking: Options,
+    pub(crate) checking: CheckOptions,
     /// The places of the queries in the texts, by name.
     places: BTreeMap<String, String>,
 }
 
-impl Asked {
+impl QuerySet {
     /// Reads and checks what the options ask.
-    pub(crate) fn of(options: &Spec, origins: &Origins, nodes: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn of(options: &RunSpec, origins: &Origins, nodes: &[String]) -> Result<Self, Failure> {
         let texts = texts(&Texts {
             query: &options.question.query,
             file: &options.question.file,
@@ -58,14 +58,14 @@ impl Asked {
             Every::Packets(_) => None,
         };
         let is_set = origins.has("every");
-        let checking = Options {
+        let checking = CheckOptions {
             set: options.question.set.clone(),
             known_nodes: Some(nodes.to_vec()),
             base_window_ns: window_ns.filter(|_| is_set),
             window_packets: query_text::window_packets(&options.question.every),
             key: Some(options.question.key.parts()),
             memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
-            ..Options::default()
+            ..CheckOptions::default()
         };
         let mut asked = Self::of_texts(&texts, checking, nodes, &options.question.enrich)?;
         asked.set_interval(options, is_set)?;
@@ -75,7 +75,7 @@ impl Asked {
     /// Checks texts, each of which may refer to the queries of those before it.
     pub fn of_texts(
         texts: &[NamedText],
-        mut checking: Options,
+        mut checking: CheckOptions,
         nodes: &[String],
         enrich: &EnrichOptions,
     ) -> Result<Self, Failure> {
@@ -85,7 +85,7 @@ impl Asked {
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
             asked.take(&text.source(), &checked, nodes, enrich)?;
-            checking.standing.extend(checked.queries.iter().map(Standing::of));
+            checking.standing.extend(checked.queries.iter().map(QueryItems::of));
         }
         asked.checking = checking;
         Ok(asked)
@@ -98,8 +98,8 @@ impl Asked {
 
     fn take(
         &mut self,
-        source: &Source<'_>,
-        checked: &Checked,
+        source: &SourceText<'_>,
+        checked: &CheckedText,
         nodes: &[String],
         enrich: &EnrichOptions,
     ) -> Result<(), Failure> {
@@ -145,7 +145,7 @@ impl Asked {
     }
 
     /// Gives all queries the interval of `--per`, and the run's windows a length of which all intervals are multiples.
-    fn set_interval(&mut self, options: &Spec, every_is_set: bool) -> Result<(), Failure> {
+    fn set_interval(&mut self, options: &RunSpec, every_is_set: bool) -> Result<(), Failure> {
         if let Some(per) = options.question.per {
             let per_ns = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX);
             let over = Over::Windows { every_ns: per_ns, over_ns: per_ns };
@@ -302,7 +302,7 @@ mod tests {
             ("conversation", Some("max(duration)")),
         ] {
             let text = ranking(fields, sort, 5);
-            let checked = equery::check(&Source { name: "--by", text: &text }, &Options::default());
+            let checked = equery::check(&SourceText { name: "--by", text: &text }, &CheckOptions::default());
             assert!(!checked.has_errors(), "{text}: {:?}", checked.diagnostics);
         }
     }

@@ -5,7 +5,7 @@ use packet::KeySpec;
 use std::collections::BTreeSet;
 
 /// The facts about rows that are known before they are read.
-pub struct Facts {
+pub struct RowFacts {
     /// The members that all keys have.
     pub key: KeySpec,
     /// The length of the longest windows.

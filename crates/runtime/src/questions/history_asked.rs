@@ -1,22 +1,26 @@
 //! Questions of clients about history: from text to what nodes are asked.
 
-use super::facts::Facts;
-use super::over_rows::{self, Asking, Recorded};
+use super::facts::RowFacts;
+use super::over_rows::{self, Asking, RecordedQuery};
 use crate::exit::Failure;
-use controller::{Asked, HistoryQuery, Site};
-use equery::{Severity, Source};
+use controller::{CheckContext, HistoryQuery, HistoryRequest};
+use equery::{Severity, SourceText};
 use history::Period;
 use model::Span;
 use packet::KeySpec;
 use task::query::Across;
-use web::{HistoryAsked, Refusal};
+use web::{HistoryAsked, RequestRefusal};
 
 /// The memory that a node may take where the client does not say it.
 pub(crate) const USUAL_MEMORY: u64 = 256 << 20;
 
 /// Returns what nodes are asked, and what the client should think about. `place`: what has the nodes, in an error.
-pub fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, Vec<String>), Refusal> {
-    let invalid = |error: String| Refusal::Invalid { error, diagnostics: Vec::new() };
+pub fn asked(
+    site: &CheckContext,
+    place: &str,
+    asked: &HistoryAsked,
+) -> Result<(HistoryRequest, Vec<String>), RequestRefusal> {
+    let invalid = |error: String| RequestRefusal::Invalid { error, diagnostics: Vec::new() };
     let nodes = nodes(site, &asked.nodes)?;
     let period = match (asked.from_ns, asked.to_ns) {
         (None, None) => None,
@@ -26,7 +30,7 @@ pub fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, V
         return Err(invalid("the period is empty: its end is not later than its begin".to_owned()));
     }
     let asking = Asking { top: asked.top, every_ns: asked.every_ns, period, enrich: None, is_across: true };
-    let facts = facts(site, place).map_err(Refusal::Failed)?;
+    let facts = facts(site, place).map_err(RequestRefusal::Failed)?;
     let (recorded, warnings) = match asked.text.trim().is_empty() && asked.every_ns.is_none() {
         true => {
             let first = over_rows::first_look(&asking, &facts);
@@ -36,7 +40,7 @@ pub fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, V
     };
     let mut refused = Vec::new();
     let mut queries = Vec::new();
-    for (Recorded { query, period, nodes: filter }, across) in recorded {
+    for (RecordedQuery { query, period, nodes: filter }, across) in recorded {
         let own = nodes.iter().copied().filter(|node| filter.matches(&site.nodes[*node])).collect();
         let period = period.map(|period| Span { start_ns: period.from_ns, end_ns: period.to_ns });
         let name = query.name.clone();
@@ -52,16 +56,19 @@ pub fn asked(site: &Site, place: &str, asked: &HistoryAsked) -> Result<(Asked, V
     let idle = idle.map(|query| format!("{} runs on no node that is asked", query.query.name));
     let warnings = warnings.into_iter().chain(idle).collect();
     let time_ms = u64::try_from(asked.time.as_millis()).unwrap_or(u64::MAX);
-    Ok((Asked { queries, memory_bytes: asked.memory_bytes.unwrap_or(USUAL_MEMORY), time_ms }, warnings))
+    Ok((
+        HistoryRequest { queries, memory_bytes: asked.memory_bytes.unwrap_or(USUAL_MEMORY), time_ms },
+        warnings,
+    ))
 }
 
 /// The numbers of the nodes of these names; of all without any.
-fn nodes(site: &Site, names: &[String]) -> Result<Vec<usize>, Refusal> {
+fn nodes(site: &CheckContext, names: &[String]) -> Result<Vec<usize>, RequestRefusal> {
     let number = |name: &String| {
         site.nodes.iter().position(|known| known == name).ok_or_else(|| {
             let nearest = notation::nearest(name, site.nodes.iter().map(String::as_str));
             let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
-            Refusal::Unknown(format!("there is no node {name}{hint}"))
+            RequestRefusal::Unknown(format!("there is no node {name}{hint}"))
         })
     };
     match names {
@@ -71,8 +78,8 @@ fn nodes(site: &Site, names: &[String]) -> Result<Vec<usize>, Refusal> {
 }
 
 /// Returns what is known of the rows of all nodes.
-fn facts(site: &Site, place: &str) -> Result<Facts, String> {
-    Ok(Facts {
+fn facts(site: &CheckContext, place: &str) -> Result<RowFacts, String> {
+    Ok(RowFacts {
         key: KeySpec::parse(&site.key.join(",")).map_err(|error| error.to_string())?,
         window_ns: Some(site.base_ns),
         statistics: Vec::new(),
@@ -86,11 +93,16 @@ fn facts(site: &Site, place: &str) -> Result<Facts, String> {
 }
 
 /// Queries, each with how the answers of nodes become one; and warnings.
-type Read = (Vec<(Recorded, Option<Across>)>, Vec<String>);
+type RecordedQueries = (Vec<(RecordedQuery, Option<Across>)>, Vec<String>);
 
-fn of_text(site: &Site, text: &str, asking: &Asking<'_>, facts: &Facts) -> Result<Read, Refusal> {
-    let source = Source { name: "query", text };
-    let checking = equery::Options {
+fn of_text(
+    site: &CheckContext,
+    text: &str,
+    asking: &Asking<'_>,
+    facts: &RowFacts,
+) -> Result<RecordedQueries, RequestRefusal> {
+    let source = SourceText { name: "query", text };
+    let checking = equery::CheckOptions {
         set: site.set.clone(),
         known_nodes: Some(site.nodes.clone()),
         ..over_rows::checking(facts)
@@ -104,10 +116,11 @@ fn of_text(site: &Site, text: &str, asking: &Asking<'_>, facts: &Facts) -> Resul
     if !errors.is_empty() {
         let json = |found| serde_json::to_value(found).unwrap_or_default();
         let diagnostics = checked.diagnostics.iter().map(json).collect();
-        return Err(Refusal::Invalid { error: errors.join("; "), diagnostics });
+        return Err(RequestRefusal::Invalid { error: errors.join("; "), diagnostics });
     }
     let queries: Vec<_> = checked.queries.iter().collect();
-    let invalid = |failure: Failure| Refusal::Invalid { error: failure.line(), diagnostics: Vec::new() };
+    let invalid =
+        |failure: Failure| RequestRefusal::Invalid { error: failure.line(), diagnostics: Vec::new() };
     let recorded = over_rows::recorded(asking, &queries, facts).map_err(invalid)?;
     let recorded = recorded.into_iter().zip(queries.iter().map(|query| query.across)).collect();
     Ok((recorded, lines(Severity::Warning)))

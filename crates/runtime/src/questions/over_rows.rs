@@ -1,6 +1,6 @@
 //! The questions about recorded rows that texts ask.
 
-use super::facts::Facts;
+use super::facts::RowFacts;
 use super::periods;
 use super::standing::{self, StandingOptions};
 use crate::enrich::EnrichOptions;
@@ -27,7 +27,7 @@ pub struct Asking<'a> {
 }
 
 /// A query over recorded rows.
-pub struct Recorded {
+pub struct RecordedQuery {
     /// The query.
     pub query: Query,
     /// The time that it reads.
@@ -37,7 +37,7 @@ pub struct Recorded {
 }
 
 /// Returns the queries of the first screen: conversations, not single flows.
-pub fn first_look(asking: &Asking<'_>, facts: &Facts) -> Vec<Recorded> {
+pub fn first_look(asking: &Asking<'_>, facts: &RowFacts) -> Vec<RecordedQuery> {
     let standing = StandingOptions {
         key: facts.key,
         // Records have the mean of round trips alone.
@@ -50,18 +50,18 @@ pub fn first_look(asking: &Asking<'_>, facts: &Facts) -> Vec<Recorded> {
     let queries = standing::standing(&standing).into_iter();
     let queries = queries.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
     let period = asking.period;
-    queries.map(|query| Recorded { query, period, nodes: NodeFilter::Every }).collect()
+    queries.map(|query| RecordedQuery { query, period, nodes: NodeFilter::Every }).collect()
 }
 
 /// Returns the options by which texts are checked.
-pub fn checking(facts: &Facts) -> equery::Options {
-    equery::Options {
+pub fn checking(facts: &RowFacts) -> equery::CheckOptions {
+    equery::CheckOptions {
         base_window_ns: facts.window_ns,
         key: Some(facts.key.parts()),
         statistics: facts.statistics.clone(),
         reads_history: true,
         flows: facts.rows,
-        ..equery::Options::default()
+        ..equery::CheckOptions::default()
     }
 }
 
@@ -69,8 +69,8 @@ pub fn checking(facts: &Facts) -> equery::Options {
 pub fn recorded(
     asking: &Asking<'_>,
     queries: &[&CheckedQuery],
-    facts: &Facts,
-) -> Result<Vec<Recorded>, Failure> {
+    facts: &RowFacts,
+) -> Result<Vec<RecordedQuery>, Failure> {
     let mut refused: Vec<String> = queries
         .iter()
         .flat_map(|query| &query.not_run)
@@ -119,7 +119,7 @@ pub fn recorded(
     queries.iter().map(|query| one(asking, query, facts)).collect()
 }
 
-fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &Facts) -> Result<Recorded, Failure> {
+fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &RowFacts) -> Result<RecordedQuery, Failure> {
     let period = match &checked.history {
         Some(history) => Some(periods::of_query(history, facts.window_ns)?),
         None => asking.period,
@@ -132,11 +132,11 @@ fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &Facts) -> Result<Rec
     if let Over::Windows { every_ns, .. } = over {
         check_length(&checked.label, every_ns, facts)?;
     }
-    Ok(Recorded { query: Query { over, ..checked.plan.clone() }, period, nodes: checked.nodes.clone() })
+    Ok(RecordedQuery { query: Query { over, ..checked.plan.clone() }, period, nodes: checked.nodes.clone() })
 }
 
 /// Windows are multiples of the rows' own; records count whole in the window in which they end.
-fn check_length(label: &str, every_ns: u64, facts: &Facts) -> Result<(), Failure> {
+fn check_length(label: &str, every_ns: u64, facts: &RowFacts) -> Result<(), Failure> {
     let is_unfit = |window_ns: u64| window_ns != 0 && !every_ns.is_multiple_of(window_ns);
     if let Some((what, window_ns)) = facts.lengths.iter().find(|(_, window_ns)| is_unfit(*window_ns)) {
         return Err(Failure::usage(format!(

@@ -1,7 +1,7 @@
 //! Periods of recorded time.
 
 use crate::exit::Failure;
-use equery::{History, Moment};
+use equery::{HistoryRange, TimePoint};
 use history::Period;
 use notation::{MOMENTS, moment_ns};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,10 +25,10 @@ pub fn of_options(from: Option<&str>, to: Option<&str>) -> Result<Option<Period>
 
 /// The period of a query's own `from` or `last`. `window_ns`: the length of the windows that are read, in one of which a time before now
 /// lies: it is the begin of that window.
-pub(crate) fn of_query(history: &History, window_ns: Option<u64>) -> Result<Period, Failure> {
-    let at = |moment: Moment| match moment {
-        Moment::At(ns) => u64::try_from(ns).unwrap_or(0),
-        Moment::Ago(ns) => begin(now_ns().saturating_sub(ns), window_ns),
+pub(crate) fn of_query(history: &HistoryRange, window_ns: Option<u64>) -> Result<Period, Failure> {
+    let at = |moment: TimePoint| match moment {
+        TimePoint::At(ns) => u64::try_from(ns).unwrap_or(0),
+        TimePoint::Ago(ns) => begin(now_ns().saturating_sub(ns), window_ns),
     };
     not_empty(at(history.from), history.to.map_or_else(now_ns, at))
 }

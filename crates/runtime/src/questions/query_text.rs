@@ -7,7 +7,7 @@ use crate::variable::variable;
 use crate::{names, quantity};
 use clap::Args;
 use engine::Every;
-use equery::{Checked, Source};
+use equery::{CheckedText, SourceText};
 use packet::KeySpec;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -51,8 +51,8 @@ pub struct NamedText {
 
 impl NamedText {
     /// Returns the text as the language takes it.
-    pub fn source(&self) -> Source<'_> {
-        Source { name: &self.name, text: &self.text }
+    pub fn source(&self) -> SourceText<'_> {
+        SourceText { name: &self.name, text: &self.text }
     }
 }
 
@@ -71,14 +71,14 @@ impl QueryTextOptions {
     }
 
     /// Returns what is known of the site.
-    pub fn site(&self) -> equery::Options {
-        equery::Options {
+    pub fn site(&self) -> equery::CheckOptions {
+        equery::CheckOptions {
             set: self.set.clone(),
             base_window_ns: self.window_ns(),
             window_packets: self.every.as_ref().and_then(window_packets),
             key: self.key.as_ref().map(KeySpec::parts),
             memory_bytes: Some(self.memory.unwrap_or_else(machine::half_of_memory)),
-            ..equery::Options::default()
+            ..equery::CheckOptions::default()
         }
     }
 
@@ -124,7 +124,7 @@ pub fn read(name: &str) -> Result<NamedText, String> {
 }
 
 /// Shows what was found in a text on standard error. Its reader may be gone.
-pub fn show(text: &NamedText, checked: &Checked) {
+pub fn show(text: &NamedText, checked: &CheckedText) {
     let color =
         io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let source = text.source();
@@ -135,13 +135,13 @@ pub fn show(text: &NamedText, checked: &Checked) {
 }
 
 /// Returns the end of the command: an error if any text has errors.
-pub fn outcome(texts: &[NamedText], checked: &[Checked]) -> Result<(), Failure> {
+pub fn outcome(texts: &[NamedText], checked: &[CheckedText]) -> Result<(), Failure> {
     let with_errors = texts.iter().zip(checked).filter(|(_, checked)| checked.has_errors());
     let failures: Vec<_> = with_errors.map(|(text, checked)| errors_of(text, checked)).collect();
     if failures.is_empty() { Ok(()) } else { Err(Failure::usages(failures)) }
 }
 
-fn errors_of(text: &NamedText, checked: &Checked) -> String {
+fn errors_of(text: &NamedText, checked: &CheckedText) -> String {
     let count = |severity| checked.diagnostics.iter().filter(|found| found.severity == severity).count();
     match count(equery::Severity::Error) {
         1 => format!("{}: one error; nothing of this text is used", text.name),

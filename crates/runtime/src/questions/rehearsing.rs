@@ -2,11 +2,12 @@
 
 use crate::questions::history_asked::USUAL_MEMORY;
 use controller::{
-    Asked, DryRun, DryRunSetting, History, InstalledText, NotInstalled, Rehearsal, StandingQueries, Step,
+    DryRunController, DryRunSetting, DryRunStep, HistoryRequest, HistoryResult, InstalledText,
+    QueryInstallError, Rehearsal, StandingQueries,
 };
 use model::DryRunOutcome;
 use std::time::Instant;
-use web::{DryRunAsked, Refusal};
+use web::{DryRunAsked, RequestRefusal};
 
 /// A question to the nodes has this part of the time that is left, and this much of it at the least, milliseconds.
 const PARTS: u64 = 4;
@@ -14,7 +15,7 @@ const LEAST_MS: u64 = 1_000;
 
 /// The dry run that is to be played.
 pub struct Rehearsed {
-    run: DryRun,
+    run: DryRunController,
     warnings: Vec<String>,
     memory_bytes: u64,
     until: Option<Instant>,
@@ -22,7 +23,7 @@ pub struct Rehearsed {
 
 impl Rehearsed {
     /// Checks what a client asks beside these standing queries.
-    pub fn new(standing: &StandingQueries, asked: DryRunAsked) -> Result<Self, Refusal> {
+    pub fn new(standing: &StandingQueries, asked: DryRunAsked) -> Result<Self, RequestRefusal> {
         // A time beyond what the clock can name does not end.
         let until = Instant::now().checked_add(asked.time);
         let DryRunAsked { file, text, period, memory_bytes, .. } = asked;
@@ -31,27 +32,27 @@ impl Rehearsed {
         let Rehearsal { chain, reach_ns, warnings } = rehearsal;
         let site = standing.site();
         let setting = DryRunSetting { key: site.key.clone(), window_ns: site.base_ns, period, reach_ns };
-        let run = DryRun::new(chain, &setting).map_err(invalid)?;
+        let run = DryRunController::new(chain, &setting).map_err(invalid)?;
         Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(USUAL_MEMORY), until })
     }
 
     /// Plays the dry run. `ask` asks the stores of the nodes.
     pub fn play(
         mut self,
-        ask: &mut dyn FnMut(Asked) -> Result<History, Refusal>,
-    ) -> Result<DryRunOutcome, Refusal> {
-        while let Step::Ask(queries) = self.run.go_on().map_err(invalid)? {
+        ask: &mut dyn FnMut(HistoryRequest) -> Result<HistoryResult, RequestRefusal>,
+    ) -> Result<DryRunOutcome, RequestRefusal> {
+        while let DryRunStep::Ask(queries) = self.run.go_on().map_err(invalid)? {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
             // A node that is slow or silent takes no more than its part: the others are played on.
             let time_ms = (time_ms / PARTS).max(LEAST_MS).min(time_ms);
             if time_ms == 0 {
-                return Err(Refusal::Conflict(
+                return Err(RequestRefusal::Conflict(
                     "the dry run took all of its time: ask for a shorter period, fewer groups, or more time"
                         .to_owned(),
                 ));
             }
-            self.run.take(ask(Asked { queries, memory_bytes: self.memory_bytes, time_ms })?);
+            self.run.take(ask(HistoryRequest { queries, memory_bytes: self.memory_bytes, time_ms })?);
         }
         let mut outcome = self.run.end();
         outcome.warnings.splice(0..0, self.warnings);
@@ -59,11 +60,14 @@ impl Rehearsed {
     }
 }
 
-fn invalid(error: String) -> Refusal {
-    Refusal::Invalid { error, diagnostics: Vec::new() }
+fn invalid(error: String) -> RequestRefusal {
+    RequestRefusal::Invalid { error, diagnostics: Vec::new() }
 }
 
-fn refusal(refused: NotInstalled) -> Refusal {
+fn refusal(refused: QueryInstallError) -> RequestRefusal {
     let json = |found| serde_json::to_value(found).unwrap_or_default();
-    Refusal::Invalid { error: refused.reason, diagnostics: refused.diagnostics.iter().map(json).collect() }
+    RequestRefusal::Invalid {
+        error: refused.reason,
+        diagnostics: refused.diagnostics.iter().map(json).collect(),
+    }
 }

@@ -9,7 +9,7 @@ use task::query::{Over, Query};
 
 /// Queries whose packets are counted. They answer each window of the run.
 #[derive(Clone, Debug, Default)]
-pub struct Sketches(Vec<Sketched>);
+pub struct SketchedQueries(Vec<Sketched>);
 
 #[derive(Clone, Debug)]
 struct Sketched {
@@ -20,7 +20,7 @@ struct Sketched {
     every_ns: Option<u64>,
 }
 
-impl Sketches {
+impl SketchedQueries {
     /// Adds a query and the task that answers it.
     pub(crate) fn add(&mut self, query: &Query, task: &TaskSpec, nodes: &NodeFilter) {
         let every_ns = match query.over {
@@ -84,8 +84,8 @@ impl Sketches {
 mod tests {
     use super::*;
 
-    fn sketches(lengths: &[Option<u64>]) -> Sketches {
-        let mut all = Sketches::default();
+    fn sketches(lengths: &[Option<u64>]) -> SketchedQueries {
+        let mut all = SketchedQueries::default();
         for (at, length) in lengths.iter().enumerate() {
             let over = length.map_or(Over::Window, |ns| Over::Windows { every_ns: ns, over_ns: ns });
             let query = Query { over, ..Query::new(format!("q{at}"), [], []) };

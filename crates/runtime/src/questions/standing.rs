@@ -1,9 +1,9 @@
 //! The queries whose answers the screen, `--json` and `--report` contain without a request.
 
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use packet::KeySpec;
 use task::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Over, Query,
+    Aggregate, Comparison, Condition, Expression, GroupField, Operator, Order, OutputColumn, Over, Query,
 };
 
 /// The options that determine the standing queries.
@@ -40,7 +40,7 @@ const LOSSES: [&str; 9] = [
 const LOST: [&str; 3] = ["ploss_byte", "retrans_byte", "unseen_byte"];
 
 /// Returns true if answers over the run are shown anywhere.
-pub(crate) fn are_of_run(options: &Spec) -> bool {
+pub(crate) fn are_of_run(options: &RunSpec) -> bool {
     !options.json_windows || options.output.report.is_some() || options.output.web.is_some()
 }
 
@@ -63,12 +63,14 @@ pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {
 /// who sends and receives, with whom, by which services, and who contacts many others or is contacted by many.
 fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     let by_bytes = |name, group: &[&str]| {
-        let items = [Item::count("flows")].into_iter().chain(sums()).collect();
+        let items = [OutputColumn::count("flows")].into_iter().chain(sums()).collect();
         ranking(asked, name, Over::Run, group.iter().copied().map(GroupField::of).collect(), items, 2)
     };
     let by_peers = |name, group, peers, peer: &str| {
-        let items: Vec<_> =
-            [Item::distinct(peer, peers), Item::count("flows")].into_iter().chain(sums()).collect();
+        let items: Vec<_> = [OutputColumn::distinct(peer, peers), OutputColumn::count("flows")]
+            .into_iter()
+            .chain(sums())
+            .collect();
         let flows = items[1].value.clone();
         let mut query = ranking(asked, name, Over::Run, vec![GroupField::of(group)], items, 0);
         query.order.push(Order::largest(flows));
@@ -110,7 +112,7 @@ fn conversations(asked: &StandingOptions, over: Over) -> Query {
             Operator::Multiply,
             Box::new(is_it.clone()),
         );
-        Item::new(name, Expression::Aggregate(Aggregate::Sum(Box::new(of))))
+        OutputColumn::new(name, Expression::Aggregate(Aggregate::Sum(Box::new(of))))
     };
     let directions = [
         directed("forward_count", "total_count", &is_forward),
@@ -119,19 +121,19 @@ fn conversations(asked: &StandingOptions, over: Over) -> Query {
         directed("reverse_byte", "total_byte", &is_reverse),
     ];
     let directions = directions.into_iter().filter(|_| asked.biflow);
-    let items = [Item::count("flows")].into_iter().chain(sums()).chain(directions).collect();
+    let items = [OutputColumn::count("flows")].into_iter().chain(sums()).chain(directions).collect();
     ranking(asked, "conversations", over, vec![GroupField::of("conversation")], items, 2)
 }
 
-fn sums() -> [Item; 3] {
-    ["total_count", "total_byte", "wire_byte"].map(Item::sum)
+fn sums() -> [OutputColumn; 3] {
+    ["total_count", "total_byte", "wire_byte"].map(OutputColumn::sum)
 }
 
-fn losses() -> impl Iterator<Item = Item> {
+fn losses() -> impl Iterator<Item = OutputColumn> {
     let least = Aggregate::Min(Box::new(Expression::field("rtt_min")));
-    LOSSES.map(Item::sum).into_iter().chain([
-        Item::new("rtt_min", Expression::Aggregate(least)),
-        Item::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
+    LOSSES.map(OutputColumn::sum).into_iter().chain([
+        OutputColumn::new("rtt_min", Expression::Aggregate(least)),
+        OutputColumn::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
     ])
 }
 
@@ -140,7 +142,7 @@ fn ranking(
     name: &str,
     over: Over,
     group: Vec<GroupField>,
-    items: Vec<Item>,
+    items: Vec<OutputColumn>,
     by: usize,
 ) -> Query {
     Query {
@@ -173,8 +175,8 @@ fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
     if asked.tracks_loss && asked.top != 0 {
         let add = |sum, field| Expression::Arithmetic(Box::new(sum), Operator::Add, Box::new(field));
         let all = LOST.map(Expression::field).into_iter().reduce(add);
-        let lost =
-            all.map(|all| Item::new("loss_byte", Expression::Aggregate(Aggregate::Sum(Box::new(all)))));
+        let lost = all
+            .map(|all| OutputColumn::new("loss_byte", Expression::Aggregate(Aggregate::Sum(Box::new(all)))));
         let items = sums().into_iter().chain(losses()).chain(lost).collect::<Vec<_>>();
         let last = items.len() - 1;
         let any = |field: &&str| Condition::compare(field, Comparison::Greater, 0);
@@ -190,7 +192,7 @@ mod tests {
     use arena::Limits;
     use packet::Seed;
     use task::Generation;
-    use task::rows::{RowQueries, Site};
+    use task::rows::{PlanContext, RowQueries};
 
     #[test]
     fn every_key_has_queries_that_can_be_answered() {
@@ -212,7 +214,8 @@ mod tests {
     fn check(key: KeySpec, tracks_loss: bool) {
         let asked =
             StandingOptions { key, tracks_loss, biflow: false, top: 3, of_windows: true, of_run: true };
-        let site = Site { tracks_loss, ..Site::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
+        let site =
+            PlanContext { tracks_loss, ..PlanContext::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
         let queries = standing(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);
         assert!(planned.is_ok(), "{:?}", planned.err());

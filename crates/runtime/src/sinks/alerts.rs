@@ -1,14 +1,14 @@
 //! Firings and resolutions to Alertmanagers: of a run whose queries start others (`--alertmanager`), and of a controller (`alertmanager`).
 
-use super::{Sink, Telling};
+use super::{Sink, SinkContext};
 use crate::exit::no_thread;
 use crate::exit::{EARLY, Failure, say};
 use crate::spec::AlertOptions;
 use crate::trust::tls;
-use crate::verdict::Verdict;
-use alertmanager::{Address, Book, Client, Ended, Extra, Notifier, Notify};
-use controller::{Controller, Output};
-use events::State;
+use crate::verdict::ExitStatus;
+use alertmanager::{AlertmanagerClient, AlertmanagerUrl, Book, Extra, Notifier, NotifierOutcome, Notify};
+use controller::{Controller, ControllerOutput};
+use events::MachineState;
 use model::view::AlertmanagerView;
 use model::{Event, RunReport};
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl Alerts {
             return Err(Failure::usage(format!("alertmanager: {twice} is there twice")));
         }
         let credentials = credentials(options)?;
-        let tls = match addresses.iter().any(Address::is_tls) {
+        let tls = match addresses.iter().any(AlertmanagerUrl::is_tls) {
             true => Some(tls(options.alertmanager_ca.as_deref(), "alertmanager-ca")?),
             false => None,
         };
@@ -56,13 +56,14 @@ impl Alerts {
             labels: options.alertmanager_label.iter().cloned().collect(),
             page: options.alertmanager_page.clone(),
         };
-        let mut book = Book::new(addresses.iter().map(Address::to_string).collect(), extra);
+        let mut book = Book::new(addresses.iter().map(AlertmanagerUrl::to_string).collect(), extra);
         if let Some(saved) = saved {
             book.restore(saved)
                 .map_err(|error| Failure::fault(format!("the state of alerts is damaged: {error}")))?;
         }
-        let client = |address: &Address| {
-            Box::new(Client::new(address.clone(), tls.clone(), credentials.as_deref())) as Box<dyn Notify>
+        let client = |address: &AlertmanagerUrl| {
+            Box::new(AlertmanagerClient::new(address.clone(), tls.clone(), credentials.as_deref()))
+                as Box<dyn Notify>
         };
         let notifier = Notifier::start(book, addresses.iter().map(client).collect()).map_err(no_thread)?;
         Ok(Some(Self { notifier, settled: None }))
@@ -74,7 +75,7 @@ impl Alerts {
     }
 
     /// Lets alerts lapse whose conditions are judged no more, now and then.
-    pub fn settle(&mut self, state: &State) {
+    pub fn settle(&mut self, state: &MachineState) {
         if self.settled.is_some_and(|settled| settled.elapsed() < SETTLE) {
             return;
         }
@@ -108,15 +109,15 @@ impl Alerts {
     }
 
     /// Ends once everything is told, or after some time.
-    pub fn finish(self) -> Told {
-        let Ended { lines, untold, given_up, counts, saved } = self.notifier.finish(WAIT);
+    pub fn finish(self) -> NotificationOutcome {
+        let NotifierOutcome { lines, untold, given_up, counts, saved } = self.notifier.finish(WAIT);
         lines.iter().for_each(|line| say(line));
-        Told { untold, given_up, views: counts, saved }
+        NotificationOutcome { untold, given_up, views: counts, saved }
     }
 }
 
 /// The outcome of telling Alertmanagers, at the end of a run.
-pub struct Told {
+pub struct NotificationOutcome {
     /// The alerts that Alertmanagers were not told, a line each.
     pub untold: Vec<String>,
     /// The alerts that were given up, a line for each Alertmanager.
@@ -138,7 +139,7 @@ enum Telltale {
 
 impl AlertsSink {
     /// Begins to tell where the options ask for it.
-    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let alerts = Alerts::start(&telling.options.output.alerts, None)?;
         Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
     }
@@ -153,8 +154,8 @@ impl AlertsSink {
 }
 
 impl Sink for AlertsSink {
-    fn shown(&self, output: &Output) {
-        if let Output::Event(event) = output {
+    fn shown(&self, output: &ControllerOutput) {
+        if let ControllerOutput::Event(event) = output {
             self.with(|alerts| alerts.event(event));
         }
     }
@@ -175,7 +176,7 @@ impl Sink for AlertsSink {
     }
 
     /// Waits until Alertmanagers were told everything, for some time, and says what they were not told.
-    fn finish(&self, _: &RunReport, verdict: &mut Verdict) {
+    fn finish(&self, _: &RunReport, verdict: &mut ExitStatus) {
         let mut telltale = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Telltale::Tells(alerts) = std::mem::replace(&mut *telltale, Telltale::Ended(Vec::new())) else {
             return;
@@ -220,7 +221,7 @@ mod tests {
             |options: AlertOptions| Alerts::start(&options, None).err().expect("it is refused").line();
         let only = AlertOptions { alertmanager_page: Some("http://x".to_owned()), ..AlertOptions::default() };
         assert!(start(only).contains("the address of Alertmanager is missing"));
-        let address: Address = "http://127.0.0.1:1".parse().expect("an address");
+        let address: AlertmanagerUrl = "http://127.0.0.1:1".parse().expect("an address");
         let twice = AlertOptions { alertmanager: vec![address.clone(), address], ..AlertOptions::default() };
         assert!(start(twice).contains("is there twice"));
         assert!(Alerts::start(&AlertOptions::default(), None).expect("nothing").is_none());

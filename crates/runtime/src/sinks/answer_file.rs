@@ -1,9 +1,9 @@
 //! `--answers`: the answers of windows and the events in a file, as the lines of `--json`.
 
-use super::{Sink, Telling, screen};
+use super::{Sink, SinkContext, screen};
 use crate::exit::Failure;
-use crate::verdict::Verdict;
-use controller::Output;
+use crate::verdict::ExitStatus;
+use controller::ControllerOutput;
 use model::{Answer, RunReport, Window};
 use serde::Serialize;
 use std::fs::{self, File};
@@ -18,10 +18,10 @@ pub(crate) struct AnswerFile {
     is_of_run: bool,
     /// True if the user's queries take the place of those that the program asks by itself.
     is_asked: bool,
-    state: Mutex<State>,
+    state: Mutex<AnswerFileState>,
 }
 
-struct State {
+struct AnswerFileState {
     file: BufWriter<File>,
     /// True once the earlier content of the file is gone. A run that is refused leaves the file as it was.
     has_begun: bool,
@@ -33,7 +33,7 @@ struct State {
     lost: u64,
 }
 
-impl State {
+impl AnswerFileState {
     fn begin(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.has_begun, true) && self.file.get_ref().metadata()?.is_file() {
             self.file.get_ref().set_len(0)?;
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for AnswerFileState {
     fn drop(&mut self) {
         if let Some(path) = self.is_new.take().filter(|_| !self.has_begun) {
             let _ = fs::remove_file(path);
@@ -57,13 +57,13 @@ impl Drop for State {
 
 impl AnswerFile {
     /// Creates the file where the options ask for it.
-    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.answers else { return Ok(None) };
         let is_new = (!path.exists()).then(|| path.clone());
         let file = File::options().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| Failure::usage(format!("--answers {}: {error}", path.display())))?;
         let file = BufWriter::new(file);
-        let state = State { file, has_begun: false, is_new, error: None, lost: 0 };
+        let state = AnswerFileState { file, has_begun: false, is_new, error: None, lost: 0 };
         Ok(Some(Box::new(Self {
             path: path.clone(),
             is_of_run: !telling.options.json_windows,
@@ -112,17 +112,19 @@ impl Sink for AnswerFile {
         self.write(answers.iter());
     }
 
-    fn shown(&self, output: &Output) {
+    fn shown(&self, output: &ControllerOutput) {
         match output {
-            Output::Answer(answer) if screen::has_line(answer, answer.empty.is_some(), self.is_asked) => {
+            ControllerOutput::Answer(answer)
+                if screen::has_line(answer, answer.empty.is_some(), self.is_asked) =>
+            {
                 self.write([&**answer].into_iter());
             }
-            Output::Event(event) => self.write([&**event].into_iter()),
+            ControllerOutput::Event(event) => self.write([&**event].into_iter()),
             _ => {}
         }
     }
 
-    fn finish(&self, report: &RunReport, verdict: &mut Verdict) {
+    fn finish(&self, report: &RunReport, verdict: &mut ExitStatus) {
         let whole = if self.is_of_run { screen::whole(report, self.is_asked) } else { Vec::new() };
         // A run without answers has an empty file.
         self.write(whole.iter());

@@ -20,6 +20,6 @@ pub(crate) fn capture(node: &str, captured: &Captured) -> Capture {
 }
 
 /// Returns what became of a capture on a node, with its file.
-pub fn ended((node, captured): (String, Captured)) -> archive::Ended {
-    archive::Ended { capture: capture(&node, &captured), content: captured.content }
+pub fn ended((node, captured): (String, Captured)) -> archive::EndedCapture {
+    archive::EndedCapture { capture: capture(&node, &captured), content: captured.content }
 }

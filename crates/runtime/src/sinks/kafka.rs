@@ -1,15 +1,17 @@
 //! Answers, events and window rows to Kafka: of a run (`--kafka`, `--kafka-rows`), of a probe (`kafka-rows`) and of a controller (`kafka`).
 
-use super::{Sink, Telling};
+use super::{Sink, SinkContext};
 use crate::exit::no_thread;
 use crate::exit::{EARLY, Failure, say};
 use crate::lacking::{KAFKA, lacks};
 use crate::machine;
 use crate::sinks::screen;
-use crate::spec::Spec;
-use crate::verdict::Verdict;
-use ::controller::Output;
-use ::kafka::{Bell, Feed, MemoryOutbox, Outbox, Servers, StoredRows, Topics, client, of_answer, of_event};
+use crate::spec::RunSpec;
+use crate::verdict::ExitStatus;
+use ::controller::ControllerOutput;
+use ::kafka::{
+    Bell, MemoryOutbox, Outbox, OutboxSender, Servers, StoredRows, Topics, client, of_answer, of_event,
+};
 use model::{Answer, RunReport, Window};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,9 +20,9 @@ use std::time::Duration;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The delivery of what a run sends to Kafka. A run that fails delivers what waits, too.
-pub(crate) struct Delivery {
+pub(crate) struct RunDelivery {
     /// The client of Kafka; `None` once it is finished.
-    sink: Option<::kafka::Sink>,
+    sink: Option<::kafka::DeliveryThread>,
     wait: Duration,
 }
 
@@ -29,20 +31,20 @@ struct KafkaSink {
     /// The destination of answers and events; `None` where rows alone are sent.
     feed: Option<KafkaFeed>,
     /// The delivery; `None` once it is finished.
-    delivery: Mutex<Option<Delivery>>,
+    delivery: Mutex<Option<RunDelivery>>,
 }
 
 /// The destination of answers and events.
 struct KafkaFeed {
-    feed: Feed,
+    feed: OutboxSender,
     /// True if the user's queries take the place of those that the program asks by itself.
     is_asked: bool,
 }
 
-impl Delivery {
+impl RunDelivery {
     /// Begins to deliver where the options ask for it. A replay waits where Kafka takes less than it answers, until it is told to end.
-    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let Telling { options, asked, is_replay, stop, .. } = *telling;
+    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let SinkContext { options, asked, is_replay, stop, .. } = *telling;
         let own = &options.output.kafka;
         let Some(servers) = own.servers()? else { return Ok(None) };
         let bell = Bell::default();
@@ -68,7 +70,7 @@ impl Delivery {
     }
 
     /// Delivers what waits, for some time, and says what Kafka lacks. The store is closed before.
-    pub(crate) fn finish(mut self, verdict: &mut Verdict) {
+    pub(crate) fn finish(mut self, verdict: &mut ExitStatus) {
         let lines = self.end();
         if !lines.is_empty() {
             verdict.code = verdict.code.max(EARLY);
@@ -82,14 +84,14 @@ impl Delivery {
     }
 }
 
-impl Drop for Delivery {
+impl Drop for RunDelivery {
     fn drop(&mut self) {
         self.end().iter().for_each(|line| say(line));
     }
 }
 
 /// The rows of the store, if they are asked for.
-fn rows(options: &Spec) -> Result<Option<Box<dyn Outbox>>, Failure> {
+fn rows(options: &RunSpec) -> Result<Option<Box<dyn Outbox>>, Failure> {
     match (&options.output.store, options.output.kafka.kafka_rows) {
         (_, false) => Ok(None),
         (Some(folder), true) => Ok(Some(Box::new(StoredRows::new(folder)))),
@@ -109,7 +111,7 @@ pub fn begin(
     outboxes: Vec<Box<dyn Outbox>>,
     bell: &Bell,
     say_line: Box<dyn Fn(&str) + Send>,
-) -> Result<::kafka::Sink, Failure> {
+) -> Result<::kafka::DeliveryThread, Failure> {
     let Some(client) = client() else {
         return Err(lacks("sending to Kafka", &KAFKA));
     };
@@ -117,7 +119,7 @@ pub fn begin(
         say(&format!("Kafka at {servers} is spoken to in clear text: only within a network that is trusted"));
     }
     let cluster = client(servers.clone(), topics.clone()).map_err(Failure::fault)?;
-    ::kafka::Sink::start(outboxes, cluster, bell, say_line).map_err(no_thread)
+    ::kafka::DeliveryThread::start(outboxes, cluster, bell, say_line).map_err(no_thread)
 }
 
 impl Sink for KafkaSink {
@@ -130,13 +132,15 @@ impl Sink for KafkaSink {
         self.feed.iter().for_each(|feed| answers.iter().for_each(|answer| feed.answer(answer)));
     }
 
-    fn shown(&self, output: &Output) {
+    fn shown(&self, output: &ControllerOutput) {
         let Some(feed) = &self.feed else { return };
         match output {
-            Output::Answer(answer) if screen::has_line(answer, answer.empty.is_some(), feed.is_asked) => {
+            ControllerOutput::Answer(answer)
+                if screen::has_line(answer, answer.empty.is_some(), feed.is_asked) =>
+            {
                 feed.answer(answer);
             }
-            Output::Event(event) => match of_event(event) {
+            ControllerOutput::Event(event) => match of_event(event) {
                 Ok(message) => feed.feed.push([message]),
                 Err(_) => feed.feed.not_json(),
             },
@@ -144,7 +148,7 @@ impl Sink for KafkaSink {
         }
     }
 
-    fn finish(&self, _: &RunReport, verdict: &mut Verdict) {
+    fn finish(&self, _: &RunReport, verdict: &mut ExitStatus) {
         let delivery = self.delivery.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(delivery) = delivery {
             delivery.finish(verdict);
@@ -164,14 +168,14 @@ impl KafkaFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::kafka::{Message, Producer, Refusal};
+    use ::kafka::{Message, ProduceError, Producer};
     use std::sync::Mutex;
 
     /// Notes what it takes.
     struct Taking(Arc<Mutex<usize>>);
 
     impl Producer for Taking {
-        fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), Refusal>> {
+        fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), ProduceError>> {
             *self.0.lock().expect("a lock") += messages.len();
             vec![Ok(()); messages.len()]
         }
@@ -184,8 +188,13 @@ mod tests {
         feed.push(of_answer(&Answer::new("q", None, Vec::new(), Vec::new())).expect("messages"));
         let taken = Arc::default();
         let producer = Box::new(Taking(Arc::clone(&taken)));
-        let sink = ::kafka::Sink::start(vec![Box::new(outbox)], producer, &Bell::default(), Box::new(|_| ()));
-        drop(Delivery { sink: Some(sink.expect("a thread")), wait: Duration::from_secs(60) });
+        let sink = ::kafka::DeliveryThread::start(
+            vec![Box::new(outbox)],
+            producer,
+            &Bell::default(),
+            Box::new(|_| ()),
+        );
+        drop(RunDelivery { sink: Some(sink.expect("a thread")), wait: Duration::from_secs(60) });
         assert_eq!(*taken.lock().expect("a lock"), 1);
     }
 }

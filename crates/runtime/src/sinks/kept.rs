@@ -1,9 +1,9 @@
 //! The part of its windows that a run keeps for the report: the newest events, captures and answers of tasks.
 
 use super::captured;
-use super::{Sink, Telling};
+use super::{Sink, SinkContext};
 use crate::exit::Failure;
-use controller::Output;
+use controller::ControllerOutput;
 use model::{Answer, Capture, Event, RunReport, Span, Window};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,7 @@ impl<T> Newest<T> {
     }
 }
 
-struct State {
+struct NewestResults {
     events: Newest<Event>,
     captures: Newest<Capture>,
     /// The answers of tasks by window, those of all nodes together.
@@ -44,22 +44,22 @@ struct State {
 }
 
 /// Keeps what the report lists.
-pub(crate) struct Kept(Mutex<State>);
+pub(crate) struct RetainedResults(Mutex<NewestResults>);
 
-impl Kept {
+impl RetainedResults {
     /// Keeps nothing yet.
-    pub(super) fn start(_: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+    pub(super) fn start(_: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let (events, captures) = (Newest::new(MOST_EVENTS), Newest::new(MOST_CAPTURES));
-        let state = State { events, captures, answers: Newest::new(MOST_WINDOWS) };
+        let state = NewestResults { events, captures, answers: Newest::new(MOST_WINDOWS) };
         Ok(Some(Box::new(Self(Mutex::new(state)))))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, NewestResults> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl NewestResults {
     fn answer(&mut self, answer: &Answer) {
         if answer.task.is_none() {
             return;
@@ -71,25 +71,25 @@ impl State {
     }
 }
 
-impl Sink for Kept {
+impl Sink for RetainedResults {
     fn window(&self, window: &Window) {
         let mut state = self.state();
         window.answers.iter().for_each(|answer| state.answer(answer));
     }
 
-    fn shown(&self, output: &Output) {
+    fn shown(&self, output: &ControllerOutput) {
         match output {
-            Output::Answer(answer) => self.state().answer(answer),
-            Output::Event(event) => self.state().events.push((**event).clone()),
-            Output::Captured(captured) => {
+            ControllerOutput::Answer(answer) => self.state().answer(answer),
+            ControllerOutput::Event(event) => self.state().events.push((**event).clone()),
+            ControllerOutput::Captured(captured) => {
                 self.state().captures.push(captured::capture(&captured.0, &captured.1));
             }
-            Output::Sentence(_) | Output::Warning(_) | Output::History(_) => {}
+            ControllerOutput::Sentence(_) | ControllerOutput::Warning(_) | ControllerOutput::History(_) => {}
         }
     }
 
     fn add_to(&self, report: &mut RunReport) {
-        let State { events, captures, answers } = &mut *self.state();
+        let NewestResults { events, captures, answers } = &mut *self.state();
         report.occurrences.events = std::mem::take(&mut events.items).into();
         report.occurrences.events_unlisted = events.unlisted;
         report.occurrences.captures = std::mem::take(&mut captures.items).into();

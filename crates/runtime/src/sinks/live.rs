@@ -9,7 +9,7 @@ use model::view::{NodeState, NodeView, Note, QueryView};
 use protocol::WindowResult;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use top::{FirstWindow, GiveBack, Model, Origin, Screen, Wish};
+use top::{FirstWindow, GiveBack, Screen, StatusOrigin, ViewModel, Wish};
 
 /// The time after which the view is drawn again where nothing is typed.
 const EVERY: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const MOST_NOTES: usize = 100;
 
 /// The node that is measured, for the live view.
-pub(crate) struct Measured {
+pub(crate) struct LiveMeasurement {
     /// The name of the node.
     pub(crate) node: String,
     /// The names of the node's sources.
@@ -32,7 +32,7 @@ pub(crate) struct Measured {
 pub(crate) struct LiveView {
     screen: Screen,
     began: Instant,
-    model: Model,
+    model: ViewModel,
     node: String,
     /// The health of the node.
     health: Health,
@@ -51,9 +51,9 @@ pub(crate) struct Stamped {
 
 impl LiveView {
     /// Takes the terminal. Shows nothing yet.
-    pub(crate) fn new(measured: Measured) -> io::Result<Self> {
-        let Measured { node, sources, every, queries } = measured;
-        let mut model = Model::new(Origin::Own { first_window: first_window(every) });
+    pub(crate) fn new(measured: LiveMeasurement) -> io::Result<Self> {
+        let LiveMeasurement { node, sources, every, queries } = measured;
+        let mut model = ViewModel::new(StatusOrigin::Own { first_window: first_window(every) });
         model.status.version = env!("CARGO_PKG_VERSION").to_owned();
         model.status.started_ns = now_ns();
         model.status.sources = sources;
@@ -89,7 +89,7 @@ impl LiveView {
     /// Shows how the node fares.
     fn tell_node(&mut self) {
         let sources = self.model.status.sources.clone();
-        let node = views::node(&self.node, &self.health, &views::Moment::default());
+        let node = views::node(&self.node, &self.health, &views::HealthCriteria::default());
         self.model.status.nodes = vec![NodeView { state: NodeState::Up, sources, ..node }];
         let windows = &mut self.model.status.windows;
         (windows.complete, windows.partial) = (self.health.windows.complete, self.health.windows.partial);

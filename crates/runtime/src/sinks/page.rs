@@ -1,14 +1,14 @@
 //! `--web`: the page and the API of a run, while it measures and after it.
 
 use super::page_store::PageStore;
-use super::{Sink, Telling, captured};
+use super::{Sink, SinkContext, captured};
 use crate::exit::no_thread;
 use crate::exit::{Failure, say};
 use crate::machine::now_ns;
-use archive::{Archive, Changes, Keep};
-use controller::{Controller, Health, Output, views};
+use archive::{Archive, ArchiveChanges, ArchiveRetention};
+use controller::{Controller, ControllerOutput, Health, views};
 use equery::{Chain, CheckedQuery};
-use events::State;
+use events::MachineState;
 use model::{RunReport, Story, Window};
 use protocol::WindowResult;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,12 +16,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use task::rows::Site;
+use task::rows::PlanContext;
 use web::view::{AlertmanagerView, Mode, NodeState, Note, Status};
 use web::{Checking, Hub, Server};
 
 /// The bounds of what is kept of a run, in memory.
-const KEEP: Keep = Keep { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
+const KEEP: ArchiveRetention =
+    ArchiveRetention { answers: 100_000, events: 100_000, captures: 1_000, capture_bytes: 64 << 20 };
 /// Messages that wait for the page.
 const WAITING: usize = 1_024;
 /// The time after which new messages are stored.
@@ -35,7 +36,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 pub(crate) struct Page {
     hub: Hub,
     server: Server,
-    messages: SyncSender<Message>,
+    messages: SyncSender<PageMessage>,
     thread: JoinHandle<()>,
     store: Option<PageStore>,
 }
@@ -52,17 +53,17 @@ struct PageSink {
 
 /// The state of a controller.
 #[derive(Debug, Default)]
-struct News {
+struct ControllerSnapshot {
     /// Stories that have changed.
     stories: Vec<Story>,
-    queries: Option<(Chain, State)>,
+    queries: Option<(Chain, MachineState)>,
     /// The nodes, in their order; none where windows are counted here.
     health: Vec<Health>,
     /// The alerts for each Alertmanager, by what became of them.
     alerts: Vec<AlertmanagerView>,
 }
 
-impl News {
+impl ControllerSnapshot {
     /// Returns what is new since the last call.
     fn of(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
         Self {
@@ -75,21 +76,21 @@ impl News {
 
     /// Returns the queries of a run without a controller.
     fn of_queries(chain: Chain) -> Self {
-        Self { queries: Some((chain, State::default())), ..Self::default() }
+        Self { queries: Some((chain, MachineState::default())), ..Self::default() }
     }
 }
 
 /// A message to the page.
-enum Message {
-    Shown(Box<Output>),
+enum PageMessage {
+    Shown(Box<ControllerOutput>),
     Window(Box<WindowResult>),
-    Changed(Box<News>),
+    Changed(Box<ControllerSnapshot>),
     Ended(Box<RunReport>),
 }
 
 /// The destination of what is new.
 struct PageFeed {
-    messages: SyncSender<Message>,
+    messages: SyncSender<PageMessage>,
     /// True if the source may wait for the page; a live source never does.
     may_wait: bool,
     /// The number of results that the page lacks, because they came faster than they could be stored.
@@ -98,13 +99,13 @@ struct PageFeed {
 
 impl Page {
     /// Serves the page where the options ask for it.
-    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let Telling { options, asked, is_replay, stop, .. } = *telling;
+    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let SinkContext { options, asked, is_replay, stop, .. } = *telling;
         let Some(listen) = options.output.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
         hub.set_checking(Checking::new(asked.checking.clone()));
-        let (sites, sources): (Vec<Site>, Vec<Vec<String>>) = telling.nodes.iter().cloned().unzip();
+        let (sites, sources): (Vec<PlanContext>, Vec<Vec<String>>) = telling.nodes.iter().cloned().unzip();
         let store = options.output.store.as_deref();
         let store =
             store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
@@ -123,7 +124,7 @@ impl Page {
         let feed = PageFeed { messages: messages.clone(), may_wait: is_replay, missed };
         // What the executor refuses is said elsewhere.
         if let Some(chain) = telling.chain.clone() {
-            feed.changed(News::of_queries(chain));
+            feed.changed(ControllerSnapshot::of_queries(chain));
         }
         let page = Mutex::new(Some(Self { hub, server, messages, thread, store }));
         Ok(Some(Box::new(PageSink { feed, page, refreshed: Mutex::default(), stop: Arc::clone(stop) })))
@@ -133,7 +134,7 @@ impl Page {
     fn end(self, report: &RunReport, stop: &AtomicBool) {
         let Self { hub, server, messages, thread, store } = self;
         // Where the thread has failed, it has said so.
-        let _ = messages.send(Message::Ended(Box::new(report.clone())));
+        let _ = messages.send(PageMessage::Ended(Box::new(report.clone())));
         drop(messages);
         let _ = thread.join();
         if !stop.load(Relaxed) {
@@ -150,7 +151,7 @@ impl Page {
 }
 
 impl PageFeed {
-    fn send(&self, message: Message) {
+    fn send(&self, message: PageMessage) {
         if self.may_wait {
             // Where the thread has failed, it has said so.
             let _ = self.messages.send(message);
@@ -160,8 +161,8 @@ impl PageFeed {
     }
 
     /// Shows the state of a controller.
-    fn changed(&self, news: News) {
-        self.send(Message::Changed(Box::new(news)));
+    fn changed(&self, news: ControllerSnapshot) {
+        self.send(PageMessage::Changed(Box::new(news)));
     }
 }
 
@@ -169,18 +170,18 @@ impl Sink for PageSink {
     fn window(&self, window: &Window) {
         let answers = window.answers.iter().chain(&window.longer).cloned().collect();
         let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
-        self.feed.send(Message::Window(Box::new(result)));
+        self.feed.send(PageMessage::Window(Box::new(result)));
     }
 
-    fn shown(&self, output: &Output) {
-        self.feed.send(Message::Shown(Box::new(output.clone())));
+    fn shown(&self, output: &ControllerOutput) {
+        self.feed.send(PageMessage::Shown(Box::new(output.clone())));
     }
 
     fn state(&self, controller: &mut Controller, alerts: &[AlertmanagerView]) {
         let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
         if refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH) || controller.has_ended() {
             *refreshed = Some(Instant::now());
-            self.feed.changed(News::of(controller, alerts.to_vec()));
+            self.feed.changed(ControllerSnapshot::of(controller, alerts.to_vec()));
         }
     }
 
@@ -199,11 +200,11 @@ struct Presenter {
     hub: Hub,
     queries: Vec<CheckedQuery>,
     nodes: Vec<(String, Vec<String>, Health)>,
-    changes: Changes,
+    changes: ArchiveChanges,
     status: Status,
     missed: Arc<AtomicU64>,
     /// The queries and the state of events, where they have changed.
-    state: Option<(Chain, State)>,
+    state: Option<(Chain, MachineState)>,
     shown: Instant,
 }
 
@@ -226,7 +227,7 @@ impl Presenter {
             hub,
             queries,
             nodes,
-            changes: Changes::default(),
+            changes: ArchiveChanges::default(),
             status,
             missed,
             state: None,
@@ -234,7 +235,7 @@ impl Presenter {
         }
     }
 
-    fn present(&mut self, messages: &Receiver<Message>) {
+    fn present(&mut self, messages: &Receiver<PageMessage>) {
         loop {
             match messages.recv_timeout(EVERY) {
                 Ok(message) => {
@@ -252,19 +253,23 @@ impl Presenter {
     }
 
     /// Takes a message. Returns whether it is the last one.
-    fn take(&mut self, message: Message) -> bool {
+    fn take(&mut self, message: PageMessage) -> bool {
         match message {
-            Message::Shown(output) => match *output {
-                Output::Answer(answer) => self.changes.answers.push(*answer),
-                Output::Event(event) => self.changes.events.push(*event),
-                Output::Captured(captured) => self.changes.captures.push(captured::ended(*captured)),
-                Output::Sentence(_) | Output::Warning(_) | Output::History(_) => {}
+            PageMessage::Shown(output) => match *output {
+                ControllerOutput::Answer(answer) => self.changes.answers.push(*answer),
+                ControllerOutput::Event(event) => self.changes.events.push(*event),
+                ControllerOutput::Captured(captured) => {
+                    self.changes.captures.push(captured::ended(*captured))
+                }
+                ControllerOutput::Sentence(_)
+                | ControllerOutput::Warning(_)
+                | ControllerOutput::History(_) => {}
             },
-            Message::Window(result) => {
+            PageMessage::Window(result) => {
                 self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));
                 self.changes.answers.extend(result.answers);
             }
-            Message::Changed(news) => {
+            PageMessage::Changed(news) => {
                 self.changes.stories.extend(news.stories);
                 self.state = news.queries.or(self.state.take());
                 self.status.alertmanagers = news.alerts;
@@ -272,7 +277,7 @@ impl Presenter {
                     *own = health;
                 }
             }
-            Message::Ended(report) => {
+            PageMessage::Ended(report) => {
                 self.end(*report);
                 return true;
             }
@@ -310,7 +315,7 @@ impl Presenter {
         let nodes = self.nodes.iter().map(|(name, sources, health)| {
             windows.complete += health.windows.complete;
             windows.partial += health.windows.partial;
-            let node = views::node(name, health, &views::Moment::default());
+            let node = views::node(name, health, &views::HealthCriteria::default());
             web::view::NodeView { state, sources: sources.clone(), ..node }
         });
         self.status.nodes = nodes.collect();

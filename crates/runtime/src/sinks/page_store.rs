@@ -2,14 +2,14 @@
 
 use crate::exit::no_thread;
 use crate::exit::{Failure, say};
-use crate::questions::asked::Asked;
+use crate::questions::asked::QuerySet;
 use crate::questions::history_asked;
 use crate::questions::rehearsing::Rehearsed;
-use crate::spec::Spec;
-use controller::{Asked as AskedOfStores, History, Site, StandingQueries};
+use crate::spec::RunSpec;
+use controller::{CheckContext, HistoryRequest as AskedOfStores, HistoryResult, StandingQueries};
 use engine::Every;
 use model::HistoryAnswers;
-use probe::{Job, StoreReading};
+use probe::{HistoryJob, StoreReading};
 use protocol::HistoryTask;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use task::rows;
-use web::{HistoryAsked, Refusal, Request};
+use web::{HistoryAsked, Request, RequestRefusal};
 
 /// The thread that answers.
 pub(crate) struct PageStore {
@@ -28,7 +28,7 @@ pub(crate) struct PageStore {
 }
 
 /// The store, and what the run knows.
-struct Reader {
+struct StoreReader {
     standing: StandingQueries,
     /// The readings of the store, one for each node.
     stores: Vec<StoreReading>,
@@ -39,26 +39,26 @@ impl PageStore {
     /// Starts the thread. `nodes`: what the rows of each are like.
     pub(crate) fn start(
         folder: &Path,
-        options: &Spec,
-        asked: &Asked,
-        nodes: &[rows::Site],
+        options: &RunSpec,
+        asked: &QuerySet,
+        nodes: &[rows::PlanContext],
     ) -> Result<Option<Self>, Failure> {
         let length = |every| match every {
             Every::Time(length) => Some(length),
             Every::Packets(_) => None,
         };
         let Some(base_ns) = length(options.question.every) else { return Ok(None) };
-        let site = Site {
+        let site = CheckContext {
             nodes: nodes.iter().map(|node| node.node.clone()).collect(),
             key: options.question.key.parts(),
             base_ns,
             window_ns: asked.usual_every.and_then(length).unwrap_or(base_ns),
             set: options.question.set.clone(),
-            settings: events::Settings::default(),
+            settings: events::EventSettings::default(),
         };
         let standing = StandingQueries::of_run(site.clone(), asked.checked.clone());
         let is_over = Arc::new(AtomicBool::new(false));
-        let reader = Reader {
+        let reader = StoreReader {
             // What the executor refuses was said before.
             standing: standing.unwrap_or_else(|_| StandingQueries::new(site)),
             stores: nodes.iter().map(|node| StoreReading::new(folder.to_owned(), node)).collect(),
@@ -87,7 +87,7 @@ impl PageStore {
     }
 }
 
-impl Reader {
+impl StoreReader {
     fn answer_all(&self, requests: &Receiver<Request>) {
         for request in requests {
             match request {
@@ -99,30 +99,30 @@ impl Reader {
                     let played = Rehearsed::new(&self.standing, asked).and_then(|rehearsed| {
                         rehearsed.play(&mut |asked| {
                             if reply.has_left() || self.is_over.load(Relaxed) {
-                                return Err(Refusal::Failed("nobody waits for it".to_owned()));
+                                return Err(RequestRefusal::Failed("nobody waits for it".to_owned()));
                             }
                             Ok(self.ask(asked))
                         })
                     });
                     reply.send(played);
                 }
-                Request::Install { reply, .. } => reply.send(Err(Refusal::NotHere)),
-                Request::Remove { reply, .. } => reply.send(Err(Refusal::NotHere)),
+                Request::Install { reply, .. } => reply.send(Err(RequestRefusal::NotHere)),
+                Request::Remove { reply, .. } => reply.send(Err(RequestRefusal::NotHere)),
             }
         }
     }
 
-    fn answer(&self, asked: &HistoryAsked) -> Result<HistoryAnswers, Refusal> {
+    fn answer(&self, asked: &HistoryAsked) -> Result<HistoryAnswers, RequestRefusal> {
         let (asked, warnings) = history_asked::asked(self.standing.site(), "this run", asked)?;
-        let History { answers, nodes, .. } = self.ask(asked);
+        let HistoryResult { answers, nodes, .. } = self.ask(asked);
         Ok(HistoryAnswers { answers, nodes, warnings })
     }
 
-    fn ask(&self, asked: AskedOfStores) -> History {
+    fn ask(&self, asked: AskedOfStores) -> HistoryResult {
         // All nodes together have the time.
         let until = Instant::now().checked_add(Duration::from_millis(asked.time_ms));
         let mut answer = |node: usize, task: HistoryTask| {
-            let job = Job { task, is_over: Arc::clone(&self.is_over), until };
+            let job = HistoryJob { task, is_over: Arc::clone(&self.is_over), until };
             let ended = || job.task.no_answer("ended: the run ends");
             self.stores[node].answer(&job).unwrap_or_else(ended)
         };

@@ -3,8 +3,8 @@
 use crate::exit::say;
 use crate::resolver::Resolver;
 use crate::sinks::screen;
-use crate::sinks::standard_output::Reader;
-use controller::Output;
+use crate::sinks::standard_output::OutputReader;
+use controller::ControllerOutput;
 use model::{Answer, Column, ColumnKind, Event, Value};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -33,9 +33,9 @@ pub struct Style {
 }
 
 /// Prints what a controller shows, until the reader of standard output leaves.
-pub struct Printer {
+pub struct ControllerPrinter {
     style: Style,
-    reader: Reader,
+    reader: OutputReader,
     resolver: Option<Arc<Resolver>>,
     /// The table whose rows are the answers of intervals, where there is one.
     series: Option<Series>,
@@ -50,30 +50,30 @@ struct Approximate<'a> {
     approximate: bool,
 }
 
-impl Printer {
+impl ControllerPrinter {
     /// A printer that nothing was printed by yet.
-    pub fn new(style: Style, reader: Reader, resolver: Option<Arc<Resolver>>) -> Self {
+    pub fn new(style: Style, reader: OutputReader, resolver: Option<Arc<Resolver>>) -> Self {
         let series = style.has_rows.then(Series::default);
         Self { style, reader, resolver, series, fault: None }
     }
 
     /// Prints what is to be printed.
-    pub fn show(&mut self, output: Output) {
+    pub fn show(&mut self, output: ControllerOutput) {
         let text = match output {
-            Output::Warning(line) => return say(&line),
-            Output::Sentence(sentence) if self.style.is_live && !self.style.is_json => {
+            ControllerOutput::Warning(line) => return say(&line),
+            ControllerOutput::Sentence(sentence) if self.style.is_live && !self.style.is_json => {
                 format!("{sentence}\n")
             }
-            Output::Event(event) if self.style.is_json => match self.style.is_approximate {
+            ControllerOutput::Event(event) if self.style.is_json => match self.style.is_approximate {
                 true => self.line(&Approximate { event: &event, approximate: true }),
                 false => self.line(&event),
             },
-            Output::Answer(answer) if !self.style.leaves_out_answers => self.answer(*answer),
-            Output::Sentence(_)
-            | Output::Event(_)
-            | Output::Answer(_)
-            | Output::Captured(_)
-            | Output::History(_) => return,
+            ControllerOutput::Answer(answer) if !self.style.leaves_out_answers => self.answer(*answer),
+            ControllerOutput::Sentence(_)
+            | ControllerOutput::Event(_)
+            | ControllerOutput::Answer(_)
+            | ControllerOutput::Captured(_)
+            | ControllerOutput::History(_) => return,
         };
         self.write(&text);
     }

@@ -1,6 +1,6 @@
 //! The report of a run as a file.
 
-use super::{Sink, Telling, standard_output};
+use super::{Sink, SinkContext, standard_output};
 use crate::exit::{self, Failure};
 use model::RunReport;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ pub(crate) struct ReportFile {
 
 impl ReportFile {
     /// Opens the file where the options ask for it.
-    pub(super) fn start(telling: &Telling<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let Some(path) = &telling.options.output.report else { return Ok(None) };
         let is_file = !standard_output::is_meant(path);
         let file = is_file.then(|| OpenReport::create(path)).transpose()?.map(Mutex::new);

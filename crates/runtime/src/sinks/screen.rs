@@ -3,8 +3,8 @@
 
 use crate::exit::say;
 use crate::resolver::Resolver;
-use crate::sinks::live::{LiveView, Measured, Stamped};
-use crate::sinks::standard_output::Reader;
+use crate::sinks::live::{LiveMeasurement, LiveView, Stamped};
+use crate::sinks::standard_output::OutputReader;
 use engine::{Observer, Snapshot, WindowOutlet};
 use model::{Account, Answer, RunReport, Window};
 use notation::{grouped, scaled};
@@ -41,7 +41,7 @@ pub(crate) enum Show {
     Nothing,
 }
 
-enum Event {
+enum ScreenEvent {
     Window(Box<Window>),
     /// The answers of windows that the end of the run cut.
     Answers(Vec<Answer>),
@@ -51,7 +51,7 @@ enum Event {
 }
 
 /// The setting of the screen: what is shown, and of what.
-pub(crate) struct Setting {
+pub(crate) struct DisplaySetting {
     pub(crate) show: Show,
     /// True if the user's queries take the place of those that the program asks by itself.
     pub(crate) is_asked: bool,
@@ -59,9 +59,9 @@ pub(crate) struct Setting {
     pub(crate) per: Option<Duration>,
     pub(crate) time_base: TimeBase,
     /// The node that the live view shows.
-    pub(crate) measured: Measured,
+    pub(crate) measured: LiveMeasurement,
     /// The reader of standard output.
-    pub(crate) reader: Reader,
+    pub(crate) reader: OutputReader,
     /// A flag that is set once the terminal is as it was before.
     pub(crate) given_back: Arc<AtomicBool>,
     /// Finds the names of addresses in answers that are shown.
@@ -74,9 +74,9 @@ pub(crate) fn is_live(show: Show, time_base: TimeBase, per: Option<Duration>) ->
 }
 
 /// The measuring thread's half. Dropped before the end, on an error, it gives the terminal back.
-pub(crate) struct Screen {
+pub(crate) struct RunDisplay {
     /// The channel to the thread of the screen; `None` at the end.
-    events: Option<SyncSender<Event>>,
+    events: Option<SyncSender<ScreenEvent>>,
     latest: Arc<Mutex<Option<Stamped>>>,
     time_base: TimeBase,
     show: Show,
@@ -87,10 +87,11 @@ pub(crate) struct Screen {
     unsaid: Vec<String>,
 }
 
-impl Screen {
+impl RunDisplay {
     /// Starts the thread, which tells the reader when the answers have no reader any more.
-    pub(crate) fn start(setting: Setting) -> io::Result<Self> {
-        let Setting { show, is_asked, per, time_base, measured, reader, given_back, resolver } = setting;
+    pub(crate) fn start(setting: DisplaySetting) -> io::Result<Self> {
+        let DisplaySetting { show, is_asked, per, time_base, measured, reader, given_back, resolver } =
+            setting;
         let (events, received) = sync_channel(WAITING);
         let latest = Arc::new(Mutex::new(None));
         let is_live = is_live(show, time_base, per);
@@ -127,7 +128,7 @@ impl Screen {
     pub(crate) fn outlet(&self) -> WindowOutlet {
         let (events, show, time_base) = (self.events.clone(), self.show, self.time_base);
         Box::new(move |window| {
-            let event = Event::Window(Box::new(window));
+            let event = ScreenEvent::Window(Box::new(window));
             let Some(events) = &events else { return false };
             match (show, time_base) {
                 (Show::Nothing, _) => true,
@@ -141,7 +142,7 @@ impl Screen {
     pub(crate) fn answers(&self, answers: Vec<Answer>) {
         if let Some(events) = self.events.as_ref().filter(|_| !answers.is_empty()) {
             // The thread ends after this half only; where it failed, `finish` says so.
-            let _ = events.send(Event::Answers(answers));
+            let _ = events.send(ScreenEvent::Answers(answers));
         }
     }
 
@@ -149,9 +150,9 @@ impl Screen {
     pub(crate) fn happened(&mut self, event: model::Event, line: String) {
         let Some(events) = &self.events else { return self.unsaid.push(line) };
         if let Err(
-            TrySendError::Full(Event::Happened(_, line))
-            | TrySendError::Disconnected(Event::Happened(_, line)),
-        ) = events.try_send(Event::Happened(Box::new(event), line))
+            TrySendError::Full(ScreenEvent::Happened(_, line))
+            | TrySendError::Disconnected(ScreenEvent::Happened(_, line)),
+        ) = events.try_send(ScreenEvent::Happened(Box::new(event), line))
         {
             self.unsaid.push(line);
         }
@@ -168,13 +169,13 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for RunDisplay {
     fn drop(&mut self) {
         self.give_back.iter().for_each(GiveBack::leave);
     }
 }
 
-impl Observer for Screen {
+impl Observer for RunDisplay {
     fn progress(&mut self, snapshot: Snapshot) {
         // A figure that is missed is replaced soon.
         if let Ok(mut latest) = self.latest.try_lock() {
@@ -185,8 +186,9 @@ impl Observer for Screen {
     fn warning(&mut self, line: String) {
         let Some(events) = &self.events else { return self.unsaid.push(line) };
         if let Err(
-            TrySendError::Full(Event::Warning(line)) | TrySendError::Disconnected(Event::Warning(line)),
-        ) = events.try_send(Event::Warning(line))
+            TrySendError::Full(ScreenEvent::Warning(line))
+            | TrySendError::Disconnected(ScreenEvent::Warning(line)),
+        ) = events.try_send(ScreenEvent::Warning(line))
         {
             self.unsaid.push(line);
         }
@@ -201,7 +203,7 @@ struct Painter {
     /// The view of a live source on a terminal, until the run ends.
     view: Option<LiveView>,
     given_back: Arc<AtomicBool>,
-    reader: Reader,
+    reader: OutputReader,
     is_asked: bool,
     resolver: Option<Arc<Resolver>>,
     /// The table whose rows are the answers of intervals, where there is one.
@@ -212,25 +214,25 @@ struct Painter {
 }
 
 impl Painter {
-    fn run(mut self, events: &Receiver<Event>) -> Option<String> {
+    fn run(mut self, events: &Receiver<ScreenEvent>) -> Option<String> {
         loop {
             self.refresh();
             match events.recv_timeout(if self.view.is_some() { KEYS } else { REFRESH }) {
-                Ok(Event::Window(mut window)) => {
+                Ok(ScreenEvent::Window(mut window)) => {
                     self.enrich(&mut window.answers);
                     self.enrich(&mut window.longer);
                     self.window(&window);
                 }
-                Ok(Event::Answers(mut answers)) => {
+                Ok(ScreenEvent::Answers(mut answers)) => {
                     self.enrich(&mut answers);
                     self.longer(&answers);
                 }
-                Ok(Event::Happened(event, _)) if matches!(self.show, Show::Json | Show::JsonOfOwn) => {
+                Ok(ScreenEvent::Happened(event, _)) if matches!(self.show, Show::Json | Show::JsonOfOwn) => {
                     if let Ok(line) = serde_json::to_string(&event) {
                         self.print(&format!("{line}\n"));
                     }
                 }
-                Ok(Event::Warning(line) | Event::Happened(_, line)) => match &mut self.view {
+                Ok(ScreenEvent::Warning(line) | ScreenEvent::Happened(_, line)) => match &mut self.view {
                     Some(view) => view.note(line),
                     None => {
                         self.wipe();

@@ -1,6 +1,6 @@
 //! Standard output: what goes there, and who reads it.
 
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The reader of standard output may leave (`| head`), which ends the run quietly.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct OutputReader {
     left: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
 }
 
-impl Reader {
+impl OutputReader {
     /// The reader has not left yet. `stop` ends the run.
     pub fn new(stop: &Arc<AtomicBool>) -> Self {
         Self { left: Arc::default(), stop: Arc::clone(stop) }
@@ -53,7 +53,7 @@ pub(crate) struct StandardOutput {
 
 impl StandardOutput {
     /// Returns what a run writes to standard output. The answers of a node of a deployment are its controller's.
-    pub(crate) fn of(spec: &Spec) -> Self {
+    pub(crate) fn of(spec: &RunSpec) -> Self {
         let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
         let is_taken = goes_there(&spec.output.flows) || goes_there(&spec.output.report);
         Self { has_tables: spec.link.is_none() && (spec.output.json || !is_taken) }
@@ -66,7 +66,7 @@ pub(crate) fn is_meant(path: &Path) -> bool {
 }
 
 /// Returns true if anything is written but to standard output.
-pub(crate) fn writes_files(options: &Spec) -> bool {
+pub(crate) fn writes_files(options: &RunSpec) -> bool {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| !is_meant(path));
     options.output.export.is_some()
         || options.output.rows.is_some()

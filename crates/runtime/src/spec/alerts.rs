@@ -1,7 +1,7 @@
 //! The options of Alertmanagers, in `run` and in the file of a controller.
 
 use super::OUTPUT;
-use alertmanager::Address;
+use alertmanager::AlertmanagerUrl;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct AlertOptions {
     /// Tell this Alertmanager what fires and what is resolved: http://HOST:PORT. May be given several times, for a cluster
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "URL", env = "EDISON_ALERTMANAGER", hide_env = true, value_delimiter = ',')]
-    pub(crate) alertmanager: Vec<Address>,
+    pub(crate) alertmanager: Vec<AlertmanagerUrl>,
     /// A label of every alert, as severity=page, by which Alertmanager routes it. May be given several times
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "NAME=VALUE", env = "EDISON_ALERTMANAGER_LABEL", hide_env = true, value_parser = label)]
     pub(crate) alertmanager_label: Vec<(String, String)>,
@@ -55,7 +55,7 @@ fn label(text: &str) -> Result<(String, String), String> {
 /// The address of a page.
 fn page(text: &str) -> Result<String, String> {
     // It is of the same form.
-    let address: Address =
+    let address: AlertmanagerUrl =
         text.parse().map_err(|_| format!("'{text}' is no address of a page, as https://HOST:PORT"))?;
     Ok(address.to_string())
 }

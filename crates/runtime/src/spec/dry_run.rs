@@ -2,7 +2,7 @@
 
 use super::{
     CaptureOptions, LIMITS, LimitOptions, MachineOptions, OUTPUT, OutputOptions, PacketOptions, QUESTION,
-    QuestionOptions, RecordOptions, RouterOptions, SourceOptions, Spec,
+    QuestionOptions, RecordOptions, RouterOptions, RunSpec, SourceOptions,
 };
 use crate::enrich::EnrichOptions;
 use crate::variable::variable;
@@ -80,9 +80,9 @@ impl RecordedOptions {
 
 impl DryRunOptions {
     /// Returns what is to be run: nothing is measured, and events go to standard output.
-    pub fn into_spec(self) -> Spec {
+    pub fn into_spec(self) -> RunSpec {
         let Self { words, store, from, to, query, file, set, every, answers, json, memory, enrich } = self;
-        Spec {
+        RunSpec {
             question: QuestionOptions { query, file, set, enrich, ..QuestionOptions::default() },
             output: OutputOptions { json, ..OutputOptions::default() },
             limit: LimitOptions { memory, ..LimitOptions::default() },

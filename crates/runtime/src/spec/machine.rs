@@ -2,7 +2,7 @@
 
 use super::LIMITS;
 use super::MACHINE;
-use crate::bound::Bound;
+use crate::bound::LossBound;
 use crate::choices;
 use crate::choices::completed;
 use crate::quantity;
@@ -11,7 +11,7 @@ use clap::builder::StringValueParser;
 use engine::Cores;
 use engine::Design;
 use engine::Split;
-use engine::State;
+use engine::StatePlacement;
 use flow::Share;
 use std::path::PathBuf;
 
@@ -31,16 +31,16 @@ pub struct MachineOptions {
     pub tee: Option<Share>,
     /// Keep loss below a bound, by changing the share of the packets that is measured, the memory of tasks and the workers in use
     /// from window to window: loss=0.001% [default design: async]
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "loss=SHARE", env = "EDISON_ADAPT", hide_env = true, value_parser = clap::value_parser!(Bound))]
-    pub adapt: Option<Bound>,
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "loss=SHARE", env = "EDISON_ADAPT", hide_env = true, value_parser = clap::value_parser!(LossBound))]
+    pub adapt: Option<LossBound>,
     /// How a receiver shares a burst out among its workers: hash (a flow stays on one core), or position (portions in turn;
     /// flows are merged when a window closes, and timeouts must be off)
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "hash|position", env = "EDISON_SPLIT", hide_env = true, default_value_t, value_parser = completed(str::parse::<Split>, choices::splits), hide_possible_values = true)]
     pub split: Split,
     /// Where flows are kept: separate (each core for itself), or shared (in tables of a fixed size that all cores update;
     /// timeouts must be off)
-    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t, value_parser = completed(str::parse::<State>, choices::states), hide_possible_values = true)]
-    pub state: State,
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t, value_parser = completed(str::parse::<StatePlacement>, choices::states), hide_possible_values = true)]
+    pub state: StatePlacement,
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_QUEUES", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub queues: Option<u16>,

@@ -12,7 +12,7 @@ use record::Collector;
 use record::Rotation;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use store::Keep;
+use store::StoreRetention;
 
 /// Where answers and records go.
 #[derive(Clone, Debug, Default, Args)]
@@ -46,7 +46,7 @@ pub struct OutputOptions {
     /// How long the store keeps what, 0 for not at all, and its size [default: rows=1d,flows=7d,1min=30d,1h=1y, and half of the
     /// file system, 100G at the most]
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "KEY=TIME,…", env = "EDISON_STORE_KEEP", hide_env = true)]
-    pub(crate) store_keep: Option<Keep>,
+    pub(crate) store_keep: Option<StoreRetention>,
     /// Begin a new file after this much stream time (1h) or this many bytes (100MiB), and on SIGHUP (hup: only then); times
     /// stand in the names
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "TIME|SIZE|hup", env = "EDISON_ROTATE", hide_env = true, value_parser = quantity::rotation)]

@@ -3,7 +3,7 @@
 use super::SOURCE;
 use crate::quantity;
 use clap::Args;
-use router::{Network, Rate};
+use router::{ExporterNetwork, SamplingRate};
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -18,10 +18,10 @@ pub struct RouterOptions {
     pub listener: Option<Listener>,
     /// Only routers of these networks or addresses: 192.0.2.0/24,2001:db8::1 [default: all]
     #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "PREFIX,…", env = "EDISON_FROM", hide_env = true, value_delimiter = ',')]
-    pub from: Vec<Network>,
+    pub from: Vec<ExporterNetwork>,
     /// Routers that do not tell their sampling rate count one packet of N
     #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "N", env = "EDISON_SAMPLING", hide_env = true, value_parser = quantity::sampling)]
-    pub sampling: Option<Rate>,
+    pub sampling: Option<SamplingRate>,
     /// Keep a window open for so long after its end, for records of routers that come late
     #[arg(help_heading = SOURCE, hide_short_help = true, long, value_name = "TIME", env = "EDISON_WAIT", hide_env = true, value_parser = notation::duration)]
     pub wait: Option<Duration>,

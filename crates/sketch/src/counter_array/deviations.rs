@@ -8,7 +8,7 @@
 use super::CounterArray;
 use super::bounds::median_confidence;
 use super::policy::Policy;
-use crate::Cell;
+use crate::CounterCell;
 
 /// Classes of a number, eight in a power of two, so that one pass over the counters is enough: integers below 16 each have their own.
 const CLASSES: usize = 64 * 8 + 2;

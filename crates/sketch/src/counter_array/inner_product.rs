@@ -3,7 +3,7 @@
 use super::bounds::around_product;
 use super::policy::{CountMin, CountSketch, KAry, Linear, Policy, median_of};
 use super::{CounterArray, MAX_ROWS};
-use crate::{Cell, SignedCell};
+use crate::{CounterCell, SignedCell};
 use crate::{Estimate, Unmergeable};
 
 /// Products of rows estimate the streams' inner product.
@@ -34,7 +34,7 @@ impl<P: InnerProduct> CounterArray<P> {
     }
 }
 
-impl<C: Cell> InnerProduct for CountMin<C> {
+impl<C: CounterCell> InnerProduct for CountMin<C> {
     fn row_product(product: f64, _: &CounterArray<Self>, _: &CounterArray<Self>) -> f64 {
         product
     }

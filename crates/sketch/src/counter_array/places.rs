@@ -11,9 +11,9 @@ const SIGN: u32 = 1 << 31;
 
 /// A counter's place in the whole array, with the sign by which it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct SignedPosition(u32);
 
-impl Place {
+impl SignedPosition {
     /// The counter's number.
     #[inline(always)]
     pub(super) fn index(self) -> usize {
@@ -41,12 +41,12 @@ impl Place {
 /// The hash's own digits would suffice, but they are used elsewhere: if they choose the core, each core's
 /// array would use only a part of its first row.
 #[derive(Clone, Copy, Debug)]
-struct Word {
+struct MultiplyShift {
     a: [u64; 2],
     b: [u64; 2],
 }
 
-impl Word {
+impl MultiplyShift {
     #[inline(always)]
     fn of(&self, hash: u64) -> u64 {
         let wide = |words: [u64; 2]| u128::from(words[1]) << 64 | u128::from(words[0]);
@@ -61,20 +61,20 @@ impl Word {
 /// three of a million counters; for 54 if the width is no power of two, so that no place is likelier than
 /// another by more than a thousandth. Other rows begin with a new word.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
-    words: [Word; MAX_ROWS],
+pub(super) struct RowLocator {
+    words: [MultiplyShift; MAX_ROWS],
     /// Rows that begin with a new word: the first one does.
     begins: [bool; MAX_ROWS],
     width: u32,
 }
 
-impl Places {
+impl RowLocator {
     /// Draws the places of rows of `width` counters, each with a sign where the policy has them.
     pub(super) fn draw(seed: &Seed, width: usize, has_signs: bool) -> Self {
         let secrets: [u64; 4 * MAX_ROWS] = seed.secrets(PURPOSE);
         let word = |row: usize| {
             let [a, b, c, d] = std::array::from_fn(|i| secrets[4 * row + i]);
-            Word { a: [a, b], b: [c, d] }
+            MultiplyShift { a: [a, b], b: [c, d] }
         };
         let values = if has_signs { 2 * width } else { width };
         let bits = if values.is_power_of_two() { 64.0 } else { 54.0 };
@@ -91,13 +91,13 @@ impl Places {
         self.begins[..depth].iter().filter(|begins| **begins).count() == 1
     }
 
-    /// The places of the first `D` rows. `ONE_WORD` must be [`Places::are_of_one_word`], `SIGNS` the
+    /// The places of the first `D` rows. `ONE_WORD` must be [`RowLocator::are_of_one_word`], `SIGNS` the
     /// policy's.
     #[inline(always)]
     pub(super) fn of<const D: usize, const ONE_WORD: bool, const SIGNS: bool>(
         &self,
         hash: u64,
-    ) -> [Place; D] {
+    ) -> [SignedPosition; D] {
         let mut rest = self.words[0].of(hash);
         let values = if SIGNS { 2 * u64::from(self.width) } else { u64::from(self.width) };
         let mut first = 0_u32;
@@ -112,12 +112,12 @@ impl Places {
             // Places beyond the depth may wrap: they are not used.
             let place = first.wrapping_add(value) | sign;
             first = first.wrapping_add(self.width);
-            Place(place)
+            SignedPosition(place)
         })
     }
 
     /// The places of all rows that there could be, for questions.
-    pub(super) fn all<const SIGNS: bool>(&self, hash: u64) -> [Place; MAX_ROWS] {
+    pub(super) fn all<const SIGNS: bool>(&self, hash: u64) -> [SignedPosition; MAX_ROWS] {
         self.of::<MAX_ROWS, false, SIGNS>(hash)
     }
 }
@@ -157,7 +157,7 @@ mod tests {
             let mut met = [0_u32; 4];
             let mut low = [0_u32; 3];
             for seed in 0..SEEDS {
-                let places = Places::draw(&Seed::new(seed), width, SIGNS);
+                let places = RowLocator::draw(&Seed::new(seed), width, SIGNS);
                 let [x, y] = [x, y].map(|hash| places.of::<3, true, SIGNS>(hash));
                 met[x.iter().zip(y).filter(|(x, y)| **x == *y).count()] += 1;
                 for (row, (low, place)) in low.iter_mut().zip(x).enumerate() {
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn rows_that_do_not_fit_into_a_word_begin_with_another() {
         let begins = |width, signs| {
-            let places = Places::draw(&Seed::new(1), width, signs);
+            let places = RowLocator::draw(&Seed::new(1), width, signs);
             places.begins.iter().map(|begins| u8::from(*begins)).collect::<Vec<_>>()
         };
         assert_eq!(begins(1 << 20, false), [1, 0, 0, 1, 0, 0, 1, 0]);
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(begins(1 << 21, true), [1, 0, 1, 0, 1, 0, 1, 0]);
         assert_eq!(begins(1, false), [1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(begins((1 << 31) - 1, false), [1; 8]);
-        let places = Places::draw(&Seed::new(1), 1 << 20, false);
+        let places = RowLocator::draw(&Seed::new(1), 1 << 20, false);
         assert!(places.are_of_one_word(3) && !places.are_of_one_word(4));
         // Whether the rows have one word is known in two ways.
         assert_eq!(places.of::<3, true, false>(99), places.of::<3, false, false>(99));

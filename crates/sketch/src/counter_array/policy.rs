@@ -2,18 +2,18 @@
 
 use super::CounterArray;
 use super::bounds;
-use super::places::Place;
+use super::places::SignedPosition;
 use crate::Estimate;
 use crate::count_min::noise;
 use crate::row_hash::MAX_ROWS;
-use crate::{Cell, SignedCell};
+use crate::{CounterCell, SignedCell};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A way in which an array counts and answers. The five of this module are the only ones.
-pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
+pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static {
     /// The type of the array's counters.
-    type Cell: Cell;
+    type Cell: CounterCell;
     /// The policy's name in messages and benches.
     const KIND: &'static str;
     /// Rows unless their number is requested.
@@ -39,7 +39,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::Sealed + 'static {
     /// `MAY_END` no counter can reach its limit.
     fn add<const D: usize, const MAY_END: bool>(
         cells: &mut [Self::Cell],
-        places: &[Place; D],
+        places: &[SignedPosition; D],
         weight: u64,
     ) -> [Self::Cell; D];
 
@@ -69,7 +69,7 @@ where
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedPolicy {}
 }
 
 macro_rules! policies {
@@ -78,7 +78,7 @@ macro_rules! policies {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $name<C = $cell>(PhantomData<fn() -> C>);
 
-        impl<C: Cell> sealed::Sealed for $name<C> {}
+        impl<C: CounterCell> sealed::SealedPolicy for $name<C> {}
     )*};
 }
 
@@ -116,9 +116,9 @@ policies! {
 }
 
 #[inline(always)]
-fn add_to_all<C: Cell, const D: usize, const MAY_END: bool>(
+fn add_to_all<C: CounterCell, const D: usize, const MAY_END: bool>(
     cells: &mut [C],
-    places: &[Place; D],
+    places: &[SignedPosition; D],
     weight: u64,
 ) -> [C; D] {
     std::array::from_fn(|row| {
@@ -134,7 +134,7 @@ pub(super) fn median_of(sorted: &[f64]) -> f64 {
 }
 
 /// The median, and whether it comes from a counter at its limit.
-fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
+fn median<C: CounterCell>(values: &mut [C]) -> (f64, bool) {
     values.sort_unstable();
     let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
     (median_of(&[below.to_f64(), above.to_f64()]), below.is_at_limit() || above.is_at_limit())
@@ -143,7 +143,7 @@ fn median<C: Cell>(values: &mut [C]) -> (f64, bool) {
 /// Returns the upper median, sufficient to compare flows. Sorted by exchanging neighbours, which is straight-line code for at most
 /// eight.
 #[inline(always)]
-fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
+fn upper_median<C: CounterCell, const D: usize>(mut counters: [C; D]) -> i64 {
     for end in (1..D).rev() {
         for at in 0..end {
             let (a, b) = (counters[at], counters[at + 1]);
@@ -154,7 +154,7 @@ fn upper_median<C: Cell, const D: usize>(mut counters: [C; D]) -> i64 {
 }
 
 #[inline(always)]
-fn least_of<C: Cell, const D: usize>(counters: [C; D]) -> i64 {
+fn least_of<C: CounterCell, const D: usize>(counters: [C; D]) -> i64 {
     counters.into_iter().min().unwrap_or_default().to_i64()
 }
 
@@ -171,7 +171,7 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
-impl<C: Cell> Policy for CountMin<C> {
+impl<C: CounterCell> Policy for CountMin<C> {
     type Cell = C;
     const KIND: &'static str = "count_min";
     const USUAL_DEPTH: usize = 3;
@@ -179,7 +179,11 @@ impl<C: Cell> Policy for CountMin<C> {
     const TAKES_LEAST: bool = true;
 
     #[inline(always)]
-    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [C],
+        places: &[SignedPosition; D],
+        weight: u64,
+    ) -> [C; D] {
         add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 
@@ -193,16 +197,20 @@ impl<C: Cell> Policy for CountMin<C> {
     }
 }
 
-impl<C: Cell> Linear for CountMin<C> {}
+impl<C: CounterCell> Linear for CountMin<C> {}
 
-impl<C: Cell> Policy for Conservative<C> {
+impl<C: CounterCell> Policy for Conservative<C> {
     type Cell = C;
     const KIND: &'static str = "conservative_update";
     const USUAL_DEPTH: usize = 3;
     const TAKES_LEAST: bool = true;
 
     #[inline(always)]
-    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [C],
+        places: &[SignedPosition; D],
+        weight: u64,
+    ) -> [C; D] {
         let least = places.iter().map(|place| cells[place.unsigned()]).min().unwrap_or_default();
         let raised = if MAY_END { least.plus(weight) } else { least.plus_within(weight) };
         std::array::from_fn(|row| {
@@ -237,7 +245,11 @@ impl<C: SignedCell> Policy for CountSketch<C> {
     }
 
     #[inline(always)]
-    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [C],
+        places: &[SignedPosition; D],
+        weight: u64,
+    ) -> [C; D] {
         std::array::from_fn(|row| {
             let (cell, negative) = (&mut cells[places[row].index()], places[row].is_negative());
             *cell = match (negative, MAY_END) {
@@ -292,7 +304,11 @@ impl<C: SignedCell> Policy for KAry<C> {
     }
 
     #[inline(always)]
-    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [C],
+        places: &[SignedPosition; D],
+        weight: u64,
+    ) -> [C; D] {
         add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 
@@ -327,7 +343,11 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     const SPLITS: bool = true;
 
     #[inline(always)]
-    fn add<const D: usize, const MAY_END: bool>(cells: &mut [C], places: &[Place; D], weight: u64) -> [C; D] {
+    fn add<const D: usize, const MAY_END: bool>(
+        cells: &mut [C],
+        places: &[SignedPosition; D],
+        weight: u64,
+    ) -> [C; D] {
         add_to_all::<C, D, MAY_END>(cells, places, weight)
     }
 

@@ -1,13 +1,13 @@
 //! A counter array that all cores share, as in Wu et al. 2016: counters by compare-and-swap (Algorithm 4), and one global heavy hitter
 //! guarded by a critical section (section 2.2.1, Algorithm 6).
 
-use super::places::{Place, Places, with_depth};
+use super::places::{RowLocator, SignedPosition, with_depth};
 use super::update::BATCH;
 use super::{ArrayConfig, CounterArray, Linear};
 use crate::memory::{filled_with, prefetch};
-use crate::{Cell, SignedCell};
 use crate::{Configuration, SketchError, Summary, Update};
-use arena::shared::{Counter, Section};
+use crate::{CounterCell, SignedCell};
+use arena::shared::{AtomicCounter, Section};
 use arena::sync::{AtomicU64, Ordering};
 use packet::Key;
 
@@ -28,10 +28,10 @@ use packet::Key;
 #[derive(Debug)]
 pub struct SharedArray<K, P: Linear> {
     configuration: ArrayConfig<P>,
-    places: Places,
+    places: RowLocator,
     /// The counters, row after row.
-    cells: Box<[Counter]>,
-    added: Counter,
+    cells: Box<[AtomicCounter]>,
+    added: AtomicCounter,
     heaviest: Section<(K, u64)>,
     /// The estimate in `heaviest`, for updates that only check whether theirs is larger. It may lag behind.
     largest: AtomicU64,
@@ -45,9 +45,9 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     pub fn new(configuration: &ArrayConfig<P>) -> Result<Self, SketchError> {
         Ok(Self {
             configuration: *configuration,
-            places: Places::draw(configuration.seed(), configuration.width, P::HAS_SIGNS),
-            cells: filled_with(configuration.cells(), Counter::new)?,
-            added: Counter::new(),
+            places: RowLocator::draw(configuration.seed(), configuration.width, P::HAS_SIGNS),
+            cells: filled_with(configuration.cells(), AtomicCounter::new)?,
+            added: AtomicCounter::new(),
             heaviest: Section::new((K::default(), 0)),
             largest: AtomicU64::new(0),
         })
@@ -74,7 +74,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         // First, so that a concurrent reader hardly ever finds more in a counter than in the total; nothing
         // orders the two.
         self.added.add(total);
-        let mut found = [[Place::default(); D]; BATCH];
+        let mut found = [[SignedPosition::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
             for (found, update) in found.iter_mut().zip(burst) {
                 *found = if P::HAS_SIGNS {
@@ -89,7 +89,7 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     }
 
     #[inline(always)]
-    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[Place; D]) {
+    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[SignedPosition; D]) {
         let rank = P::rank::<D>(std::array::from_fn(|row| {
             let cell = &self.cells[places[row].index()];
             P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {

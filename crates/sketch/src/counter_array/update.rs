@@ -1,11 +1,11 @@
 //! The hot path: counts a burst in the rows.
 
 use super::CounterArray;
-use super::places::{Place, Places, with_depth};
+use super::places::{RowLocator, SignedPosition, with_depth};
 use super::policy::Policy;
-use crate::Cell;
+use crate::CounterCell;
 use crate::Update;
-use crate::counters::{Split, View, Weights};
+use crate::counters::{CounterView, SingleCounters, Weights};
 use crate::memory::prefetch;
 use packet::Key;
 
@@ -17,7 +17,7 @@ pub(super) const BATCH: usize = 32;
 const SPLIT_BATCH: usize = 24;
 
 /// An observer of each packet's counters.
-pub(crate) trait Observer<Packet, P: Policy> {
+pub(crate) trait CounterObserver<Packet, P: Policy> {
     /// Takes a packet and its counters after it, without their signs.
     fn counted<const D: usize>(&mut self, packet: &Packet, counters: [P::Cell; D]);
 }
@@ -25,7 +25,7 @@ pub(crate) trait Observer<Packet, P: Policy> {
 /// The observer that does nothing.
 pub(super) struct Nobody;
 
-impl<Packet, P: Policy> Observer<Packet, P> for Nobody {
+impl<Packet, P: Policy> CounterObserver<Packet, P> for Nobody {
     #[inline(always)]
     fn counted<const D: usize>(&mut self, _: &Packet, _: [P::Cell; D]) {}
 }
@@ -33,7 +33,7 @@ impl<Packet, P: Policy> Observer<Packet, P> for Nobody {
 impl<P: Policy> CounterArray<P> {
     /// Counts a burst, and shows each packet to the observer.
     #[inline(always)]
-    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl Observer<Update<K>, P>) {
+    pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl CounterObserver<Update<K>, P>) {
         self.add_weighed(burst, Weights::of(burst), |update| (update.hash, update.weight), observer);
     }
 
@@ -51,7 +51,7 @@ impl<P: Policy> CounterArray<P> {
         burst: &[Packet],
         weights: Weights,
         of: impl Fn(&Packet) -> (u64, u64),
-        observer: &mut impl Observer<Packet, P>,
+        observer: &mut impl CounterObserver<Packet, P>,
     ) {
         self.added = self.added.saturating_add(weights.sum);
         // No counter has more than all weights added and removed.
@@ -84,10 +84,10 @@ impl<P: Policy> CounterArray<P> {
         &mut self,
         burst: &[Packet],
         of: impl Fn(&Packet) -> (u64, u64),
-        observer: &mut impl Observer<Packet, P>,
+        observer: &mut impl CounterObserver<Packet, P>,
     ) {
         let functions = self.places.clone();
-        let places = |hash: u64| -> [Place; D] {
+        let places = |hash: u64| -> [SignedPosition; D] {
             if P::HAS_SIGNS {
                 functions.of::<D, ONE_WORD, true>(hash)
             } else {
@@ -104,7 +104,7 @@ impl<P: Policy> CounterArray<P> {
             }
             return;
         }
-        let mut found = [[Place::default(); D]; BATCH];
+        let mut found = [[SignedPosition::default(); D]; BATCH];
         for burst in burst.chunks(BATCH) {
             for (found, packet) in found.iter_mut().zip(burst) {
                 *found = places(of(packet).0);
@@ -123,8 +123,8 @@ impl<P: Policy> CounterArray<P> {
 // Not inlined: see above.
 #[inline(never)]
 fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
-    mut split: Split<'_, P::Cell>,
-    functions: &Places,
+    mut split: SingleCounters<'_, P::Cell>,
+    functions: &RowLocator,
     burst: &[Packet],
     of: impl Fn(&Packet) -> (u64, u64),
 ) {
@@ -137,7 +137,7 @@ fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
         }
         return;
     }
-    let mut found = [[Place::default(); D]; SPLIT_BATCH];
+    let mut found = [[SignedPosition::default(); D]; SPLIT_BATCH];
     for burst in burst.chunks(SPLIT_BATCH) {
         for (found, packet) in found.iter_mut().zip(burst) {
             *found = places(packet);

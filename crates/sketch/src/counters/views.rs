@@ -1,11 +1,11 @@
 //! The two ways to update counters, by single packets and by weights, and their common interface for loops.
 
 use super::{FAR_BYTES, FULL, grow, sum};
-use crate::Cell;
+use crate::CounterCell;
 use crate::memory::prefetch;
 
 /// Counters that a burst is counted into.
-pub(crate) trait View {
+pub(crate) trait CounterView {
     /// True if the counters of packets exceed the near cache.
     fn are_far(&self) -> bool;
     /// Prefetches what a packet counts in.
@@ -23,7 +23,7 @@ pub(crate) struct Weighed<'a, C> {
     pub(super) has_singles: bool,
 }
 
-impl<'a, C: Cell> Weighed<'a, C> {
+impl<'a, C: CounterCell> Weighed<'a, C> {
     /// The cells; after [`super::Counters::settle`] where a sum may end at a limit.
     #[inline(always)]
     pub(crate) fn cells(self) -> &'a mut [C] {
@@ -69,7 +69,7 @@ pub(crate) struct Growing<'a, const MAY_END: bool> {
     saturated: &'a mut u64,
 }
 
-impl<const MAY_END: bool> View for Growing<'_, MAY_END> {
+impl<const MAY_END: bool> CounterView for Growing<'_, MAY_END> {
     #[inline(always)]
     fn are_far(&self) -> bool {
         self.counters.are_far()
@@ -92,13 +92,13 @@ impl<const MAY_END: bool> View for Growing<'_, MAY_END> {
 }
 
 /// Counters that packets are counted into one by one, where no sum can end at a limit.
-pub(crate) struct Split<'a, C> {
+pub(crate) struct SingleCounters<'a, C> {
     pub(super) bytes: &'a mut [u8],
     pub(super) cells: &'a mut [C],
     pub(super) has_weights: bool,
 }
 
-impl<C: Cell> View for Split<'_, C> {
+impl<C: CounterCell> CounterView for SingleCounters<'_, C> {
     #[inline(always)]
     fn are_far(&self) -> bool {
         self.bytes.len() >= FAR_BYTES

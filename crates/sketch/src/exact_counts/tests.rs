@@ -1,4 +1,4 @@
-use super::super::oracle::{self, Promise, Stream};
+use super::super::oracle::{self, BoundTally, OracleStream};
 use super::*;
 use packet::{KeyV4, KeyV6};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ fn config(capacity: usize, number: u64) -> ExactConfig<KeyV4> {
 
 #[test]
 fn room_is_made_as_flows_come_and_within_the_memory_of_the_run() {
-    let stream = Stream::bytes(30_000, 5_000, 3);
+    let stream = OracleStream::bytes(30_000, 5_000, 3);
     let limits = arena::Limits::new(1 << 20, usize::MAX);
     let mut memory = limits.empty_lease();
     let mut counts = Counts::new(&config(3, 3)).expect("memory");
@@ -40,7 +40,7 @@ fn room_is_made_as_flows_come_and_within_the_memory_of_the_run() {
 #[test]
 fn with_room_all_answers_are_exact() {
     for number in 0..5 {
-        let stream = Stream::bytes(30_000, 5_000, number);
+        let stream = OracleStream::bytes(30_000, 5_000, number);
         let counts: Counts = oracle::summary_of(&config(stream.counts.len(), number), &stream.updates);
         assert_eq!((counts.not_kept(), counts.total()), (0, stream.total));
         assert_eq!(counts.distinct(), Estimate::exact(stream.counts.len() as f64));
@@ -61,7 +61,7 @@ fn with_room_all_answers_are_exact() {
 #[test]
 fn what_finds_no_room_is_counted_and_bounds_stay_certain() {
     for number in 0..20 {
-        let stream = Stream::bytes(9_000, 3_000, number);
+        let stream = OracleStream::bytes(9_000, 3_000, number);
         let config = config(300, number);
         let counts: Counts = oracle::summary_of(&config, &stream.updates);
         assert_eq!(counts.len(), 300);
@@ -72,7 +72,7 @@ fn what_finds_no_room_is_counted_and_bounds_stay_certain() {
         merged.merge(&oracle::summary_of(&config, second)).expect("equal configurations");
         assert_eq!(merged.total() + merged.not_kept(), stream.total);
         for counts in [counts, merged] {
-            let mut promise = Promise::default();
+            let mut promise = BoundTally::default();
             stream.counts.iter().for_each(|(key, count)| promise.count(counts.estimate(key), *count as f64));
             stream.strangers().for_each(|key| promise.count(counts.estimate(&key), 0.0));
             promise.count(counts.distinct(), stream.counts.len() as f64);
@@ -104,7 +104,7 @@ fn a_kept_flow_may_lack_what_the_other_table_refused() {
 
 #[test]
 fn merged_beyond_the_capacity_the_heaviest_stay() {
-    let stream = Stream::zipf(20_000, 3_000, 3);
+    let stream = OracleStream::zipf(20_000, 3_000, 3);
     // Each half has its own flows, as where flows are split by hash.
     let halves: [Vec<_>; 2] =
         [0, 1].map(|half| stream.updates.iter().filter(|u| u.hash & 1 == half).copied().collect());
@@ -134,7 +134,7 @@ fn merged_beyond_the_capacity_the_heaviest_stay() {
 
 #[test]
 fn merges_resets_and_refusals() {
-    let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+    let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
     let answers = |counts: &Counts| {
         (oracle::all_answers(counts, &stream), counts.total(), counts.not_kept(), counts.distinct())
     };
@@ -162,7 +162,7 @@ fn memory_is_what_the_configuration_says_and_never_grows() {
         of::<KeyV6>(capacity);
     });
     // All of the memory is of use.
-    let stream = Stream::zipf(9_000, 3_000, 1);
+    let stream = OracleStream::zipf(9_000, 3_000, 1);
     for bytes in [200, 1_000, 10_000, 30_000] {
         let config = ExactConfig::with_bytes(bytes, Seed::new(1)).expect("enough memory");
         assert_eq!(room(places(config.capacity)), config.capacity);

@@ -14,14 +14,14 @@ pub(super) const MOST: usize = KeyIndex::MOST;
 pub(super) struct SampleTable<K> {
     hash: RowHash,
     index: KeyIndex,
-    flows: Box<[Flow<K>]>,
+    flows: Box<[SampledFlow<K>]>,
     used: usize,
     /// Weight for which there was no room.
     pub(super) not_kept: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow<K> {
+struct SampledFlow<K> {
     key: K,
     sum: u64,
     /// The number of merged samples that it is in: it began once in each.
@@ -31,14 +31,14 @@ struct Flow<K> {
 impl<K: Key> SampleTable<K> {
     /// Memory for `capacity` flows.
     pub(super) const fn bytes(capacity: usize) -> usize {
-        KeyIndex::bytes(capacity) + capacity * size_of::<Flow<K>>()
+        KeyIndex::bytes(capacity) + capacity * size_of::<SampledFlow<K>>()
     }
 
     pub(super) fn new(capacity: usize, seed: &Seed) -> Result<Self, SketchError> {
         Ok(Self {
             hash: RowHash::draw(seed, 0x5a)[0],
             index: KeyIndex::new(capacity)?,
-            flows: filled(capacity, Flow::default())?,
+            flows: filled(capacity, SampledFlow::default())?,
             used: 0,
             not_kept: 0,
         })
@@ -90,7 +90,7 @@ impl<K: Key> SampleTable<K> {
             self.not_kept = self.not_kept.saturating_add(weight);
             return;
         }
-        self.flows[self.used] = Flow { key: *key, sum: weight, begun: 1 };
+        self.flows[self.used] = SampledFlow { key: *key, sum: weight, begun: 1 };
         self.index.insert(tag, self.used as u32);
         self.used += 1;
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::oracle::{self, Promise, Stream};
+use crate::oracle::{self, BoundTally, OracleStream};
 use crate::{Cardinality, Estimate, Frequency, HeavyHitters, Merge, Summary, Update, UpdateBurst};
 use packet::KeyV4;
 
@@ -9,24 +9,28 @@ type Hold = SampleAndHold<KeyV4>;
 
 const SEEDS: u64 = 300;
 
-fn config<T: Sampling>(one_in: u32, capacity: usize, number: u64) -> SampleConfig<T> {
+fn config<T: SamplingMethod>(one_in: u32, capacity: usize, number: u64) -> SampleConfig<T> {
     SampleConfig::new(one_in, capacity, Seed::new(number))
 }
 
-fn seeded(stream: &Stream, seed: &Seed) -> Vec<Update<KeyV4>> {
+fn seeded(stream: &OracleStream, seed: &Seed) -> Vec<Update<KeyV4>> {
     stream.updates.iter().map(|update| Update::new(update.key, update.weight, seed)).collect()
 }
 
 /// Of one stream by many seeds: the mean of a flow's estimates is its weight, of one pass and of three
 /// merged, and the bounds hold as often as promised. `deviation` is that of one estimate at most.
-fn unbiased_and_bounded<S>(stream: &Stream, one_in: u32, deviation: impl Fn(f64) -> f64)
+fn unbiased_and_bounded<S>(stream: &OracleStream, one_in: u32, deviation: impl Fn(f64) -> f64)
 where
-    S: Summary<Configuration = SampleConfig<S>> + UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + Sampling,
+    S: Summary<Configuration = SampleConfig<S>>
+        + UpdateBurst<KeyV4>
+        + Merge
+        + Frequency<KeyV4>
+        + SamplingMethod,
 {
     let largest = *stream.counts.iter().max_by_key(|(_, count)| **count).expect("flows").0;
     let flows = [largest, stream.updates[100].key, stream.updates[stream.updates.len() / 2].key];
     let mut sums = [[0.0; 3]; 2];
-    let mut promise = Promise::default();
+    let mut promise = BoundTally::default();
     for number in 0..SEEDS {
         let config = config::<S>(one_in, 10_000, number);
         let updates = seeded(stream, &config.seed);
@@ -58,7 +62,7 @@ where
 
 #[test]
 fn packet_samples_are_unbiased_and_bounded() {
-    let (packets, bytes) = (Stream::zipf(6_000, 300, 1), Stream::bytes(6_000, 300, 2));
+    let (packets, bytes) = (OracleStream::zipf(6_000, 300, 1), OracleStream::bytes(6_000, 300, 2));
     for one_in in [2, 20] {
         // n packets: n (1 − p) / p, each up to 1,500 bytes. Merged samples of one seed draw alike: three times that.
         let variance = |n: f64| 3.0 * n * f64::from(one_in);
@@ -69,7 +73,7 @@ fn packet_samples_are_unbiased_and_bounded() {
 
 #[test]
 fn sample_and_hold_is_unbiased_and_bounded() {
-    let (packets, bytes) = (Stream::zipf(6_000, 300, 1), Stream::bytes(6_000, 300, 2));
+    let (packets, bytes) = (OracleStream::zipf(6_000, 300, 1), OracleStream::bytes(6_000, 300, 2));
     // What was missed has a deviation of no more than 1 / p in each of three.
     unbiased_and_bounded::<Hold>(&packets, 2, |_| 6.0);
     unbiased_and_bounded::<Hold>(&packets, 20, |_| 60.0);
@@ -78,9 +82,9 @@ fn sample_and_hold_is_unbiased_and_bounded() {
 
 #[test]
 fn flow_samples_are_unbiased_and_bounded() {
-    let stream = Stream::bytes(6_000, 300, 2);
+    let stream = OracleStream::bytes(6_000, 300, 2);
     let flows = stream.counts.len() as f64;
-    let (mut total, mut distinct, mut number_of_flows) = (0.0, 0.0, Promise::default());
+    let (mut total, mut distinct, mut number_of_flows) = (0.0, 0.0, BoundTally::default());
     for number in 0..SEEDS {
         let config = config(4, 1_000, number);
         let sample: Flows = oracle::summary_of(&config, &seeded(&stream, &config.seed));
@@ -101,7 +105,7 @@ fn flow_samples_are_unbiased_and_bounded() {
 
 #[test]
 fn one_in_one_is_exact() {
-    let stream = Stream::bytes(3_000, 500, 1);
+    let stream = OracleStream::bytes(3_000, 500, 1);
     let packets: Packets = oracle::summary_of(&config(1, 500, 1), &stream.updates);
     let hold: Hold = oracle::summary_of(&config(1, 500, 1), &stream.updates);
     let flows: Flows = oracle::summary_of(&config(1, 500, 1), &stream.updates);
@@ -116,7 +120,7 @@ fn one_in_one_is_exact() {
 /// Every unit that was taken is in a flow or counted as without room.
 #[test]
 fn what_finds_no_room_is_counted_and_takes_the_bounds_away() {
-    let stream = Stream::zipf(3_000, 500, 1);
+    let stream = OracleStream::zipf(3_000, 500, 1);
     let strange = stream.strangers().next().expect("keys");
     let packets: Packets = oracle::summary_of(&config(1, 50, 1), &stream.updates);
     let hold: Hold = oracle::summary_of(&config(1, 50, 1), &stream.updates);
@@ -142,7 +146,7 @@ fn what_finds_no_room_is_counted_and_takes_the_bounds_away() {
 #[test]
 fn one_flow_dealt_to_three_cores_is_within_the_bounds() {
     let key = KeyV4::default();
-    let mut promise = Promise::default();
+    let mut promise = BoundTally::default();
     for number in 0..1_000 {
         let config = config::<Packets>(20, 10, number);
         let core = vec![Update::new(key, 1, &config.seed); 1_000];
@@ -164,7 +168,7 @@ fn a_full_table_that_was_merged_leaves_no_upper_bound() {
             + UpdateBurst<KeyV4>
             + Merge
             + Frequency<KeyV4>
-            + Sampling,
+            + SamplingMethod,
     {
         let config = config::<S>(one_in, 1, 1);
         let key = |port| KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [1, 2, 3, port], 17);
@@ -199,7 +203,7 @@ fn sums_at_their_end_stay_are_counted_and_leave_no_upper_bound() {
             + UpdateBurst<KeyV4>
             + Merge
             + Frequency<KeyV4>
-            + Sampling,
+            + SamplingMethod,
     {
         let config = config::<S>(1, 1, 1);
         let mut sample: S = oracle::summary_of(&config, update);
@@ -223,9 +227,9 @@ fn sums_at_their_end_stay_are_counted_and_leave_no_upper_bound() {
 
 #[test]
 fn merges_resets_and_sizes() {
-    let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+    let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
     let (first, second) = (&stream.updates[..], &second.updates[..]);
-    fn all<S: Summary<Configuration = SampleConfig<S>> + Merge + Sampling>() {
+    fn all<S: Summary<Configuration = SampleConfig<S>> + Merge + SamplingMethod>() {
         oracle::do_not_merge::<S>(&config(5, 900, 1), &config(6, 900, 1));
         oracle::sizes_are_kept::<S>();
         assert!(S::new(&config(0, 5, 1)).is_err() && S::new(&config(5, 0, 1)).is_err());
@@ -243,12 +247,16 @@ fn merges_resets_and_sizes() {
 
 /// Of the flows that an answer names, whose choice the sample itself makes, as many have their truth within the bounds as are
 /// promised: by packets and by bytes, of one pass and merged, with room and in a full table.
-fn named_flows_are_within<S>(stream: &Stream, one_in: u32, capacity: usize, thresholds: &[u64])
+fn named_flows_are_within<S>(stream: &OracleStream, one_in: u32, capacity: usize, thresholds: &[u64])
 where
-    S: Summary<Configuration = SampleConfig<S>> + UpdateBurst<KeyV4> + Merge + HeavyHitters<KeyV4> + Sampling,
+    S: Summary<Configuration = SampleConfig<S>>
+        + UpdateBurst<KeyV4>
+        + Merge
+        + HeavyHitters<KeyV4>
+        + SamplingMethod,
 {
     for &threshold in thresholds {
-        let mut promises = [Promise::default(), Promise::default()];
+        let mut promises = [BoundTally::default(), BoundTally::default()];
         for number in 0..SEEDS {
             let config = config::<S>(one_in, capacity, number);
             let updates = seeded(stream, &config.seed);
@@ -262,16 +270,17 @@ where
                 }
             }
         }
-        promises.iter().for_each(Promise::must_hold);
+        promises.iter().for_each(BoundTally::must_hold);
     }
 }
 
 #[test]
 fn bounds_hold_for_the_flows_that_an_answer_names() {
-    let (packets, bytes) = (Stream::zipf(20_000, 3_000, 1), Stream::bytes(20_000, 3_000, 2));
+    let (packets, bytes) = (OracleStream::zipf(20_000, 3_000, 1), OracleStream::bytes(20_000, 3_000, 2));
     // Many small flows, among which chance chooses.
-    let mice = Stream::drawn(20_000, 15_000, 0.0, 3, |_| 1);
-    let mice_of_bytes = Stream::drawn(20_000, 15_000, 0.0, 4, |at| if at % 4 == 0 { 1_500 } else { 40 });
+    let mice = OracleStream::drawn(20_000, 15_000, 0.0, 3, |_| 1);
+    let mice_of_bytes =
+        OracleStream::drawn(20_000, 15_000, 0.0, 4, |at| if at % 4 == 0 { 1_500 } else { 40 });
     named_flows_are_within::<Packets>(&mice, 50, 1_000, &[50, 100, 150]);
     named_flows_are_within::<Packets>(&mice_of_bytes, 50, 1_000, &[1, 75_000, 100_000]);
     named_flows_are_within::<Hold>(&mice, 50, 1_000, &[1, 51, 52]);

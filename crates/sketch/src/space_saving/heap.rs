@@ -1,29 +1,29 @@
 //! Counters in a binary heap, the least on top.
 
-use super::Order;
+use super::PriorityQueue;
 use crate::SketchError;
 use crate::memory::{filled, prefetch};
 
 /// A heap of counters, the order of [`SpaceSavingHeap`](super::SpaceSavingHeap).
 #[derive(Clone, Debug)]
 pub struct Heap {
-    nodes: Box<[Node]>,
+    nodes: Box<[HeapNode]>,
     /// The place of each counter's node.
     places: Box<[u32]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct HeapNode {
     count: u64,
     number: u32,
 }
 
-impl Order for Heap {
+impl PriorityQueue for Heap {
     const KIND: &'static str = "SpaceSaving with a heap";
-    const BYTES: usize = size_of::<Node>() + size_of::<u32>();
+    const BYTES: usize = size_of::<HeapNode>() + size_of::<u32>();
 
     fn new(capacity: usize) -> Result<Self, SketchError> {
-        let mut heap = Self { nodes: filled(capacity, Node::default())?, places: filled(capacity, 0)? };
+        let mut heap = Self { nodes: filled(capacity, HeapNode::default())?, places: filled(capacity, 0)? };
         heap.set_all(std::iter::repeat_n(0, capacity));
         Ok(heap)
     }
@@ -62,14 +62,14 @@ impl Order for Heap {
             self.places[node.number as usize] = at as u32;
             at = child;
         }
-        self.nodes[at] = Node { count, number };
+        self.nodes[at] = HeapNode { count, number };
         self.places[number as usize] = at as u32;
     }
 
     fn set_all(&mut self, counts: impl Iterator<Item = u64>) {
         // What is sorted is a heap.
         for (number, count) in (0..).zip(counts) {
-            self.nodes[number as usize] = Node { count, number };
+            self.nodes[number as usize] = HeapNode { count, number };
             self.places[number as usize] = number;
         }
     }

@@ -3,7 +3,7 @@
 //! Metwally's stream-summary as arrays instead of lists in lists: a counter that grows by one is swapped with
 //! the last of its group, and then belongs to the next group, or forms a new one.
 
-use super::Order;
+use super::PriorityQueue;
 use crate::SketchError;
 use crate::memory::{filled, prefetch};
 
@@ -11,23 +11,23 @@ use crate::memory::{filled, prefetch};
 #[derive(Clone, Debug)]
 pub struct StreamSummary {
     /// Counters by count, the least first.
-    sorted: Box<[Place]>,
+    sorted: Box<[SummaryPosition]>,
     /// The place of each counter in `sorted`.
     places: Box<[u32]>,
     /// Groups of equal count: as many as there are counters, since each in use has one at least.
-    groups: Box<[Group]>,
+    groups: Box<[CountGroup]>,
     /// First of the groups that are not in use; each has the next one as its `last`.
     free: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SummaryPosition {
     number: u32,
     group: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Group {
+struct CountGroup {
     count: u64,
     /// Place of the last member.
     last: u32,
@@ -36,7 +36,7 @@ struct Group {
 impl StreamSummary {
     #[inline(always)]
     fn put(&mut self, place: u32, number: u32, group: u32) {
-        self.sorted[place as usize] = Place { number, group };
+        self.sorted[place as usize] = SummaryPosition { number, group };
         self.places[number as usize] = place;
     }
 
@@ -46,15 +46,15 @@ impl StreamSummary {
     }
 }
 
-impl Order for StreamSummary {
+impl PriorityQueue for StreamSummary {
     const KIND: &'static str = "SpaceSaving with a stream-summary";
-    const BYTES: usize = size_of::<Place>() + size_of::<u32>() + size_of::<Group>();
+    const BYTES: usize = size_of::<SummaryPosition>() + size_of::<u32>() + size_of::<CountGroup>();
 
     fn new(capacity: usize) -> Result<Self, SketchError> {
         let mut summary = Self {
-            sorted: filled(capacity, Place::default())?,
+            sorted: filled(capacity, SummaryPosition::default())?,
             places: filled(capacity, 0)?,
-            groups: filled(capacity, Group::default())?,
+            groups: filled(capacity, CountGroup::default())?,
             free: 0,
         };
         summary.set_all(std::iter::repeat_n(0, capacity));
@@ -74,7 +74,7 @@ impl Order for StreamSummary {
     /// The last of its group, which need not be swapped.
     #[inline(always)]
     fn least(&self) -> (u32, u64) {
-        let Group { count, last } = self.groups[self.sorted[0].group as usize];
+        let CountGroup { count, last } = self.groups[self.sorted[0].group as usize];
         (self.sorted[last as usize].number, count)
     }
 
@@ -82,7 +82,7 @@ impl Order for StreamSummary {
     fn increase(&mut self, number: u32, weight: u64) {
         let place = self.places[number as usize];
         let group = self.sorted[place as usize].group;
-        let Group { count, last } = self.groups[group as usize];
+        let CountGroup { count, last } = self.groups[group as usize];
         let target = count.saturating_add(weight);
         let mut at = last;
         if place != last {
@@ -110,13 +110,13 @@ impl Order for StreamSummary {
             }
             (Some(joined), false) => joined,
             (None, true) => {
-                self.groups[group as usize] = Group { count: target, last: at };
+                self.groups[group as usize] = CountGroup { count: target, last: at };
                 group
             }
             (None, false) => {
                 let new = self.free;
                 self.free = self.groups[new as usize].last;
-                self.groups[new as usize] = Group { count: target, last: at };
+                self.groups[new as usize] = CountGroup { count: target, last: at };
                 new
             }
         };

@@ -1,15 +1,15 @@
 use super::*;
-use crate::oracle::{self, Promise, Stream};
+use crate::oracle::{self, BoundTally, OracleStream};
 use packet::{KeyV4, Seed};
 use std::collections::{HashMap, HashSet};
 
-fn config<O: Order>(capacity: usize, number: u64) -> GridConfig<SpaceSaving<KeyV4, O>> {
+fn config<O: PriorityQueue>(capacity: usize, number: u64) -> GridConfig<SpaceSaving<KeyV4, O>> {
     GridConfig::with_width(capacity, Seed::new(number))
 }
 
 /// SpaceSaving by its definition: the least is searched for. What the least of several is replaced is left open, so
 /// only the counts are compared.
-fn counts_by_definition(stream: &Stream, capacity: usize) -> Vec<u64> {
+fn counts_by_definition(stream: &OracleStream, capacity: usize) -> Vec<u64> {
     let mut counts = HashMap::<KeyV4, u64>::new();
     for update in &stream.updates {
         if let Some(count) = counts.get_mut(&update.key) {
@@ -26,10 +26,10 @@ fn counts_by_definition(stream: &Stream, capacity: usize) -> Vec<u64> {
     counts
 }
 
-fn bounds_hold<O: Order>(summary: &SpaceSaving<KeyV4, O>, stream: &Stream, capacity: usize) {
+fn bounds_hold<O: PriorityQueue>(summary: &SpaceSaving<KeyV4, O>, stream: &OracleStream, capacity: usize) {
     let limit = stream.total / capacity as u64;
     assert!(summary.least() <= limit, "{} of {limit}", summary.least());
-    let mut promise = Promise::default();
+    let mut promise = BoundTally::default();
     let strangers = stream.strangers().map(|key| (key, 0));
     for (key, count) in stream.counts.iter().map(|(key, count)| (*key, *count)).chain(strangers) {
         let estimate = summary.estimate(&key);
@@ -52,9 +52,9 @@ fn bounds_hold<O: Order>(summary: &SpaceSaving<KeyV4, O>, stream: &Stream, capac
     }
 }
 
-fn all_of<O: Order>() {
+fn all_of<O: PriorityQueue>() {
     for number in 0..20 {
-        for stream in [Stream::zipf(20_000, 5_000, number), Stream::bytes(5_000, 1_000, number)] {
+        for stream in [OracleStream::zipf(20_000, 5_000, number), OracleStream::bytes(5_000, 1_000, number)] {
             for capacity in [1, 2, 100, 5_000] {
                 let summary = oracle::summary_of(&config::<O>(capacity, number), &stream.updates);
                 bounds_hold(&summary, &stream, capacity);
@@ -68,7 +68,7 @@ fn all_of<O: Order>() {
         }
     }
     for number in 0..20 {
-        let stream = Stream::zipf(20_000, 5_000, number);
+        let stream = OracleStream::zipf(20_000, 5_000, number);
         for capacity in [2, 100, 5_000] {
             let config = config::<O>(capacity, number);
             let [first, second, third, after] =
@@ -81,7 +81,7 @@ fn all_of<O: Order>() {
             bounds_hold(&merged, &stream, capacity);
         }
     }
-    let (stream, second) = (Stream::zipf(9_000, 3_000, 1), Stream::bytes(5_000, 900, 2));
+    let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
     let answers = |summary: &SpaceSaving<KeyV4, O>| oracle::all_answers(summary, &stream);
     oracle::reset_equals_new(&config(60, 1), &stream.updates, &second.updates, answers);
     oracle::do_not_merge::<SpaceSaving<KeyV4, O>>(&config(60, 1), &config(61, 1));
@@ -102,7 +102,7 @@ fn stream_summary() {
 #[test]
 fn both_count_as_by_definition() {
     for number in 0..20 {
-        let stream = Stream::zipf(3_000, 500, number);
+        let stream = OracleStream::zipf(3_000, 500, number);
         for capacity in [1, 7, 64] {
             let truth = counts_by_definition(&stream, capacity);
             let heap = oracle::summary_of(&config::<Heap>(capacity, number), &stream.updates);
@@ -113,7 +113,7 @@ fn both_count_as_by_definition() {
     }
 }
 
-fn sorted_counts<O: Order>(summary: &SpaceSaving<KeyV4, O>) -> Vec<u64> {
+fn sorted_counts<O: PriorityQueue>(summary: &SpaceSaving<KeyV4, O>) -> Vec<u64> {
     let mut counts: Vec<_> = summary.counted().map(|(_, count)| count).collect();
     counts.sort();
     counts
@@ -121,7 +121,7 @@ fn sorted_counts<O: Order>(summary: &SpaceSaving<KeyV4, O>) -> Vec<u64> {
 
 #[test]
 fn merging_empty_ones_changes_nothing() {
-    let stream = Stream::zipf(3_000, 500, 1);
+    let stream = OracleStream::zipf(3_000, 500, 1);
     let config = config::<StreamSummary>(40, 1);
     let whole: SpaceSavingSummary<KeyV4> = oracle::summary_of(&config, &stream.updates);
     let mut merged = SpaceSavingSummary::new(&config).expect("a structure");
@@ -130,7 +130,7 @@ fn merging_empty_ones_changes_nothing() {
     assert_eq!(oracle::all_answers(&merged, &stream), oracle::all_answers(&whole, &stream));
 }
 
-fn counts_at_their_end<O: Order>() {
+fn counts_at_their_end<O: PriorityQueue>() {
     let config = config::<O>(1, 1);
     let of = |port| {
         Update::new(KeyV4::new([10, 0, 0, 1, 10, 0, 0, 2], [1, 2, 3, port], 17), 3 << 62, &config.seed)

@@ -8,10 +8,10 @@ use sketch::{
     SampleAndHold, SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, Tracked, Turnstile,
     Update, UpdateBurst, ValueReservoir,
 };
-use testbed::allocation::{self, Counting};
+use testbed::allocation::{self, CountingAllocator};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn takes_what_it_says<S: UpdateBurst<K>, K>(packets: &[Update<K>]) {
     for bytes in [64 << 10, 1 << 20, 3 << 20] {

@@ -1,7 +1,7 @@
 //! The manifest and its readers.
 
 use std::path::Path;
-use store::{Catalog, Change, Level, Manifest, StoredFile};
+use store::{Catalog, Level, Manifest, ManifestChange, StoredFile};
 
 const SECOND: u64 = 1_000_000_000;
 const START: u64 = 1_795_342_500 * SECOND;
@@ -40,19 +40,21 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
         file(&mut manifest, Level::Rows, "a", START, 2),
         file(&mut manifest, Level::Flows, "a", START, 1),
     ];
-    manifest.commit(&Change { added: added.clone(), ..Change::default() }).expect("it is written");
+    manifest
+        .commit(&ManifestChange { added: added.clone(), ..ManifestChange::default() })
+        .expect("it is written");
     assert_eq!(catalog.files(Level::Rows, None), Ok(vec![added[1].clone(), added[0].clone()]));
     assert_eq!(catalog.nodes(), Ok(vec!["a".to_owned(), "b".to_owned()]));
     assert_eq!(listed(&catalog, Level::Flows, None), [3]);
     assert_eq!(listed(&catalog, Level::Hour, None), Vec::<u64>::new());
 
     let minute = file(&mut manifest, Level::Minute, "a", START, 1);
-    let change = Change {
+    let change = ManifestChange {
         added: vec![minute],
         removed: vec![3],
         rolled: vec![2],
         until: vec![(Level::Minute, "a".to_owned(), START + 60 * SECOND)],
-        ..Change::default()
+        ..ManifestChange::default()
     };
     manifest.commit(&change).expect("it is written");
     assert_eq!(listed(&catalog, Level::Flows, None), Vec::<u64>::new());
@@ -62,7 +64,7 @@ fn readers_see_what_is_committed_while_the_writer_is_active() {
     assert_eq!(catalog.complete_until(Level::Minute, "b"), Ok(None));
     // It does not become less.
     let until = vec![(Level::Minute, "a".to_owned(), START)];
-    manifest.commit(&Change { until, ..Change::default() }).expect("it is written");
+    manifest.commit(&ManifestChange { until, ..ManifestChange::default() }).expect("it is written");
     assert_eq!(catalog.complete_until(Level::Minute, "a"), Ok(Some(START + 60 * SECOND)));
 }
 
@@ -71,7 +73,7 @@ fn a_period_has_the_files_whose_windows_are_in_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
     let added = (0..6).map(|n| file(&mut manifest, Level::Rows, "a", START + n * 60 * SECOND, 6)).collect();
-    manifest.commit(&Change { added, ..Change::default() }).expect("it is written");
+    manifest.commit(&ManifestChange { added, ..ManifestChange::default() }).expect("it is written");
     let catalog = Catalog::open(folder.path()).expect("a catalog");
     let of = |from: u64, to: u64| listed(&catalog, Level::Rows, Some(START + from..START + to));
     assert_eq!(of(0, 1), [1]);
@@ -89,12 +91,16 @@ fn several_questions_are_about_one_moment() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
     let first = file(&mut manifest, Level::Rows, "a", START, 1);
-    manifest.commit(&Change { added: vec![first], ..Change::default() }).expect("it is written");
+    manifest
+        .commit(&ManifestChange { added: vec![first], ..ManifestChange::default() })
+        .expect("it is written");
     let catalog = Catalog::open(folder.path()).expect("a catalog");
     let lists = catalog.at_once(|catalog| {
         let rows = listed(catalog, Level::Rows, None);
         let added = vec![file(&mut manifest, Level::Minute, "a", START, 1)];
-        manifest.commit(&Change { added, removed: vec![1], ..Change::default() }).expect("it is written");
+        manifest
+            .commit(&ManifestChange { added, removed: vec![1], ..ManifestChange::default() })
+            .expect("it is written");
         Ok((rows, listed(catalog, Level::Minute, None)))
     });
     assert_eq!(lists, Ok((vec![1], Vec::new())));
@@ -106,8 +112,10 @@ fn numbers_of_files_do_not_come_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
     let added = vec![file(&mut manifest, Level::Rows, "a", START, 1)];
-    manifest.commit(&Change { added, ..Change::default() }).expect("it is written");
-    manifest.commit(&Change { removed: vec![1], ..Change::default() }).expect("it is written");
+    manifest.commit(&ManifestChange { added, ..ManifestChange::default() }).expect("it is written");
+    manifest
+        .commit(&ManifestChange { removed: vec![1], ..ManifestChange::default() })
+        .expect("it is written");
     manifest.close();
     drop(manifest);
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
@@ -118,18 +126,20 @@ fn numbers_of_files_do_not_come_again() {
 fn entries_of_the_last_writer_are_known_from_its_begin_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut manifest = Manifest::open(folder.path()).expect("a manifest");
-    let entry = store::Watched {
+    let entry = store::WatchedTime {
         number: 1,
         run: 1,
         node: "a".to_owned(),
-        by: Some(store::Watcher::Live),
+        by: Some(store::MeasurementKind::Live),
         first_ns: START,
         end_ns: START + SECOND,
         why: store::Unstored::Killed,
     };
     let catalog = Catalog::open(folder.path()).expect("a catalog");
     assert_eq!(catalog.last_writer(), Ok(1));
-    manifest.commit(&Change { watched: vec![entry], ..Change::default() }).expect("it is written");
+    manifest
+        .commit(&ManifestChange { watched: vec![entry], ..ManifestChange::default() })
+        .expect("it is written");
     assert_eq!(catalog.last_writer(), Ok(1));
     drop(manifest);
     let manifest = Manifest::open(folder.path()).expect("a manifest");
@@ -196,7 +206,7 @@ fn a_path_that_leads_elsewhere_is_not_listed() {
     added[1].path = folder.path().join("rows/../../x.parquet");
     added[2].path = "/etc/x.parquet".into();
     added[3].path = folder.path().join("flows/x.parquet");
-    manifest.commit(&Change { added, ..Change::default() }).expect("it is written");
+    manifest.commit(&ManifestChange { added, ..ManifestChange::default() }).expect("it is written");
     let catalog = Catalog::open(folder.path()).expect("a catalog");
     assert_eq!(listed(&catalog, Level::Rows, None), [1]);
 }
@@ -211,7 +221,9 @@ fn a_manifest_of_the_version_before_is_read_and_taken_over() {
         file(&mut manifest, Level::Rows, "b", START, 2),
         file(&mut manifest, Level::Flows, "c", START, 2),
     ];
-    manifest.commit(&Change { added: added.clone(), ..Change::default() }).expect("it is written");
+    manifest
+        .commit(&ManifestChange { added: added.clone(), ..ManifestChange::default() })
+        .expect("it is written");
     drop(manifest);
     let connection = rusqlite::Connection::open(folder.path().join("manifest.sqlite")).expect("it opens");
     connection.execute_batch("DROP TABLE watched; PRAGMA user_version = 1;").expect("the version before");
@@ -224,7 +236,7 @@ fn a_manifest_of_the_version_before_is_read_and_taken_over() {
     let watched = catalog.watched().expect("a list").expect("it is noted");
     let of: Vec<_> =
         watched.iter().map(|one| (one.node.as_str(), one.by, one.first_ns, one.end_ns)).collect();
-    let unknown = Some(store::Watcher::Unknown);
+    let unknown = Some(store::MeasurementKind::Unknown);
     let end = |windows: u64| START + windows * 10 * SECOND;
     assert_eq!(of, [("a", unknown, START, end(6)), ("b", unknown, START, end(2))]);
     drop(manifest);

@@ -2,11 +2,11 @@
 
 use crate::tool::*;
 use std::path::Path;
-use store::{Level, Manifest, Store};
+use store::{Level, Manifest, StoreWriter};
 
 const LENGTH: u64 = 60 * SECOND;
 
-fn write(store: &Store, windows: std::ops::Range<u64>) -> Windows {
+fn write(store: &StoreWriter, windows: std::ops::Range<u64>) -> Windows {
     let (mut rows, _) = store.node(setting("n", LENGTH, false));
     let mut truth = Windows::new();
     for window in windows.map(|number| START + number * LENGTH) {
@@ -89,7 +89,8 @@ fn a_short_run_without_packets_at_its_end_is_watched_up_to_its_end() {
 fn a_store_of_another_writer_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = open(folder.path(), "");
-    let refused = Store::open(folder.path(), keep(""), Store::QUEUE_BYTES).err().expect("it is locked");
+    let refused =
+        StoreWriter::open(folder.path(), keep(""), StoreWriter::QUEUE_BYTES).err().expect("it is locked");
     assert!(
         refused.ends_with("another process writes this store: stop it, or name another folder"),
         "{refused}"
@@ -98,7 +99,8 @@ fn a_store_of_another_writer_is_refused() {
     drop(open(folder.path(), ""));
     let file = folder.path().join("file");
     std::fs::write(&file, "").expect("written");
-    let refused = Store::open(&file, keep(""), Store::QUEUE_BYTES).err().expect("it is no folder");
+    let refused =
+        StoreWriter::open(&file, keep(""), StoreWriter::QUEUE_BYTES).err().expect("it is no folder");
     assert!(refused.contains("file"), "{refused}");
 }
 

@@ -124,7 +124,9 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     let ends = times.first().zip(times.last()).map(|(first, last)| [first[0], last[1]]);
     assert_eq!(ends.unwrap_or([START; 2]), [START, START + last * LENGTH]);
     assert!(
-        watched.iter().all(|one| one.why == store::Unstored::Killed && one.by == Some(store::Watcher::Live))
+        watched
+            .iter()
+            .all(|one| one.why == store::Unstored::Killed && one.by == Some(store::MeasurementKind::Live))
     );
     // The begin of each run that was killed is there, from before its first window on.
     let runs: std::collections::BTreeSet<u64> = watched.iter().map(|one| one.run).collect();
@@ -138,7 +140,8 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     let mut records: Vec<u64> = Vec::new();
     for stored in files(folder, Level::Flows) {
         let mut file = record::read::FlowFile::open(&stored.path).unwrap_or_else(|error| panic!("{error}"));
-        let wanted = record::read::Wanted { columns: vec![flow::RowValue::Last], ..Default::default() };
+        let wanted =
+            record::read::ReadProjection { columns: vec![flow::RowValue::Last], ..Default::default() };
         for part in 0..file.contents().parts.len() {
             file.read_part(part, &wanted, &mut |block| {
                 records.extend(block.v4.column(flow::RowValue::Last));

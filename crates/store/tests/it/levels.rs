@@ -80,7 +80,7 @@ fn every_level_has_what_was_measured() {
 /// Rows of a compacted file are by window, then destination.
 fn check_order(stored: &store::StoredFile) {
     let mut file = FlowFile::open(&stored.path).expect("a file");
-    let wanted = record::read::Wanted {
+    let wanted = record::read::ReadProjection {
         members: vec!["dst_addr", "src_addr"],
         columns: vec![flow::RowValue::Time],
         statistics: Vec::new(),
@@ -159,7 +159,7 @@ fn flow_records_are_stored_by_the_hour_of_their_end() {
         assert!(name.contains(&format!("flows/date=2026-11-22/hour={:02}/node=n/", hour % 24)), "{name}");
         let mut file = FlowFile::open(&stored.path).expect("a file");
         assert!(!file.contents().has_windows);
-        let wanted = record::read::Wanted {
+        let wanted = record::read::ReadProjection {
             members: vec!["src_addr", "src_port"],
             columns: vec![flow::RowValue::Last, flow::RowValue::Packets],
             statistics: Vec::new(),

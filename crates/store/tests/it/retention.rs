@@ -2,9 +2,9 @@
 
 use crate::tool::*;
 use std::path::Path;
-use store::{Catalog, Level, Store};
+use store::{Catalog, Level, StoreWriter};
 
-fn write(store: &Store, node: &str, windows: std::ops::Range<u64>, length: u64, count: u64) {
+fn write(store: &StoreWriter, node: &str, windows: std::ops::Range<u64>, length: u64, count: u64) {
     let (mut rows, _) = store.node(setting(node, length, false));
     windows.for_each(|number| feed(&mut rows, 7, START + number * length, length, count));
     rows.finish();

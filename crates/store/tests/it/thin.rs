@@ -3,7 +3,7 @@
 use crate::tool::*;
 use record::WindowFacts;
 use std::time::Instant;
-use store::{Catalog, Level, NodeSetting, Unstored, Watcher};
+use store::{Catalog, Level, MeasurementKind, NodeSetting, Unstored};
 
 const HOURS: u64 = 12;
 
@@ -38,6 +38,6 @@ fn a_recording_of_hours_with_few_packets_is_few_files() {
     let watched = watched.expect("it is read").expect("it is noted");
     let [one] = &watched[..] else { panic!("{watched:?}") };
     let end = START + (HOURS * 360 - 1) * 10 * SECOND + SECOND;
-    assert_eq!((one.by, one.first_ns, one.end_ns), (Some(Watcher::Recorded), START, end));
+    assert_eq!((one.by, one.first_ns, one.end_ns), (Some(MeasurementKind::Recorded), START, end));
     assert_eq!(one.why, Unstored::Stopped);
 }

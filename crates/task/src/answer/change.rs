@@ -1,9 +1,9 @@
 //! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
 //! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
-use super::{AnswerInput, Rows, estimated, flow_rows, ranked};
+use super::{AnswerInput, QualifiedRows, estimated, flow_rows, ranked};
 use crate::spec::{Against, Limit};
-use crate::state::{Counted, Part, State, StateKind};
+use crate::state::{FamilyState, FeedState, FlowCounter, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
@@ -13,7 +13,7 @@ use sketch::{
 };
 use std::collections::BTreeMap;
 
-pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let spec = &asked.task.spec;
     let past = &asked.past.windows;
     let needed = spec.windows_back();
@@ -25,7 +25,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
         };
         return (empty, format!("nothing to compare with: {how}"));
     }
-    let before: Vec<&State> = past.iter().map(|states| &states[0]).collect();
+    let before: Vec<&FeedState> = past.iter().map(|states| &states[0]).collect();
     let state = asked.state();
     // As many times as there are windows before it, so that a mean need not be divided, and whole numbers stay whole.
     let scale = needed as u64;
@@ -37,11 +37,11 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
         Limit::Any => 1,
     };
     let key = &asked.task.key;
-    let v4: Vec<&Part<_>> = before.iter().map(|state| &state.v4).collect();
-    let changes = |threshold| -> Result<Changes, Unmergeable> {
+    let v4: Vec<&FamilyState<_>> = before.iter().map(|state| &state.v4).collect();
+    let changes = |threshold| -> Result<ChangedFlows, Unmergeable> {
         let (mut flows, mut is_cut_short) = of_part(&state.v4, &v4, threshold, key)?;
         if let Some(v6) = &state.v6 {
-            let before: Vec<&Part<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
+            let before: Vec<&FamilyState<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
             let (more, more_cut) = of_part(v6, &before, threshold, key)?;
             flows.extend(more);
             is_cut_short |= more_cut;
@@ -58,38 +58,38 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
     ranked(asked, "change", (rows, 0), is_cut_short, is_cut_short_at)
 }
 
-type Changes = (Vec<(FlowKey, Estimate)>, bool);
+type ChangedFlows = (Vec<(FlowKey, Estimate)>, bool);
 
 /// The flows whose weight differs from the mean of what was before by `threshold` or more, divided by the number of windows before.
 fn of_part<K: Key>(
-    now: &Part<K>,
-    before: &[&Part<K>],
+    now: &FamilyState<K>,
+    before: &[&FamilyState<K>],
     threshold: u64,
     spec: &KeySpec,
-) -> Result<Changes, Unmergeable> {
+) -> Result<ChangedFlows, Unmergeable> {
     let StateKind::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
-    let now: &Counted<K> = now;
+    let now: &FlowCounter<K> = now;
     let before = before.iter().filter_map(|part| match &part.of {
         StateKind::Counted(counted) => Some(&**counted),
         _ => None,
     });
-    let before: Vec<&Counted<K>> = before.collect();
+    let before: Vec<&FlowCounter<K>> = before.collect();
     macro_rules! of_kind {
         ($kind:ident) => {
             before.iter().filter_map(|part| match part {
-                Counted::$kind(structure) => Some(structure),
+                FlowCounter::$kind(structure) => Some(structure),
                 _ => None,
             })
         };
     }
     let found = match now {
-        Counted::Exact(now) => {
+        FlowCounter::Exact(now) => {
             let before: Vec<_> = of_kind!(Exact).collect();
             let flows = differences(ExactCounts::iter, now, &before, threshold);
             let not_kept = now.not_kept() > 0 || before.iter().any(|table| table.not_kept() > 0);
             exact(flows, not_kept)
         }
-        Counted::FlowSample(now) => {
+        FlowCounter::FlowSample(now) => {
             let before: Vec<_> = of_kind!(FlowSample).collect();
             let flows = differences(FlowSample::iter, now, &before, threshold);
             let not_kept = now.not_kept() > 0 || before.iter().any(|sample| sample.not_kept() > 0);
@@ -97,9 +97,9 @@ fn of_part<K: Key>(
             let found = exact(flows, not_kept);
             HeavyKeys { is_cut_short: not_kept || now.configuration().one_in > 1, ..found }
         }
-        Counted::KAry(now) => linear(now, of_kind!(KAry), before.len(), threshold)?,
-        Counted::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), threshold)?,
-        Counted::MvSketch(now) => match of_kind!(MvSketch).next() {
+        FlowCounter::KAry(now) => linear(now, of_kind!(KAry), before.len(), threshold)?,
+        FlowCounter::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), threshold)?,
+        FlowCounter::MvSketch(now) => match of_kind!(MvSketch).next() {
             Some(before) => signed(now.heavy_changes(before, threshold)?, now, before),
             None => HeavyKeys::new(Vec::new(), true),
         },

@@ -1,14 +1,14 @@
 //! The evenness of traffic over flows: the entropy of the flow of a packet (of a byte) drawn at random, in
 //! bits.
 
-use super::{AnswerInput, OK, Rows};
-use crate::state::{Counted, Part, StateKind};
+use super::{AnswerInput, OK, QualifiedRows};
+use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
 use packet::Key;
 use sketch::SizeDistribution;
 
-pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let state = asked.state();
     let mut parts = vec![(state.v4.total as f64, of_part(&state.v4))];
     if let Some(v6) = &state.v6 {
@@ -31,25 +31,25 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
 }
 
 /// Returns the weight of the flows for which an exact table had no room.
-fn not_kept<K: Key>(part: &Part<K>) -> u64 {
+fn not_kept<K: Key>(part: &FamilyState<K>) -> u64 {
     match &part.of {
         StateKind::Counted(counted) => match &**counted {
-            Counted::Exact(table) => table.not_kept(),
+            FlowCounter::Exact(table) => table.not_kept(),
             _ => 0,
         },
         _ => 0,
     }
 }
 
-fn of_part<K: Key>(part: &Part<K>) -> Option<Estimate> {
+fn of_part<K: Key>(part: &FamilyState<K>) -> Option<Estimate> {
     let StateKind::Counted(counted) = &part.of else { return None };
     match &**counted {
         // By the sizes in their order: that of the table depends on the seed, and with it the last digits of a sum over it.
-        Counted::Exact(table) => {
+        FlowCounter::Exact(table) => {
             SizeDistribution::of(table.iter().map(|(_, weight)| weight)).entropy().map(Estimate::exact)
         }
-        Counted::SizeArray(array) => array.distribution().entropy().map(Estimate::unbounded),
-        Counted::StreamSample(sample) => sample.entropy(),
+        FlowCounter::SizeArray(array) => array.distribution().entropy().map(Estimate::unbounded),
+        FlowCounter::StreamSample(sample) => sample.entropy(),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Heavy flows, and keys with many peers.
 
-use super::{AnswerInput, Found, Rows, estimated, ranked};
+use super::{AnswerInput, QualifiedRows, SelectedFlows, estimated, ranked};
 use crate::ranking::Ranking;
-use crate::state::{Counted, Part, StateKind};
+use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
@@ -10,7 +10,7 @@ use sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Returns both families' flows with `threshold` or more; those of each that are not among its `most` largest may
 /// only be counted.
-pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> Found {
+pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> SelectedFlows {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
     let mut found = of_part(&state.v4, &key, threshold, most);
     if let Some(v6) = &state.v6 {
@@ -22,24 +22,24 @@ pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, mos
     found
 }
 
-fn of_part<K: Key>(part: &Part<K>, key: &KeySpec, threshold: u64, most: usize) -> Found {
+fn of_part<K: Key>(part: &FamilyState<K>, key: &KeySpec, threshold: u64, most: usize) -> SelectedFlows {
     if part.total == 0 {
-        return Found::default();
+        return SelectedFlows::default();
     }
     let found = match &part.of {
         StateKind::Counted(counted) => match &**counted {
-            Counted::Exact(table) => return largest(table, key, threshold, most),
+            FlowCounter::Exact(table) => return largest(table, key, threshold, most),
             counted => counted.heavy_hitters(threshold),
         },
         StateKind::Contacts(contacts) => contacts.spreaders(threshold),
         StateKind::Values(_) => HeavyKeys::new(Vec::new(), false),
     };
     let is_cut_short = found.is_cut_short;
-    Found { flows: estimated(found, key).collect(), more: 0, is_cut_short }
+    SelectedFlows { flows: estimated(found, key).collect(), more: 0, is_cut_short }
 }
 
 /// Returns no more flows of an exact table than an answer has rows, as the table may keep millions of flows.
-fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> Found {
+fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most: usize) -> SelectedFlows {
     let (mut ranking, mut all) = (Ranking::new(most), 0);
     for (key, sum) in table.iter().filter(|(_, sum)| *sum >= threshold) {
         all += 1;
@@ -48,21 +48,21 @@ fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most:
         }
     }
     let flows: Vec<(FlowKey, Estimate)> = ranking.take(|flow, key: K| (flow, table.estimate(&key)));
-    Found { more: all - flows.len(), flows, is_cut_short: table.not_kept() > 0 }
+    SelectedFlows { more: all - flows.len(), flows, is_cut_short: table.not_kept() > 0 }
 }
 
-pub(super) fn heavy_hitters(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn heavy_hitters(asked: &AnswerInput<'_>) -> QualifiedRows {
     let threshold = asked.threshold(asked.state().total());
     of_largest(asked, asked.figure(), threshold)
 }
 
-pub(super) fn super_spreaders(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn super_spreaders(asked: &AnswerInput<'_>) -> QualifiedRows {
     of_largest(asked, super::CONTACTS, asked.threshold(asked.state().total()))
 }
 
-fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> Rows {
+fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> QualifiedRows {
     let most = asked.task.spec.top;
-    let Found { flows, more, is_cut_short } = of_both(asked, 0, threshold, most);
+    let SelectedFlows { flows, more, is_cut_short } = of_both(asked, 0, threshold, most);
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
     ranked(asked, figure, (rows, more), is_cut_short, |least| of_both(asked, 0, least, 0).is_cut_short)

@@ -2,9 +2,9 @@
 //! Korn, Muthukrishnan, Srivastava, VLDB 2003; with a structure for each length, Mitzenmacher, Steinke,
 //! Thaler 2011).
 
-use super::{AnswerInput, Rows, flows, ranked};
+use super::{AnswerInput, QualifiedRows, flows, ranked};
 use crate::task_answer::{EstimatedFlow, network_of};
-use crate::tasks::Level;
+use crate::tasks::HierarchyLevel;
 use flow::{Bounds, Estimate};
 use packet::FlowKey;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Heavy prefixes that are not yet covered by a longer one.
 type Uncovered = Vec<(FlowKey, Estimate)>;
 
-pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let threshold = asked.threshold(asked.state().total());
     let (mut found, mut uncovered, mut is_cut_short) = (Vec::new(), Uncovered::new(), false);
     // The longest prefixes are first.
@@ -56,11 +56,11 @@ fn less(whole: Estimate, part: &Estimate) -> Estimate {
 }
 
 /// The prefix of this level that a longer one lies in.
-fn prefix_of(key: &FlowKey, level: &Level) -> FlowKey {
+fn prefix_of(key: &FlowKey, level: &HierarchyLevel) -> FlowKey {
     prefix_length(key, level).map_or(*key, |length| network_of(key, length))
 }
 
-fn prefix_length(key: &FlowKey, level: &Level) -> Option<u8> {
+fn prefix_length(key: &FlowKey, level: &HierarchyLevel) -> Option<u8> {
     let is_v6 = key.src_addr.or(key.dst_addr).is_some_and(|address| address.is_ipv6());
     level.prefix.map(|length| if is_v6 { 4 * length } else { length })
 }

@@ -1,15 +1,15 @@
 //! Quantiles of values.
 
-use super::{AnswerInput, OK, Rows};
+use super::{AnswerInput, OK, QualifiedRows};
 use crate::Quantity;
 use crate::spec::{IPV6_LEFT_OUT, WHOLE_PPM};
-use crate::state::{Part, StateKind};
+use crate::state::{FamilyState, StateKind};
 use crate::task_answer::{Point, QuantileRow, TaskRows};
 use flow::Estimate;
 use packet::Key;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let (state, spec) = (asked.state(), &asked.task.spec);
     let v4 = |value: f64| match spec.quantity.is_address() {
         true => Point::Address(IpAddr::V4(Ipv4Addr::from_bits(value as u32))),
@@ -35,7 +35,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
 /// Quantiles of one family, and the packets whose value found no room.
 fn of_part<K: Key>(
     asked: &AnswerInput<'_>,
-    part: &Part<K>,
+    part: &FamilyState<K>,
     point: impl Fn(f64) -> Point,
 ) -> (Vec<QuantileRow>, u64) {
     let StateKind::Values(values) = &part.of else { return (Vec::new(), 0) };

@@ -1,18 +1,18 @@
 //! The number of flows of each size.
 
-use super::{AnswerInput, OK, Rows};
-use crate::state::{Counted, Part, State, StateKind};
+use super::{AnswerInput, OK, QualifiedRows};
+use crate::state::{FamilyState, FeedState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
 use packet::Key;
 use sketch::{SizeDistribution, Summary};
 
-pub(super) fn rows(asked: &AnswerInput<'_>) -> Rows {
+pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let (distribution, status) = distribution(asked.state());
     (TaskRows::Sizes(distribution.iter().collect()), status)
 }
 
 /// The distribution of both families together, whose flows are distinct.
-fn distribution(state: &State) -> (SizeDistribution, String) {
+fn distribution(state: &FeedState) -> (SizeDistribution, String) {
     let (mut all, mut not_kept) = of_part(&state.v4);
     if let Some(v6) = &state.v6 {
         let (more, more_not_kept) = of_part(v6);
@@ -28,14 +28,14 @@ fn distribution(state: &State) -> (SizeDistribution, String) {
     (all, status)
 }
 
-fn of_part<K: Key>(part: &Part<K>) -> (SizeDistribution, u64) {
+fn of_part<K: Key>(part: &FamilyState<K>) -> (SizeDistribution, u64) {
     match &part.of {
         StateKind::Counted(counted) if part.total > 0 => match &**counted {
-            Counted::Exact(table) => {
+            FlowCounter::Exact(table) => {
                 (SizeDistribution::of(table.iter().map(|(_, packets)| packets)), table.not_kept())
             }
-            Counted::SizeArray(array) => (array.distribution(), 0),
-            Counted::PacketSample(sample) => {
+            FlowCounter::SizeArray(array) => (array.distribution(), 0),
+            FlowCounter::PacketSample(sample) => {
                 let one_in = sample.configuration().one_in;
                 let sizes = sample.iter().map(|(_, packets)| packets);
                 (SizeDistribution::from_sample(sizes, one_in, part.total as f64), sample.not_kept())

@@ -1,21 +1,21 @@
 //! Selects the numbers of untold values that the answer of a task depends on.
 
 use super::name_of;
-use crate::spec::{Kind, TaskSpec};
-use crate::tasks::Task;
+use crate::spec::{TaskKind, TaskSpec};
+use crate::tasks::PlannedTask;
 use flow::Untold;
 
 /// Returns the numbers that matter to the answers of a task; the others are 0.
-pub(crate) fn of_task(task: &Task, untold: &Untold) -> Untold {
+pub(crate) fn of_task(task: &PlannedTask, untold: &Untold) -> Untold {
     let TaskSpec { kind, quantity, weight, of, .. } = &task.spec;
     let counted = name_of(*weight);
     match kind {
-        Kind::Quantiles => untold.of(|field| [quantity.field(), counted].contains(&field), &[], false),
-        Kind::SuperSpreaders => {
+        TaskKind::Quantiles => untold.of(|field| [quantity.field(), counted].contains(&field), &[], false),
+        TaskKind::SuperSpreaders => {
             let pair: Vec<_> = task.key.columns().chain(of.columns()).collect();
             untold.of(|_| false, &pair, false)
         }
-        Kind::HeavyHitters | Kind::FlowSizes | Kind::Change | Kind::Entropy => {
+        TaskKind::HeavyHitters | TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => {
             let key: Vec<_> = task.key.columns().collect();
             untold.of(|field| field == counted, &key, false)
         }

@@ -1,7 +1,7 @@
 //! Answers about the packets on the wire: packets that were lost widen the bounds.
 
 use super::{OK, weight_of};
-use crate::Kind;
+use crate::TaskKind;
 use crate::spec::TaskSpec;
 use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate};
@@ -24,7 +24,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
             let earlier = weight_of(earlier, spec.weight).div_ceil(windows);
             for flow in flows {
                 flow.estimate = match spec.kind {
-                    Kind::Change => flow.estimate.widened_by_losses(Some(earlier), Some(weight)),
+                    TaskKind::Change => flow.estimate.widened_by_losses(Some(earlier), Some(weight)),
                     // Each packet that was lost may also have been the only one to its peer.
                     _ => flow.estimate.widened_by_loss(Some(weight)),
                 };

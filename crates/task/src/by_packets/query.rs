@@ -6,7 +6,7 @@ use crate::Generation;
 use crate::changing_fields::ChangingFields;
 use crate::packet_needs::{Needs, is_of_key, parts, read_by};
 use crate::query::{Condition, Grouping, Query};
-use crate::rows::{Refusal, RowFilter, RowQueries, Site, Unplaced};
+use crate::rows::{PlanContext, Refusal, RowFilter, RowQueries, Unplaced};
 use flow::Rows;
 use packet::{Key, KeyV4, KeyV6, Seed};
 use std::borrow::Cow;
@@ -28,14 +28,14 @@ pub struct SplitQuery {
 }
 
 /// Queries that are answered by packets, and the fields of each of their tables.
-type Split = (Vec<SplitQuery>, Vec<ChangingFields>);
+type SplitQueries = (Vec<SplitQuery>, Vec<ChangingFields>);
 
 /// Plans queries that are answered by packets. The errors are refusals, each with the name of its query.
 pub(crate) fn split(
     generation: Generation,
     queries: &[&Query],
-    site: &Site,
-) -> Result<Split, Vec<(String, Refusal)>> {
+    site: &PlanContext,
+) -> Result<SplitQueries, Vec<(String, Refusal)>> {
     let (mut planned, mut tables) = (Vec::new(), Vec::new());
     let mut refusals = Vec::new();
     for query in queries {
@@ -54,7 +54,7 @@ pub(crate) fn split(
 }
 
 /// Returns why packets cannot answer a query that tells the packets of a flow apart; nothing where they can, or rows of flows answer it.
-pub fn refused_by_packets(query: &Query, site: &Site) -> Vec<Refusal> {
+pub fn refused_by_packets(query: &Query, site: &PlanContext) -> Vec<Refusal> {
     if Needs::of(query, site).all().is_empty() {
         return Vec::new();
     }
@@ -66,7 +66,12 @@ pub fn refused_by_packets(query: &Query, site: &Site) -> Vec<Refusal> {
 const MOST: u32 = 4;
 
 impl SplitQuery {
-    fn new(generation: Generation, query: &Query, table: usize, site: &Site) -> Result<Self, Vec<Refusal>> {
+    fn new(
+        generation: Generation,
+        query: &Query,
+        table: usize,
+        site: &PlanContext,
+    ) -> Result<Self, Vec<Refusal>> {
         let needs = Needs::of(query, site);
         let by = || needs.all().fields().next().map_or_else(String::new, |field| field.name.to_owned());
         let statistic = || query.statistics().first().map(ToString::to_string);
@@ -81,7 +86,7 @@ impl SplitQuery {
         if passes.iter().any(|apart| apart.len() > MOST) {
             return Err(vec![Refusal::TooManyFields { most: MOST as usize }]);
         }
-        let site = Site {
+        let site = PlanContext {
             tracks_loss: false,
             zoom: crate::rows::ZoomOffer::None,
             statistics: Vec::new(),
@@ -92,7 +97,7 @@ impl SplitQuery {
         let filter =
             of_packets.map(|filter| RowFilter::new(&filter, &site)).transpose().map_err(|e| vec![e])?;
         let changing = needs.grouped.with(needs.aggregated);
-        let site = Site { changing, passes: passes.clone(), is_filtered: filter.is_some(), ..site };
+        let site = PlanContext { changing, passes: passes.clone(), is_filtered: filter.is_some(), ..site };
         let rest = Query { filter: of_flows, ..query.clone() };
         let queries = RowQueries::plan(generation, &[rest], &site)
             .map_err(|refused| refused.into_iter().map(|(_, refusal)| refusal).collect::<Vec<_>>())?;
@@ -160,7 +165,7 @@ impl SplitRows {
 
 /// Returns the fields by which rows are apart in each pass: those that the query groups by, and those that aggregates read of each packet.
 /// So a number of flows is one of flows, whatever else is counted.
-fn passes(query: &Query, needs: &Needs, site: &Site) -> Vec<ChangingFields> {
+fn passes(query: &Query, needs: &Needs, site: &PlanContext) -> Vec<ChangingFields> {
     let aggregates = query.aggregates();
     let mut passes = Vec::new();
     if query.group == Grouping::Flows || aggregates.is_empty() {
@@ -179,7 +184,7 @@ fn passes(query: &Query, needs: &Needs, site: &Site) -> Vec<ChangingFields> {
 fn filters(
     query: &Query,
     needs: &Needs,
-    site: &Site,
+    site: &PlanContext,
 ) -> Result<(Option<Condition>, Option<Condition>), Vec<Refusal>> {
     let (mut of_packets, mut of_flows) = (Vec::new(), Vec::new());
     let mut refusals = Vec::new();
@@ -206,11 +211,11 @@ fn filters(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::{Comparison, Expression, GroupField, Item, Over};
-    use crate::rows::{ByPackets, Outside};
+    use crate::query::{Comparison, Expression, GroupField, OutputColumn, Over};
+    use crate::rows::{Outside, PacketFieldPolicy};
     use arena::Limits;
     use flow::WindowRow;
-    use model::Status;
+    use model::AnswerStatus;
     use packet::{KeySpec, MaskedKey};
 
     /// A row of VLAN 5 with one packet, and others without a place of which it is not known whether they are of it.
@@ -234,11 +239,11 @@ mod tests {
         let query = Query {
             over: Over::Run,
             filter: Some(compared(Expression::field("vlan"), Comparison::Equal, 5)),
-            having: Some(compared(Item::sum("total_count").value, Comparison::Less, 7)),
-            ..Query::new("q", [GroupField::of("src_addr")], [Item::sum("total_count")])
+            having: Some(compared(OutputColumn::sum("total_count").value, Comparison::Less, 7)),
+            ..Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_count")])
         };
-        let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, usize::MAX));
-        let site = Site { by_packets: ByPackets::Counted, ..site };
+        let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, usize::MAX));
+        let site = PlanContext { by_packets: PacketFieldPolicy::Counted, ..site };
         let (planned, _) = split(Generation::default(), &[&query], &site).expect("a good query");
         let [query] = &planned[..] else { panic!("{planned:?}") };
         let mut run = query.queries().run().expect("it is over the run");
@@ -254,7 +259,7 @@ mod tests {
             panic!("one answer")
         };
         // More may be of its group, or of another one that passes.
-        assert_eq!(answer.status, Status::Partial);
+        assert_eq!(answer.status, AnswerStatus::Partial);
         let reason = answer.reason.as_deref().unwrap_or_default();
         assert!(reason.contains("7 packets had no place in the table"), "{answer:?}");
         assert!(

@@ -1,6 +1,6 @@
 //! The table of a worker: the packets of one window, by flow key and by values in which a flow's packets may differ.
 
-use crate::changing_fields::{ChangingFields, Words, row, words};
+use crate::changing_fields::{ChangingFields, FieldWords, row, words};
 use crate::rows::Unplaced;
 use arena::{Lease, Limits};
 use flow::WindowRow;
@@ -28,7 +28,7 @@ pub(crate) struct SplitPart<K> {
     own_capacity: usize,
     /// The memory of what merging has added to that.
     more: Option<Lease>,
-    mask: Words,
+    mask: FieldWords,
     seed: Seed,
     /// Packets for which there was no row.
     pub(crate) unplaced: Unplaced,
@@ -121,13 +121,13 @@ impl<K: Key> SplitPart<K> {
 
     /// The values by which rows are apart.
     #[inline(always)]
-    fn values(&self, row: &WindowRow<K>) -> Words {
+    fn values(&self, row: &WindowRow<K>) -> FieldWords {
         let all = words(row);
         std::array::from_fn(|at| all[at] & self.mask[at])
     }
 
     #[inline]
-    fn add_hashed(&mut self, hash: u64, own: &Words, row: &WindowRow<K>) {
+    fn add_hashed(&mut self, hash: u64, own: &FieldWords, row: &WindowRow<K>) {
         let last = self.slots.len() - 1;
         let mut at = hash as usize & last;
         loop {

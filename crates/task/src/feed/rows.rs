@@ -1,6 +1,6 @@
 //! Window rows in the forms in which exact structures take them.
 
-use super::{Feed, FeedItems, Feeder, Items, value_of_v4, value_of_v6};
+use super::{FamilyItems, FeedItems, Feeder, InputKind, value_of_v4, value_of_v6};
 use crate::spec::Weight;
 use flow::{Rows, WindowRow};
 use packet::{Key, KeyV4, KeyV6, MaskedKey, Seed};
@@ -14,11 +14,11 @@ impl Feeder {
             v4.clear();
             v6.clear();
             match feed {
-                Feed::Flows { key, weight } => flows(rows, v4, seed, *weight, |row| row.masked(key)),
-                Feed::Contacts { key, pair } => {
+                InputKind::Flows { key, weight } => flows(rows, v4, seed, *weight, |row| row.masked(key)),
+                InputKind::Contacts { key, pair } => {
                     contacts(rows, v4, seed, |row| (row.masked(key), row.masked(pair)));
                 }
-                Feed::Values(quantity) => values(rows, v4, |row| value_of_v4(row, *quantity)),
+                InputKind::Values(quantity) => values(rows, v4, |row| value_of_v4(row, *quantity)),
             }
         }
     }
@@ -30,22 +30,22 @@ impl Feeder {
             v4.clear();
             v6.clear();
             match feed {
-                Feed::Flows { key, weight } if key.has_addresses() => {
+                InputKind::Flows { key, weight } if key.has_addresses() => {
                     flows(rows, v6, seed, *weight, |row| row.masked(key));
                 }
-                Feed::Flows { key, weight } => {
+                InputKind::Flows { key, weight } => {
                     flows(rows, v4, seed, *weight, |row| row.without_addresses().masked(key));
                 }
-                Feed::Contacts { key, pair } if key.has_addresses() => {
+                InputKind::Contacts { key, pair } if key.has_addresses() => {
                     contacts(rows, v6, seed, |row| (row.masked(key), row.masked(pair)));
                 }
-                Feed::Contacts { key, pair } => {
+                InputKind::Contacts { key, pair } => {
                     contacts(rows, v4, seed, |row| (row.without_addresses().masked(key), row.masked(pair)));
                 }
-                Feed::Values(quantity) if quantity.is_address() => {
+                InputKind::Values(quantity) if quantity.is_address() => {
                     values(rows, v6, |row| value_of_v6(row, *quantity));
                 }
-                Feed::Values(quantity) => values(rows, v4, |row| value_of_v6(row, *quantity)),
+                InputKind::Values(quantity) => values(rows, v4, |row| value_of_v6(row, *quantity)),
             }
         }
     }
@@ -58,7 +58,7 @@ fn counted<P>(rows: &Rows<P>) -> impl Iterator<Item = &WindowRow<P>> {
 
 fn flows<P, K: Key>(
     rows: &Rows<P>,
-    items: &mut Items<K>,
+    items: &mut FamilyItems<K>,
     seed: &Seed,
     weight: Weight,
     masked: impl Fn(&P) -> K,
@@ -75,7 +75,7 @@ fn flows<P, K: Key>(
 
 fn contacts<P, K: Key, Q: Key>(
     rows: &Rows<P>,
-    items: &mut Items<K>,
+    items: &mut FamilyItems<K>,
     seed: &Seed,
     masked: impl Fn(&P) -> (K, Q),
 ) {
@@ -86,7 +86,7 @@ fn contacts<P, K: Key, Q: Key>(
     }));
 }
 
-fn values<P, K>(rows: &Rows<P>, items: &mut Items<K>, value: impl Fn(&P) -> u64) {
+fn values<P, K>(rows: &Rows<P>, items: &mut FamilyItems<K>, value: impl Fn(&P) -> u64) {
     items.weighed_values.extend(counted(rows).map(|row| {
         items.total = items.total.saturating_add(row.packets);
         (value(&row.key), row.packets)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::query::{GroupField, Item};
+use crate::query::{GroupField, OutputColumn};
 use crate::rows::ZoomOffer;
 use crate::{Generation, TaskSet};
 use arena::Limits;
@@ -7,9 +7,9 @@ use model::{Class, Span};
 use packet::{KeySpec, KeyV4, Seed};
 use std::net::IpAddr;
 
-fn site() -> Site {
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
-    Site { zoom: ZoomOffer::Offered, window_ns: Some(1), ..site }
+fn site() -> PlanContext {
+    let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
+    PlanContext { zoom: ZoomOffer::Offered, window_ns: Some(1), ..site }
 }
 
 fn net(text: &str) -> Network {
@@ -30,7 +30,7 @@ fn one_of(field: &str, values: impl IntoIterator<Item = i64>) -> Condition {
 }
 
 fn query(name: &str, filter: Option<Condition>) -> Query {
-    Query { filter, ..Query::new(name, [GroupField::of("dst_addr")], [Item::sum("ploss_byte")]) }
+    Query { filter, ..Query::new(name, [GroupField::of("dst_addr")], [OutputColumn::sum("ploss_byte")]) }
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_set_has_the_pins_of_all_queries_that_need_them() {
     let plan = |queries: &[Query], others: &[Query]| {
         TaskSet::plan_with(Generation::new(1), queries, others, None, &site())
     };
-    let rows = Query::new("rows", [GroupField::of("dst_addr")], [Item::sum("total_byte")]);
+    let rows = Query::new("rows", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
     assert!(plan(std::slice::from_ref(&rows), &[]).expect("possible").pins().is_none());
     let own = query("own", Some(within("dst_addr", &["10.0.0.1/32"])));
     let other = query("other", Some(equal("port", 443)));
@@ -125,26 +125,26 @@ fn the_query_with_which_pins_are_too_many_is_refused_by_name() {
 
 #[test]
 fn a_site_with_losses_of_all_flows_pins_none() {
-    let site = Site { tracks_loss: true, ..site() };
+    let site = PlanContext { tracks_loss: true, ..site() };
     let set = TaskSet::plan(Generation::new(1), &[query("q", None)], None, &site).expect("it has losses");
     assert!(set.pins().is_none());
     let pinned = [query("q", Some(equal("dst_port", 443)))];
-    let site = Site { tracks_loss: false, zoom: ZoomOffer::None, ..site };
+    let site = PlanContext { tracks_loss: false, zoom: ZoomOffer::None, ..site };
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no losses");
     assert!(matches!(refused[0].1, Refusal::NeedsLoss { .. }));
-    let site = Site { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
+    let site = PlanContext { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no zoom");
     assert!(refused[0].1.to_string().ends_with("not: it rains"), "{}", refused[0].1);
 }
 
 fn of_packets(name: &str, items: &[&str], filter: Option<Condition>) -> Query {
-    let items = items.iter().map(|item| Item::new(*item, Expression::field(*item)));
+    let items = items.iter().map(|item| OutputColumn::new(*item, Expression::field(*item)));
     Query { filter, group: crate::query::Grouping::Flows, ..Query::new(name, [], items) }
 }
 
 #[test]
 fn a_set_has_the_statistics_of_all_queries_that_read_them() {
-    let plan = |queries: &[Query], site: &Site| TaskSet::plan(Generation::new(1), queries, None, site);
+    let plan = |queries: &[Query], site: &PlanContext| TaskSet::plan(Generation::new(1), queries, None, site);
     let port = || Some(equal("dst_port", 443));
     let first = of_packets("first", &["GAP_P99", "size_mean"], port());
     let second = of_packets("second", &["size_mean", "iat_p99.9"], Some(equal("src_port", 22)));
@@ -154,7 +154,7 @@ fn a_set_has_the_statistics_of_all_queries_that_read_them() {
     assert_eq!((set.pins().expect("pins").iter().len(), set.follows_losses()), (2, false));
     assert!(set.rows().empty_answers().all(|answer| answer.class == Class::Zoom));
     // Losses of all flows change nothing of them.
-    let with_loss = Site { tracks_loss: true, ..site() };
+    let with_loss = PlanContext { tracks_loss: true, ..site() };
     let set = plan(&[first.clone(), query("losses", port())], &with_loss).expect("possible");
     assert_eq!((set.statistics().len(), set.pins().is_some(), set.follows_losses()), (2, true, false));
     let both = plan(&[first, query("losses", port())], &site()).expect("possible");
@@ -163,7 +163,7 @@ fn a_set_has_the_statistics_of_all_queries_that_read_them() {
 
 #[test]
 fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
-    let refusal = |query: Query, site: &Site| {
+    let refusal = |query: Query, site: &PlanContext| {
         let refused = TaskSet::plan(Generation::new(1), &[query], None, site).expect_err("refused");
         refused[0].1.clone()
     };
@@ -184,17 +184,17 @@ fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
         refusal(Query { over, ..of_packets("q", &["size_p50"], port()) }, &site()),
         Refusal::OfOneWindow { field: field(&size) }
     );
-    let apart = Site { no_gaps: Some("there are two".to_owned()), ..site() };
+    let apart = PlanContext { no_gaps: Some("there are two".to_owned()), ..site() };
     assert_eq!(
         refusal(of_packets("q", &["gap_mean", "size_p50"], port()), &apart),
         Refusal::NotFollowed { field: field(&gap), why: "there are two".to_owned() }
     );
-    let without = Site { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site() };
+    let without = PlanContext { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site() };
     assert_eq!(
         refusal(of_packets("q", &["size_p50"], port()), &without),
         Refusal::NotFollowed { field: field(&size), why: "it rains".to_owned() }
     );
-    let none = Site { zoom: ZoomOffer::None, ..site() };
+    let none = PlanContext { zoom: ZoomOffer::None, ..site() };
     assert_eq!(
         refusal(of_packets("q", &["size_p50"], port()), &none),
         Refusal::NotInRows { field: field(&size) }

@@ -1,7 +1,7 @@
 //! The error bounds of a structure that theory gives before anything is counted.
 
-use super::Question;
-use crate::spec::{Kind, Limit};
+use super::PlannerInput;
+use crate::spec::{Limit, TaskKind};
 use crate::{Structure, Weight};
 use packet::{Key, KeyV4, Seed};
 use sketch::{
@@ -30,7 +30,11 @@ fn is_v6<K: Key>() -> bool {
 
 /// The capacity of a structure of this many bytes: flows that it keeps, or counters of a row if packets are
 /// counted. `None` if it cannot be so small.
-pub(super) fn capacity<K: Key>(structure: Structure, bytes: usize, question: &Question<'_>) -> Option<usize> {
+pub(super) fn capacity<K: Key>(
+    structure: Structure,
+    bytes: usize,
+    question: &PlannerInput<'_>,
+) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
         Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
@@ -72,13 +76,13 @@ fn deviations(failure: f64) -> f64 {
 pub(super) fn error_bound<K: Key>(
     structure: Structure,
     bytes: usize,
-    question: &Question<'_>,
+    question: &PlannerInput<'_>,
 ) -> Option<f64> {
     let packets = question.packets as f64;
     let wide = if question.spec.weight == Weight::Bytes { 2.0 } else { 1.0 };
     let room = capacity::<K>(structure, bytes, question)? as f64;
     match question.spec.kind {
-        Kind::HeavyHitters => {
+        TaskKind::HeavyHitters => {
             let share = question.least_share();
             // Of the flows that have the share there are 1/share at most: so all of them are within it at
             // once.
@@ -102,7 +106,7 @@ pub(super) fn error_bound<K: Key>(
                 _ => None,
             }
         }
-        Kind::SuperSpreaders => {
+        TaskKind::SuperSpreaders => {
             let contacts = match question.spec.limit {
                 Limit::Count(count) => count as f64,
                 Limit::SharePpm(_) | Limit::Any => USUAL_SPREADER,
@@ -118,7 +122,7 @@ pub(super) fn error_bound<K: Key>(
                 _ => None,
             }
         }
-        Kind::Quantiles => match structure {
+        TaskKind::Quantiles => match structure {
             Structure::Dyadic => {
                 let levels =
                     f64::from(question.spec.quantity.bits(is_v6::<K>())) - (3.0 * room).log2().floor();
@@ -135,6 +139,6 @@ pub(super) fn error_bound<K: Key>(
             }
             _ => None,
         },
-        Kind::FlowSizes | Kind::Change | Kind::Entropy => None,
+        TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => None,
     }
 }

@@ -8,14 +8,14 @@ mod answer;
 mod groups;
 mod parts;
 
-use super::plan::Plan;
-use super::program::Program;
+use super::plan::QueryPlan;
+use super::program::RowProgram;
 use crate::query::{Across, Query};
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use groups::MergedGroups;
 use model::{Answer, Span};
-use parts::Parts;
-pub(crate) use parts::{NodeParts, Rule};
+use parts::MergePlan;
+pub(crate) use parts::{MergeRule, NodeParts};
 
 /// The reason why queries across nodes are not answered of samples.
 pub const OF_SAMPLES: &str = "'across nodes' adds up counts of nodes, and a sample has estimates";
@@ -25,8 +25,8 @@ pub const OF_SAMPLES: &str = "'across nodes' adds up counts of nodes, and a samp
 pub struct Merging {
     by: Across,
     /// The whole query, as one node would answer it.
-    plan: Plan,
-    parts: Parts,
+    plan: QueryPlan,
+    parts: MergePlan,
 }
 
 impl Merging {
@@ -34,14 +34,14 @@ impl Merging {
     ///
     /// # Errors
     /// Returns why the query cannot be answered: each reason names the part of the query.
-    pub fn new(query: &Query, by: Across, site: &Site) -> Result<Self, Vec<String>> {
-        let mut program = Program::default();
+    pub fn new(query: &Query, by: Across, site: &PlanContext) -> Result<Self, Vec<String>> {
+        let mut program = RowProgram::default();
         let refused = |refusals: Vec<super::Refusal>| -> Vec<String> {
             refusals.iter().map(ToString::to_string).collect()
         };
-        let plan = Plan::new(query, site, &mut program).map_err(refused)?;
-        let parts = Parts::new(&plan, site, &mut program)?;
-        Plan::new(&parts.query, site, &mut program).map_err(refused)?;
+        let plan = QueryPlan::new(query, site, &mut program).map_err(refused)?;
+        let parts = MergePlan::new(&plan, site, &mut program)?;
+        QueryPlan::new(&parts.query, site, &mut program).map_err(refused)?;
         Ok(Self { by, plan, parts })
     }
 

@@ -34,7 +34,7 @@ pub(crate) use words::total;
 
 use super::owners::Owners;
 use super::scalar::Scalar;
-use crate::query::{Condition, Expression, GroupField, Weight};
+use crate::query::{Condition, Expression, GroupField, ValueWeight};
 use language::InLanguage;
 use packet::MaskedKey;
 use registered::registered;
@@ -66,9 +66,9 @@ registered! {
     /// The least value that this share (between 0 and 1) of the values does not exceed.
     Quantile(of: Box<Expression>, share: f64) => quantile::QuantileAggregate keeps KeptSamples;
     /// Shannon's entropy of the values of a field, bits.
-    Entropy(of: GroupField, weight: Weight) => entropy::EntropyAggregate keeps ValueWeights;
+    Entropy(of: GroupField, weight: ValueWeight) => entropy::EntropyAggregate keeps ValueWeights;
     /// The values of a field that weigh most, and what all others weigh.
-    Top(most: usize, of: GroupField, weight: Weight) => top::TopAggregate;
+    Top(most: usize, of: GroupField, weight: ValueWeight) => top::TopAggregate;
     /// The mean round-trip time of all round trips measured, nanoseconds.
     MeanRoundTrip => avg_round_trip::MeanRoundTripAggregate keeps TotalQuotient;
 }

@@ -2,18 +2,18 @@
 
 use super::aggregates::{Collected, PlannedAggregate, total};
 use super::group_value::{Group, GroupValue};
-use super::group_view::{GroupView, Setting};
+use super::group_view::{GroupContext, GroupView};
 use super::keyed::{Groups, OF_V6};
 use super::member::mac;
 use super::order::{Keyed, Ranked};
 use super::outside::{Outside, bounded, open_groups};
 use super::overflow::{Amounts, GroupBounds, OverflowPlan, unbounded};
 use super::owners::ALL;
-use super::plan::{ItemValue, Plan, PlannedItem};
-use super::program::Program;
+use super::plan::{ItemValue, PlannedItem, QueryPlan};
+use super::program::RowProgram;
 use super::sampled::explain;
 use super::scalar::Scalar;
-use super::state::{Kinds, QueryState};
+use super::state::{Kinds, QueryWindowState};
 use super::top_rows::TopRow;
 use super::update::Collections;
 use super::weights::{Entropies, TopColumn};
@@ -37,13 +37,13 @@ pub(crate) struct Covered<'a> {
 
 impl Covered<'_> {
     /// Returns the bounds of what packets that are in no row add to the groups of a query.
-    fn bounds(&self, plan: &Plan) -> Option<GroupBounds> {
+    fn bounds(&self, plan: &QueryPlan) -> Option<GroupBounds> {
         self.outside.overflow?.bounds(self.plan?, plan.summary.as_ref()?, self.outside.totals.packets)
     }
 }
 
 /// A group of the answer.
-struct Shown {
+struct AnswerGroup {
     number: u64,
     words: Vec<u64>,
     state: Vec<u64>,
@@ -51,7 +51,7 @@ struct Shown {
 
 /// The groups of the answer in its order, how many others there are, and what these are together.
 struct Selected {
-    first: Vec<Shown>,
+    first: Vec<AnswerGroup>,
     others: u64,
     rest: RestState,
     /// The amounts that packets without a place add to the others.
@@ -67,7 +67,7 @@ enum RestState {
 
 impl RestState {
     /// The value of an aggregate that is a total.
-    fn value(&self, aggregate: &PlannedAggregate, first: &[Shown]) -> Scalar {
+    fn value(&self, aggregate: &PlannedAggregate, first: &[AnswerGroup]) -> Scalar {
         let of = |state: &[u64]| aggregate.kind.value(&state[aggregate.at..]);
         match self {
             Self::Own(state) => of(state),
@@ -78,9 +78,9 @@ impl RestState {
     }
 }
 
-impl QueryState {
+impl QueryWindowState {
     /// The answer.
-    pub(crate) fn answer(&mut self, plan: &Plan, program: &Program, covered: Covered<'_>) -> Answer {
+    pub(crate) fn answer(&mut self, plan: &QueryPlan, program: &RowProgram, covered: Covered<'_>) -> Answer {
         self.collections.lists.iter_mut().for_each(super::samples::SampleList::sort);
         let bounds = covered.bounds(plan);
         if let (Some(bounds), Kinds::Parts(groups)) = (&bounds, &mut self.groups) {
@@ -103,7 +103,7 @@ impl QueryState {
                 }
             }
         }
-        let setting = Setting {
+        let setting = GroupContext {
             plan,
             collections: Some(&self.collections),
             entropies: entropies.as_ref(),
@@ -176,7 +176,7 @@ impl QueryState {
     }
 
     /// True if of some value no more than bounds are known.
-    fn is_unsure(&self, plan: &Plan) -> bool {
+    fn is_unsure(&self, plan: &QueryPlan) -> bool {
         let doubtful: Vec<usize> = plan
             .aggregates
             .iter()
@@ -202,7 +202,7 @@ pub(super) fn undecided(groups: u64) -> String {
     format!("of {} `having`", notation::counted_as(groups, "group", or_more))
 }
 
-impl Plan {
+impl QueryPlan {
     /// Returns true if a value is computed of weights.
     fn has_entropy(&self) -> bool {
         let has_weights = |aggregate: &PlannedAggregate| {
@@ -228,7 +228,7 @@ impl Plan {
 
 impl Selected {
     /// The total of an aggregate over the groups that are not in the answer, of which rows tell this.
-    fn spilled_rest(&self, number: usize, rows: Scalar, setting: Setting<'_>, open: u64) -> Scalar {
+    fn spilled_rest(&self, number: usize, rows: Scalar, setting: GroupContext<'_>, open: u64) -> Scalar {
         match setting.bounds {
             None => rows,
             // Which of them pass is not known.
@@ -238,9 +238,9 @@ impl Selected {
     }
 }
 
-impl Setting<'_> {
+impl GroupContext<'_> {
     /// Returns the amounts that packets without a place add to all groups but these.
-    fn without(&self, shown: &[Shown]) -> Amounts {
+    fn without(&self, shown: &[AnswerGroup]) -> Amounts {
         let of = |bounds: &GroupBounds| {
             bounds.without(shown.iter().map(|shown| bounds.of(shown.number & OF_V6 != 0, &shown.words)))
         };
@@ -248,19 +248,20 @@ impl Setting<'_> {
     }
 }
 
-fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
+fn selected(groups: &mut Kinds, setting: GroupContext<'_>) -> Selected {
     let plan = setting.plan;
     match groups {
         Kinds::All(state) => {
             let group = GroupView { setting, number: ALL, words: &[], state };
             let is_shown = plan.passes(&group) && plan.limit != 0;
-            let first = is_shown.then(|| Shown { number: ALL, words: Vec::new(), state: state.clone() });
+            let first =
+                is_shown.then(|| AnswerGroup { number: ALL, words: Vec::new(), state: state.clone() });
             let rest = RestState::Own(plan.initial.clone());
             Selected { first: first.into_iter().collect(), others: 0, rest, spilled: Amounts::default() }
         }
         Kinds::Rows(top) | Kinds::Ranked(top) => {
             let (all, totals) = (top.rows, top.totals.clone());
-            let shown = |row: &TopRow| Shown {
+            let shown = |row: &TopRow| AnswerGroup {
                 number: row.number(),
                 words: row.key.to_vec(),
                 state: row.state.clone(),
@@ -286,7 +287,7 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
             });
             let shown = |number: &u64| {
                 let (words, state) = groups.get(*number);
-                Shown { number: *number, words: words.to_vec(), state: state.to_vec() }
+                AnswerGroup { number: *number, words: words.to_vec(), state: state.to_vec() }
             };
             let first: Vec<_> = numbers.iter().map(shown).collect();
             let spilled = if plan.having.is_some() { passed } else { setting.without(&first) };
@@ -296,7 +297,7 @@ fn selected(groups: &mut Kinds, setting: Setting<'_>) -> Selected {
 }
 
 /// The numbers of the groups in the answer, in its order, and how many groups pass.
-fn first(groups: &Groups, setting: Setting<'_>) -> (Vec<u64>, u64) {
+fn first(groups: &Groups, setting: GroupContext<'_>) -> (Vec<u64>, u64) {
     let plan = setting.plan;
     let view = |number: u64| {
         let (words, state) = groups.get(number);
@@ -374,7 +375,12 @@ fn within<R>(
 }
 
 /// The values of the columns of each group.
-fn rows(plan: &Plan, program: &Program, setting: Setting<'_>, groups: &[Shown]) -> Vec<Vec<Value>> {
+fn rows(
+    plan: &QueryPlan,
+    program: &RowProgram,
+    setting: GroupContext<'_>,
+    groups: &[AnswerGroup],
+) -> Vec<Vec<Value>> {
     let heaviest: Vec<HashMap<u64, Value>> = plan
         .items
         .iter()
@@ -389,7 +395,7 @@ fn rows(plan: &Plan, program: &Program, setting: Setting<'_>, groups: &[Shown]) 
             _ => HashMap::new(),
         })
         .collect();
-    let row = |shown: &Shown| {
+    let row = |shown: &AnswerGroup| {
         let group = GroupView { setting, number: shown.number, words: &shown.words, state: &shown.state };
         let values = plan.items.iter().zip(&heaviest);
         values.map(|(item, heaviest)| value(item, &group, heaviest)).collect()
@@ -398,10 +404,10 @@ fn rows(plan: &Plan, program: &Program, setting: Setting<'_>, groups: &[Shown]) 
 }
 
 fn heaviest(
-    plan: &Plan,
-    program: &Program,
+    plan: &QueryPlan,
+    program: &RowProgram,
     collections: &Collections,
-    groups: &[Shown],
+    groups: &[AnswerGroup],
     column: TopColumn<'_>,
 ) -> HashMap<u64, Value> {
     let at = plan.aggregates[column.aggregate].at;

@@ -1,9 +1,9 @@
 //! Evaluates a program over a batch of rows, with the kernels of Apache Arrow.
 
-use super::input::Input;
+use super::input::AggregateInput;
 use super::keyed::lesser;
 use super::member::conversation;
-use super::program::{Constant, Member, Network, Node, NodeId, Program, Type};
+use super::program::{Constant, NetworkMask, NodeId, ProgramNode, RowKeyMember, RowProgram, Type};
 use crate::query::{Comparison, Operator};
 use arrow_arith::{boolean, numeric};
 use arrow_array::cast::AsArray;
@@ -16,7 +16,7 @@ use arrow_ord::cmp;
 use arrow_schema::ArrowError;
 use arrow_select::nullif::nullif;
 use flow::{FIELDS, NULL, Part, RowBatch, RowValue};
-use geo::Place;
+use geo::AddressLocation;
 use notation::is_like;
 use packet::{KeySpec, KeyV6, MaskedKey};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -27,13 +27,13 @@ const TCP: u8 = 6;
 
 /// The value of a node for all rows of a batch.
 #[derive(Clone, Debug)]
-enum Values {
+enum BatchValues {
     Array(ArrayRef),
     /// A value that is the same for all rows.
     Constant(Scalar<ArrayRef>),
 }
 
-impl Datum for Values {
+impl Datum for BatchValues {
     fn get(&self) -> (&dyn Array, bool) {
         match self {
             Self::Array(array) => (array.as_ref(), false),
@@ -42,7 +42,7 @@ impl Datum for Values {
     }
 }
 
-impl Values {
+impl BatchValues {
     fn new(array: ArrayRef, is_constant: bool) -> Self {
         if is_constant { Self::Constant(Scalar::new(array)) } else { Self::Array(array) }
     }
@@ -59,15 +59,15 @@ impl Values {
 /// The values of nodes for the rows of one batch, each computed when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Evaluation<'a, K> {
-    program: &'a Program,
+    program: &'a RowProgram,
     batch: &'a RowBatch<K>,
     /// The [pass](crate::rows::Site::passes) of the rows.
     pass: usize,
-    values: Vec<Option<Values>>,
+    values: Vec<Option<BatchValues>>,
 }
 
 impl<'a, K: MaskedKey> Evaluation<'a, K> {
-    pub(crate) fn new(program: &'a Program, batch: &'a RowBatch<K>) -> Self {
+    pub(crate) fn new(program: &'a RowProgram, batch: &'a RowBatch<K>) -> Self {
         Self { program, batch, pass: 0, values: vec![None; program.len()] }
     }
 
@@ -96,20 +96,22 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
     }
 
     /// The values of a node that are numbers or numbers of names. A condition is 1 where it is true, else 0.
-    pub(crate) fn input(&mut self, node: NodeId) -> Input {
+    pub(crate) fn input(&mut self, node: NodeId) -> AggregateInput {
         let rows = self.batch.len();
         match (self.values(node), self.program.type_of(node)) {
-            (values, Type::Signed) => Input::Signed(spread(&values, rows)),
-            (values, Type::Float) => Input::Float(spread(&values, rows)),
-            (values, Type::Boolean) => Input::Unsigned(match (is_true(&values), values.is_constant()) {
-                (holds, true) => UInt64Array::from_value(holds.value(0).into(), rows),
-                (holds, false) => UInt64Array::from_iter_values(holds.iter().map(u64::from)),
-            }),
-            (values, _) => Input::Unsigned(spread(&values, rows)),
+            (values, Type::Signed) => AggregateInput::Signed(spread(&values, rows)),
+            (values, Type::Float) => AggregateInput::Float(spread(&values, rows)),
+            (values, Type::Boolean) => {
+                AggregateInput::Unsigned(match (is_true(&values), values.is_constant()) {
+                    (holds, true) => UInt64Array::from_value(holds.value(0).into(), rows),
+                    (holds, false) => UInt64Array::from_iter_values(holds.iter().map(u64::from)),
+                })
+            }
+            (values, _) => AggregateInput::Unsigned(spread(&values, rows)),
         }
     }
 
-    fn values(&mut self, id: NodeId) -> Values {
+    fn values(&mut self, id: NodeId) -> BatchValues {
         if let Some(values) = &self.values[id] {
             return values.clone();
         }
@@ -118,65 +120,65 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         values
     }
 
-    fn evaluate(&mut self, id: NodeId) -> Values {
+    fn evaluate(&mut self, id: NodeId) -> BatchValues {
         let batch = self.batch;
-        let unsigned = |values: Vec<u64>| Values::Array(Arc::new(UInt64Array::from(values)));
+        let unsigned = |values: Vec<u64>| BatchValues::Array(Arc::new(UInt64Array::from(values)));
         let each = |value: &dyn Fn(&K) -> u64| unsigned(batch.keys.iter().map(value).collect());
         match self.program.node(id).clone() {
-            Node::Column(column @ RowValue::Statistic(_)) => {
+            ProgramNode::Column(column @ RowValue::Statistic(_)) => {
                 let value = |bits: &u64| (*bits != NULL).then(|| f64::from_bits(*bits));
-                Values::Array(Arc::new(batch.column(column).iter().map(value).collect::<Float64Array>()))
+                BatchValues::Array(Arc::new(batch.column(column).iter().map(value).collect::<Float64Array>()))
             }
-            Node::Column(column) => Values::Array(Arc::new(self.column(column))),
-            Node::Member(Member::Protocol) => each(&|key| key.protocol().into()),
-            Node::Member(Member::SourcePort) => each(&|key| key.ports()[0].into()),
-            Node::Member(Member::DestinationPort) => each(&|key| key.ports()[1].into()),
-            Node::Duration => {
+            ProgramNode::Column(column) => BatchValues::Array(Arc::new(self.column(column))),
+            ProgramNode::Member(RowKeyMember::Protocol) => each(&|key| key.protocol().into()),
+            ProgramNode::Member(RowKeyMember::SourcePort) => each(&|key| key.ports()[0].into()),
+            ProgramNode::Member(RowKeyMember::DestinationPort) => each(&|key| key.ports()[1].into()),
+            ProgramNode::Duration => {
                 let times = batch.column(RowValue::First).iter().zip(batch.column(RowValue::Last));
                 let duration = |(first, last): (&u64, &u64)| {
                     (*first != NULL && *last != NULL).then(|| last.saturating_sub(*first))
                 };
-                Values::Array(Arc::new(times.map(duration).collect::<UInt64Array>()))
+                BatchValues::Array(Arc::new(times.map(duration).collect::<UInt64Array>()))
             }
             // Between an endpoint and itself there is one direction.
-            Node::Forward => each(&|key| (lesser(*key) == *key).into()),
-            Node::ProtocolName => each(&|key| key.protocol().into()),
-            Node::Service => {
+            ProgramNode::Forward => each(&|key| (lesser(*key) == *key).into()),
+            ProgramNode::ProtocolName => each(&|key| key.protocol().into()),
+            ProgramNode::Service => {
                 let service = |key: &K| {
                     let [source, destination] = key.ports();
                     flow::service(key.protocol(), source, destination).map(|number| number as u64)
                 };
-                Values::Array(Arc::new(batch.keys.iter().map(service).collect::<UInt64Array>()))
+                BatchValues::Array(Arc::new(batch.keys.iter().map(service).collect::<UInt64Array>()))
             }
-            Node::Asn(side) => self.places(side, |place| place.asn.map(u64::from)),
-            Node::Country(side) => {
+            ProgramNode::Asn(side) => self.places(side, |place| place.asn.map(u64::from)),
+            ProgramNode::Country(side) => {
                 self.places(side, |place| place.country.map(|letters| u16::from_be_bytes(letters).into()))
             }
-            Node::Constant(constant) => Values::Constant(Scalar::new(match constant {
+            ProgramNode::Constant(constant) => BatchValues::Constant(Scalar::new(match constant {
                 Constant::Unsigned(number) => Arc::new(UInt64Array::from(vec![number])),
                 Constant::Signed(number) => Arc::new(Int64Array::from(vec![number])),
                 Constant::Float(number) => Arc::new(Float64Array::from(vec![number])),
                 Constant::Boolean(is_true) => Arc::new(BooleanArray::from(vec![is_true])),
             })),
-            Node::Cast(of, to) => {
+            ProgramNode::Cast(of, to) => {
                 let values = self.values(of);
-                Values::new(cast(values.array(), self.program.type_of(of), to), values.is_constant())
+                BatchValues::new(cast(values.array(), self.program.type_of(of), to), values.is_constant())
             }
-            Node::Arithmetic(left, operator, right) => {
+            ProgramNode::Arithmetic(left, operator, right) => {
                 let operands = [self.values(left), self.values(right)];
-                let is_constant = operands.iter().all(Values::is_constant);
+                let is_constant = operands.iter().all(BatchValues::is_constant);
                 let array = match self.program.type_of(id) {
                     Type::Float => calculate_floats(operator, &operands),
                     _ => calculate(operator, &operands),
                 };
-                Values::new(array, is_constant)
+                BatchValues::new(array, is_constant)
             }
-            Node::Compare(left, comparison, right) => {
+            ProgramNode::Compare(left, comparison, right) => {
                 let operands = [self.values(left), self.values(right)];
-                let is_constant = operands.iter().all(Values::is_constant);
-                Values::new(Arc::new(compare(comparison, &operands)), is_constant)
+                let is_constant = operands.iter().all(BatchValues::is_constant);
+                BatchValues::new(Arc::new(compare(comparison, &operands)), is_constant)
             }
-            Node::IsIn(of, list) => {
+            ProgramNode::IsIn(of, list) => {
                 let values = self.values(of);
                 let array = values.array().as_primitive::<UInt64Type>();
                 let is_in = |value: &u64| match list[..] {
@@ -186,15 +188,17 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                 let found = array.values().iter().map(is_in).collect();
                 boolean_values(BooleanArray::new(found, array.nulls().cloned()), values.is_constant())
             }
-            Node::InNetworks(sides, networks) => boolean_values(in_networks(batch, sides, &networks), false),
-            Node::SameAddress => {
+            ProgramNode::InNetworks(sides, networks) => {
+                boolean_values(in_networks(batch, sides, &networks), false)
+            }
+            ProgramNode::SameAddress => {
                 let is_same = |key: &K| {
                     let [source, destination] = key.addresses();
                     source == destination
                 };
                 boolean_values(BooleanArray::new(batch.keys.iter().map(is_same).collect(), None), false)
             }
-            Node::Conversation(patterns) => {
+            ProgramNode::Conversation(patterns) => {
                 let is_one = |key: &K| {
                     let conversation = conversation(&lesser(*key).flow_key(&KeySpec::FIVE_TUPLE));
                     let text = conversation.map_or_else(String::new, |conversation| conversation.to_string());
@@ -202,7 +206,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                 };
                 boolean_values(BooleanArray::new(batch.keys.iter().map(is_one).collect(), None), false)
             }
-            Node::IsNull(of) => {
+            ProgramNode::IsNull(of) => {
                 let values = self.values(of);
                 let is_null = match values.array().nulls() {
                     Some(nulls) => !nulls.inner(),
@@ -210,7 +214,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                 };
                 boolean_values(BooleanArray::new(is_null, None), values.is_constant())
             }
-            Node::Not(of) => {
+            ProgramNode::Not(of) => {
                 let values = self.values(of);
                 let array = values.array().as_boolean();
                 boolean_values(
@@ -218,8 +222,8 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
                     values.is_constant(),
                 )
             }
-            Node::And(parts) => self.join(&parts, boolean::and_kleene),
-            Node::Or(parts) => self.join(&parts, boolean::or_kleene),
+            ProgramNode::And(parts) => self.join(&parts, boolean::and_kleene),
+            ProgramNode::Or(parts) => self.join(&parts, boolean::or_kleene),
         }
     }
 
@@ -227,7 +231,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         &mut self,
         parts: &[NodeId],
         join: fn(&BooleanArray, &BooleanArray) -> Result<BooleanArray, ArrowError>,
-    ) -> Values {
+    ) -> BatchValues {
         let rows = self.batch.len();
         let mut joined: Option<BooleanArray> = None;
         for part in parts {
@@ -246,10 +250,10 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
     }
 
     /// Looks up the addresses of a side in the databases.
-    fn places(&self, side: usize, of: impl Fn(Place) -> Option<u64>) -> Values {
+    fn places(&self, side: usize, of: impl Fn(AddressLocation) -> Option<u64>) -> BatchValues {
         let is_v6 = K::WORDS == KeyV6::WORDS;
         let Some(databases) = self.program.places() else {
-            return Values::Array(Arc::new(UInt64Array::new_null(self.batch.len())));
+            return BatchValues::Array(Arc::new(UInt64Array::new_null(self.batch.len())));
         };
         let mut lookup = databases.lookup();
         let place = |key: &K| {
@@ -261,7 +265,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
             };
             of(lookup.place(address))
         };
-        Values::Array(Arc::new(self.batch.keys.iter().map(place).collect::<UInt64Array>()))
+        BatchValues::Array(Arc::new(self.batch.keys.iter().map(place).collect::<UInt64Array>()))
     }
 
     /// A column of the batch. Flows that are not TCP have no losses.
@@ -287,7 +291,7 @@ pub(crate) fn is_loss(column: RowValue) -> bool {
 }
 
 /// Returns where a condition is true: it is not where it is unknown.
-fn is_true(condition: &Values) -> BooleanBuffer {
+fn is_true(condition: &BatchValues) -> BooleanBuffer {
     let array = condition.array().as_boolean();
     match array.nulls() {
         Some(nulls) => array.values() & nulls.inner(),
@@ -295,8 +299,8 @@ fn is_true(condition: &Values) -> BooleanBuffer {
     }
 }
 
-fn boolean_values(array: BooleanArray, is_constant: bool) -> Values {
-    Values::new(Arc::new(array), is_constant)
+fn boolean_values(array: BooleanArray, is_constant: bool) -> BatchValues {
+    BatchValues::new(Arc::new(array), is_constant)
 }
 
 /// Returns nulls for a kernel that refuses its operands, whose types and lengths the plan has made equal: nothing is known there.
@@ -304,7 +308,7 @@ fn no_booleans(rows: usize) -> BooleanArray {
     BooleanArray::new_null(rows)
 }
 
-fn in_networks<K: MaskedKey>(batch: &RowBatch<K>, sides: &[usize], networks: &[Network]) -> BooleanArray {
+fn in_networks<K: MaskedKey>(batch: &RowBatch<K>, sides: &[usize], networks: &[NetworkMask]) -> BooleanArray {
     let is_v6 = K::WORDS == KeyV6::WORDS;
     let networks: Vec<_> = networks.iter().filter(|network| network.is_v6 == is_v6).collect();
     let is_in = |key: &K| {
@@ -342,7 +346,7 @@ fn cast(array: &dyn Array, from: Type, to: Type) -> ArrayRef {
 }
 
 /// Arithmetic of integers.
-fn calculate(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
+fn calculate(operator: Operator, operands: &[BatchValues; 2]) -> ArrayRef {
     let [left, right] = operands;
     let calculated = match operator {
         Operator::Add => numeric::add(left, right),
@@ -353,7 +357,7 @@ fn calculate(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
 }
 
 /// Calculates each value by itself: null where a result is out of range.
-fn calculate_each(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
+fn calculate_each(operator: Operator, operands: &[BatchValues; 2]) -> ArrayRef {
     let [left, right] = operands.each_ref().map(|values| values.array().as_primitive::<Int64Type>());
     let rows = left.len().max(right.len());
     let value = |array: &Int64Array, row: usize| {
@@ -372,7 +376,7 @@ fn calculate_each(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
 }
 
 /// Arithmetic of floating point numbers; null where the divisor is 0.
-fn calculate_floats(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
+fn calculate_floats(operator: Operator, operands: &[BatchValues; 2]) -> ArrayRef {
     let [left, right] = operands;
     let calculated = match operator {
         Operator::Add => numeric::add_wrapping(left, right),
@@ -382,14 +386,14 @@ fn calculate_floats(operator: Operator, operands: &[Values; 2]) -> ArrayRef {
             let zero = Float64Array::new_scalar(0.0);
             let divisor = cmp::eq(&right.array().as_primitive::<Float64Type>().clone(), &zero)
                 .and_then(|is_zero| nullif(right.array(), &is_zero));
-            divisor.and_then(|divisor| numeric::div(left, &Values::new(divisor, right.is_constant())))
+            divisor.and_then(|divisor| numeric::div(left, &BatchValues::new(divisor, right.is_constant())))
         }
     };
     let rows = left.array().len().max(right.array().len());
     calculated.unwrap_or_else(|_| Arc::new(Float64Array::new_null(rows)))
 }
 
-fn compare(comparison: Comparison, operands: &[Values; 2]) -> BooleanArray {
+fn compare(comparison: Comparison, operands: &[BatchValues; 2]) -> BooleanArray {
     let [left, right] = operands;
     let compared = match comparison {
         Comparison::Equal => cmp::eq(left, right),
@@ -403,7 +407,7 @@ fn compare(comparison: Comparison, operands: &[Values; 2]) -> BooleanArray {
 }
 
 /// The values of all rows, also where they are the same.
-fn spread<T: arrow_array::ArrowPrimitiveType>(values: &Values, rows: usize) -> PrimitiveArray<T> {
+fn spread<T: arrow_array::ArrowPrimitiveType>(values: &BatchValues, rows: usize) -> PrimitiveArray<T> {
     let array = values.array().as_primitive::<T>();
     match values.is_constant() {
         true if array.is_null(0) => PrimitiveArray::new_null(rows),

@@ -2,19 +2,19 @@
 
 use super::answer::Covered;
 use super::evaluate::Evaluation;
-use super::long_windows::{LongPlans, LongWindows, Order};
+use super::long_windows::{ArrivalOrder, LongPlans, LongWindows};
 use super::merged::MergedRows;
 use super::outside::Outside;
 use super::overflow::{OverflowCounter, OverflowPlan};
 use super::partitioned::{HeldRows, can_be_partitioned};
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use super::plan_set::PlanSet;
 use super::scratch::RowScratch;
-use super::state::QueryState;
+use super::state::QueryWindowState;
 use super::untold::untold_of_totals;
 use crate::query::{Over, Query};
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use crate::{Generation, OtherGeneration};
 use flow::{RowBatch, Rows, Untold};
 use model::{Answer, Span};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct RowQueries {
     generation: Generation,
-    site: Site,
+    site: PlanContext,
     window: PlanSet,
     run: PlanSet,
     long: Arc<[LongPlans]>,
@@ -40,7 +40,7 @@ impl RowQueries {
     pub fn plan(
         generation: Generation,
         queries: &[Query],
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
         Self::plan_with(generation, queries, &[], site)
     }
@@ -54,7 +54,7 @@ impl RowQueries {
         generation: Generation,
         queries: &[Query],
         others: &[Query],
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
         let mut refusals = Vec::new();
         // A window of the run's own length needs no merging.
@@ -122,7 +122,7 @@ impl RowQueries {
     /// Returns whether an answer depends on which packets are one flow.
     pub fn count_flows(&self) -> bool {
         let long = self.long.iter().flat_map(|plans| &plans.plans().plans);
-        self.run.plans.iter().chain(&self.window.plans).chain(long).any(Plan::is_of_flows)
+        self.run.plans.iter().chain(&self.window.plans).chain(long).any(QueryPlan::is_of_flows)
     }
 
     /// True if any query is about the whole run.
@@ -157,7 +157,11 @@ impl RowQueries {
     pub fn begin_long_windows(&self, states: &mut Vec<LongWindows>) {
         for plans in self.long.iter() {
             if !states.iter().any(|state| state.plans().iter().any(|own| own.is_same(plans))) {
-                states.push(LongWindows::new(Arc::from([plans.clone()]), self.site.clone(), Order::ByTime));
+                states.push(LongWindows::new(
+                    Arc::from([plans.clone()]),
+                    self.site.clone(),
+                    ArrivalOrder::ByTime,
+                ));
             }
         }
     }
@@ -174,9 +178,9 @@ impl RowQueries {
 
     /// The run's empty state; `None` if no query requires it.
     pub fn run(&self) -> Option<RunPartials> {
-        let reads = |plan: &Plan| match can_be_partitioned(plan, &self.run.program) {
-            true => Reads::Held,
-            false => Reads::Rows,
+        let reads = |plan: &QueryPlan| match can_be_partitioned(plan, &self.run.program) {
+            true => ReadMode::Held,
+            false => ReadMode::Rows,
         };
         self.asks_of_run().then(|| RunPartials {
             merged: (0..self.site.pass_count())
@@ -197,7 +201,7 @@ impl RowQueries {
     }
 
     /// Returns the properties of the rows.
-    pub(crate) fn site(&self) -> &Site {
+    pub(crate) fn site(&self) -> &PlanContext {
         &self.site
     }
 
@@ -240,7 +244,7 @@ impl RowQueries {
 #[derive(Debug)]
 pub struct RowPartials {
     generation: Generation,
-    states: Vec<QueryState>,
+    states: Vec<QueryWindowState>,
 }
 
 impl RowPartials {
@@ -325,16 +329,16 @@ pub struct RunPartials {
 /// Rows that are not merged with others: those of whole flows, or of queries that need no merged ones.
 #[derive(Debug)]
 pub(crate) struct WholeRows {
-    states: Vec<QueryState>,
+    states: Vec<QueryWindowState>,
     /// The way in which each plan reads rows.
-    reads: Vec<Reads>,
+    reads: Vec<ReadMode>,
     /// The rows for queries that are answered by partitions at the end; `None` if there are none, or there was no memory for rows.
     held: Option<HeldRows>,
 }
 
 /// The way in which a query reads rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum ReadMode {
     /// A query that reads other rows.
     Nothing,
     /// A query that reads rows as they come.
@@ -378,9 +382,9 @@ impl RunPartials {
 
 impl WholeRows {
     /// Creates the state of these plans, without rows as yet.
-    pub(crate) fn new(set: &PlanSet, site: &Site, reads: impl Fn(&Plan) -> Reads) -> Self {
+    pub(crate) fn new(set: &PlanSet, site: &PlanContext, reads: impl Fn(&QueryPlan) -> ReadMode) -> Self {
         let reads: Vec<_> = set.plans.iter().map(reads).collect();
-        let held = reads.contains(&Reads::Held).then(|| HeldRows::new(set.columns.clone(), site));
+        let held = reads.contains(&ReadMode::Held).then(|| HeldRows::new(set.columns.clone(), site));
         Self { states: set.states(site), reads, held }
     }
 
@@ -408,9 +412,9 @@ impl WholeRows {
         let Self { states, reads, held } = self;
         let is_held = held.is_some();
         set.add_pass(pass, states, batch, |at| match reads[at] {
-            Reads::Nothing => false,
-            Reads::Rows => true,
-            Reads::Held => !is_held,
+            ReadMode::Nothing => false,
+            ReadMode::Rows => true,
+            ReadMode::Held => !is_held,
         });
     }
 
@@ -418,21 +422,21 @@ impl WholeRows {
     pub(crate) fn release(&mut self, set: &PlanSet) {
         let Self { states, reads, held } = self;
         if let Some(held) = held.take() {
-            held.each_v4(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
-            held.each_v6(|batch| set.add(states, batch, |at| reads[at] == Reads::Held));
+            held.each_v4(|batch| set.add(states, batch, |at| reads[at] == ReadMode::Held));
+            held.each_v6(|batch| set.add(states, batch, |at| reads[at] == ReadMode::Held));
         }
     }
 
     /// Returns the way in which each query reads these rows.
-    pub(crate) fn reads(&self) -> &[Reads] {
+    pub(crate) fn reads(&self) -> &[ReadMode] {
         &self.reads
     }
 
     /// The states of all queries, after all rows.
-    pub(crate) fn states(mut self, set: &PlanSet, site: &Site) -> Vec<QueryState> {
+    pub(crate) fn states(mut self, set: &PlanSet, site: &PlanContext) -> Vec<QueryWindowState> {
         let Some(held) = self.held else { return self.states };
         let states = self.states.iter_mut().zip(&set.plans).zip(&self.reads);
-        for ((state, plan), _) in states.filter(|(_, reads)| **reads == Reads::Held) {
+        for ((state, plan), _) in states.filter(|(_, reads)| **reads == ReadMode::Held) {
             if let Some(partitioned) = held.state_of(plan, &set.program, site) {
                 *state = partitioned;
                 continue;

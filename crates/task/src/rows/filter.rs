@@ -1,17 +1,17 @@
 //! A condition on rows, by itself.
 
 use super::evaluate::Evaluation;
-use super::program::{NodeId, Program};
+use super::program::{NodeId, RowProgram};
 use crate::query::Condition;
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{RowBatch, RowValue, Rows};
 use packet::MaskedKey;
 
 /// A condition on rows, ready for those of a site.
 #[derive(Clone, Debug)]
 pub(crate) struct RowFilter {
-    program: Program,
+    program: RowProgram,
     condition: NodeId,
     columns: Vec<RowValue>,
 }
@@ -21,8 +21,8 @@ impl RowFilter {
     ///
     /// # Errors
     /// Returns why rows cannot be tested.
-    pub(crate) fn new(condition: &Condition, site: &Site) -> Result<Self, Refusal> {
-        let mut program = Program::default();
+    pub(crate) fn new(condition: &Condition, site: &PlanContext) -> Result<Self, Refusal> {
+        let mut program = RowProgram::default();
         let condition = program.condition(condition, site)?;
         let columns = program.columns().collect();
         Ok(Self { program, condition, columns })

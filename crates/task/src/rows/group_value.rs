@@ -1,7 +1,7 @@
 //! Expressions and conditions of groups.
 
 use super::overflow::SpilledValue;
-use super::program::Network;
+use super::program::NetworkMask;
 use super::scalar::Scalar;
 use crate::query::{Comparison, Operator};
 use model::Value;
@@ -33,7 +33,7 @@ pub(crate) enum GroupCondition {
     /// A grouped field is null.
     IsMemberNull(usize),
     /// A grouped address is in one of the networks.
-    InNetworks(usize, Vec<Network>),
+    InNetworks(usize, Vec<NetworkMask>),
     /// A grouped text is one of these, letters of either case equal.
     IsText(usize, Vec<String>),
 }

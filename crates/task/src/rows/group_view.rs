@@ -6,7 +6,7 @@ use super::grouping::{PlannedGrouping, own_name};
 use super::keyed::{OF_V6, flow_key, lesser};
 use super::member::{column_value, conversation, key_value};
 use super::overflow::{Amounts, GroupBounds, unbounded};
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use super::program::Type;
 use super::scalar::Scalar;
 use super::update::Collections;
@@ -17,8 +17,8 @@ use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey};
 
 /// The setting that all groups of a query's state have in common.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting<'a> {
-    pub(crate) plan: &'a Plan,
+pub(crate) struct GroupContext<'a> {
+    pub(crate) plan: &'a QueryPlan,
     /// The values that are kept of groups outside their states; `None` where these tell all.
     pub(crate) collections: Option<&'a Collections>,
     pub(crate) entropies: Option<&'a Entropies>,
@@ -32,9 +32,9 @@ pub(crate) struct Setting<'a> {
     pub(crate) is_open: bool,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> GroupContext<'a> {
     /// Creates the setting for the order of groups that is not by a rate.
-    pub(crate) fn of_order(plan: &'a Plan) -> Self {
+    pub(crate) fn of_order(plan: &'a QueryPlan) -> Self {
         Self {
             plan,
             collections: None,
@@ -50,7 +50,7 @@ impl<'a> Setting<'a> {
 /// A group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupView<'a> {
-    pub(crate) setting: Setting<'a>,
+    pub(crate) setting: GroupContext<'a>,
     pub(crate) number: u64,
     /// The words of its key.
     pub(crate) words: &'a [u64],
@@ -66,7 +66,7 @@ impl GroupView<'_> {
 
     /// Returns an aggregate's state, its meaning, and what is kept beside it.
     fn state_of(&self, number: usize) -> (&dyn KeptState, &[u64], BesideState<'_>) {
-        let Setting { plan, collections, entropies, .. } = self.setting;
+        let GroupContext { plan, collections, entropies, .. } = self.setting;
         let PlannedAggregate { kind, at, .. } = &plan.aggregates[number];
         let beside = BesideState { collections, entropies, aggregate: number, group: self.number };
         (kind.state(), &self.state[*at..], beside)

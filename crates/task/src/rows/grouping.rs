@@ -1,9 +1,9 @@
 //! Groupings of rows: by parts of the flow key, and by values of rows.
 
-use super::program::{KEY_MEMBERS, NodeId, Program, Type};
+use super::program::{KEY_MEMBERS, NodeId, RowProgram, Type};
 use crate::query::GroupField;
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use packet::KeySpec;
 
 /// Words of a group's key that are not of a flow key.
@@ -17,12 +17,12 @@ pub(crate) enum PlannedGrouping {
     /// A group for each row: its key is the whole flow key.
     Rows,
     /// A group for each combination of parts of the rows' keys and of values.
-    Parts(Parts),
+    Parts(GroupKeyParts),
 }
 
 /// The parts of a group's key.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Parts {
+pub(crate) struct GroupKeyParts {
     /// Members of the flow key as they are.
     pub(crate) plain: KeySpec,
     /// Members of the source's side, of the key in each of its directions: `addr`, `port`.
@@ -33,7 +33,7 @@ pub(crate) struct Parts {
     pub(crate) extras: Vec<NodeId>,
 }
 
-impl Parts {
+impl GroupKeyParts {
     /// The members that a group's key has, by the flow key's names.
     pub(crate) fn spec(&self) -> KeySpec {
         self.either.map_or(self.plain, |either| self.plain.with(&either))
@@ -53,7 +53,7 @@ pub(crate) fn is_extra(field: &GroupField) -> bool {
 }
 
 /// True where fields are the whole flow key, in any order.
-pub(crate) fn are_whole_key(fields: &[GroupField], site: &Site) -> bool {
+pub(crate) fn are_whole_key(fields: &[GroupField], site: &PlanContext) -> bool {
     let has = |name: &str| fields.iter().any(|field| own_name(&field.field) == name);
     fields.iter().all(|field| field.prefix.is_none())
         && site.key.columns().count() == fields.len()
@@ -61,7 +61,7 @@ pub(crate) fn are_whole_key(fields: &[GroupField], site: &Site) -> bool {
 }
 
 /// The members of the flow key that a field is, with its prefix.
-pub(crate) fn key_part(field: &GroupField, member: &str, site: &Site) -> Result<KeySpec, Refusal> {
+pub(crate) fn key_part(field: &GroupField, member: &str, site: &PlanContext) -> Result<KeySpec, Refusal> {
     let unusable = || Refusal::WrongType { field: field.field.clone() };
     let text = match field.prefix {
         Some([v4, v6]) => format!("{member}/{v4}/{v6}"),
@@ -77,11 +77,15 @@ pub(crate) fn key_part(field: &GroupField, member: &str, site: &Site) -> Result<
 }
 
 /// The grouping by fields.
-pub(crate) fn parts(fields: &[GroupField], site: &Site, program: &mut Program) -> Result<Parts, Refusal> {
+pub(crate) fn parts(
+    fields: &[GroupField],
+    site: &PlanContext,
+    program: &mut RowProgram,
+) -> Result<GroupKeyParts, Refusal> {
     let names: Vec<_> = fields.iter().map(|field| own_name(&field.field)).collect();
     refuse_conflicts(&names)?;
     let mut parts =
-        Parts { plain: KeySpec::NOTHING, either: None, is_conversation: false, extras: Vec::new() };
+        GroupKeyParts { plain: KeySpec::NOTHING, either: None, is_conversation: false, extras: Vec::new() };
     for (field, name) in fields.iter().zip(&names) {
         let unusable = || Refusal::WrongType { field: field.field.clone() };
         match name.as_str() {

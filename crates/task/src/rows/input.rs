@@ -5,13 +5,13 @@ use arrow_buffer::NullBuffer;
 
 /// The values of all rows that an aggregate reads.
 #[derive(Clone, Debug)]
-pub(crate) enum Input {
+pub(crate) enum AggregateInput {
     Unsigned(UInt64Array),
     Signed(Int64Array),
     Float(Float64Array),
 }
 
-impl Input {
+impl AggregateInput {
     /// Returns true if row `row` has no value.
     #[inline(always)]
     pub(crate) fn is_null(&self, row: usize) -> bool {

@@ -1,10 +1,10 @@
 //! Filters of single packets.
 
 use super::predicate::KeyPredicate;
-use super::program::Program;
+use super::program::RowProgram;
 use crate::query::Condition;
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use packet::MaskedKey;
 
 /// A condition that the flow key of a packet decides.
@@ -21,8 +21,8 @@ impl KeyFilter {
     ///
     /// # Errors
     /// If it depends on anything else.
-    pub fn plan(condition: &Condition, site: &Site) -> Result<Self, Refusal> {
-        let mut program = Program::default();
+    pub fn plan(condition: &Condition, site: &PlanContext) -> Result<Self, Refusal> {
+        let mut program = RowProgram::default();
         let node = program.condition(condition, site)?;
         let predicate = KeyPredicate::of(node, &program);
         match predicate.is_decided() {
@@ -44,8 +44,8 @@ mod tests {
     use arena::Limits;
     use packet::{KeySpec, KeyV4, KeyV6, Seed};
 
-    fn site() -> Site {
-        Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1))
+    fn site() -> PlanContext {
+        PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1))
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn addresses_that_keys_have_a_part_of_are_refused() {
         let key = KeySpec::parse("src_addr/24/48,dst_addr").expect("a key");
-        let site = Site { key, ..site() };
+        let site = PlanContext { key, ..site() };
         let within = |field: &str, address: &str, length| {
             let network = (address.parse().expect("an address"), length);
             KeyFilter::plan(&Condition::InPrefixes(field.to_owned(), vec![network]), &site).map(|_| ())

@@ -1,9 +1,9 @@
 //! Groups by parts of the flow key and by values, each address family in a separate table where keys have
 //! addresses.
 
-use super::grouping::{MOST_EXTRAS, Parts};
-use super::input::Input;
-use crate::row_site::Site;
+use super::grouping::{GroupKeyParts, MOST_EXTRAS};
+use super::input::AggregateInput;
+use crate::row_site::PlanContext;
 use flow::{FlowKey, NULL, RowBatch};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
@@ -15,13 +15,13 @@ const WIDE: usize = 5 + MOST_EXTRAS;
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The groups of IPv4, and those of both families where groups have no addresses.
-    v4: Table,
-    v6: Table,
+    v4: KeyedTable,
+    v6: KeyedTable,
 }
 
 /// A table by the words that its keys take.
 #[derive(Debug)]
-enum Table {
+enum KeyedTable {
     Two(GroupTable<2>),
     Five(GroupTable<5>),
     Wide(Box<GroupTable<WIDE>>),
@@ -30,9 +30,9 @@ enum Table {
 macro_rules! each_table {
     ($table:expr, $groups:ident => $work:expr) => {
         match $table {
-            Table::Two($groups) => $work,
-            Table::Five($groups) => $work,
-            Table::Wide($groups) => $work,
+            KeyedTable::Two($groups) => $work,
+            KeyedTable::Five($groups) => $work,
+            KeyedTable::Wide($groups) => $work,
         }
     };
 }
@@ -49,13 +49,13 @@ pub(crate) fn base<K: MaskedKey>(key: &K, words: &mut [u64]) {
 pub(crate) const OF_V6: u64 = 1 << 32;
 
 impl Groups {
-    pub(crate) fn new(parts: &Parts, initial: &[u64], site: &Site) -> Self {
-        let Site { seed, limits, .. } = site;
+    pub(crate) fn new(parts: &GroupKeyParts, initial: &[u64], site: &PlanContext) -> Self {
+        let PlanContext { seed, limits, .. } = site;
         let is_wide = !parts.extras.is_empty();
-        let wide = || Table::Wide(Box::new(GroupTable::new(initial, *seed, limits)));
+        let wide = || KeyedTable::Wide(Box::new(GroupTable::new(initial, *seed, limits)));
         Self {
-            v4: if is_wide { wide() } else { Table::Two(GroupTable::new(initial, *seed, limits)) },
-            v6: if is_wide { wide() } else { Table::Five(GroupTable::new(initial, *seed, limits)) },
+            v4: if is_wide { wide() } else { KeyedTable::Two(GroupTable::new(initial, *seed, limits)) },
+            v6: if is_wide { wide() } else { KeyedTable::Five(GroupTable::new(initial, *seed, limits)) },
         }
     }
 
@@ -68,9 +68,9 @@ impl Groups {
     /// it.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
-        parts: &Parts,
+        parts: &GroupKeyParts,
         batch: &RowBatch<K>,
-        extras: &[Input],
+        extras: &[AggregateInput],
         selected: &[u32],
         found: &mut Vec<u32>,
         taker: &mut impl TakeGroups,
@@ -95,10 +95,10 @@ impl Groups {
         other: &Self,
         merge: &mut impl FnMut(Option<&mut [u64]>, &[u64]),
     ) -> Renumbered {
-        let mut of = |ours: &mut Table, theirs: &Table| match (ours, theirs) {
-            (Table::Two(ours), Table::Two(theirs)) => merge_tables(ours, theirs, merge),
-            (Table::Five(ours), Table::Five(theirs)) => merge_tables(ours, theirs, merge),
-            (Table::Wide(ours), Table::Wide(theirs)) => merge_tables(ours, theirs, merge),
+        let mut of = |ours: &mut KeyedTable, theirs: &KeyedTable| match (ours, theirs) {
+            (KeyedTable::Two(ours), KeyedTable::Two(theirs)) => merge_tables(ours, theirs, merge),
+            (KeyedTable::Five(ours), KeyedTable::Five(theirs)) => merge_tables(ours, theirs, merge),
+            (KeyedTable::Wide(ours), KeyedTable::Wide(theirs)) => merge_tables(ours, theirs, merge),
             _ => Vec::new(),
         };
         Renumbered { v4: of(&mut self.v4, &other.v4), v6: of(&mut self.v6, &other.v6) }
@@ -205,10 +205,10 @@ pub(crate) trait TakeGroups {
 #[inline(always)]
 fn add_to<K: MaskedKey, Q: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
-    parts: &Parts,
+    parts: &GroupKeyParts,
     batch: &RowBatch<K>,
     key_of: impl Fn(&K) -> Q,
-    extras: &[Input],
+    extras: &[AggregateInput],
     selected: &[u32],
     found: &mut Vec<u32>,
     flag: u64,

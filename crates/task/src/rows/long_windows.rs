@@ -7,11 +7,11 @@ use super::merged::MergedRows;
 use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
 use super::scratch::RowScratch;
-use super::state::QueryState;
+use super::state::QueryWindowState;
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{RowBatch, RowValue, Rows, Sampled, Untold};
-use model::{Answer, Class, Span, Status};
+use model::{Answer, AnswerStatus, Class, Span};
 use packet::{KeyV4, KeyV6};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl LongPlans {
     }
 
     /// Refuses lengths that are no multiples of the run's windows.
-    pub(crate) fn check(every_ns: u64, over_ns: u64, site: &Site) -> Result<(), Refusal> {
+    pub(crate) fn check(every_ns: u64, over_ns: u64, site: &PlanContext) -> Result<(), Refusal> {
         let is_multiple = |of: u64, by: u64| of != 0 && by != 0 && of.is_multiple_of(by);
         match site.window_ns {
             Some(window) if !is_multiple(every_ns, window) => Err(Refusal::NoSuchWindow { ns: every_ns }),
@@ -78,7 +78,7 @@ pub struct WindowAccount {
 
 /// The account of several windows.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct MergedAccount {
     received: u64,
     lost: Option<u64>,
     refused_rows: u64,
@@ -88,7 +88,7 @@ struct Sum {
     sampled: Option<Sampled>,
 }
 
-impl Sum {
+impl MergedAccount {
     fn add(&mut self, more: &Self) {
         self.received += more.received;
         self.lost = self.lost.zip(more.lost).map(|(one, other)| one + other);
@@ -106,18 +106,18 @@ struct Pane {
     /// The merged rows of each pass, for the plans that read merged rows, if there are any.
     rows: Vec<MergedRows>,
     /// The states of the plans. Those of plans that read no merged rows have read all rows.
-    states: Vec<QueryState>,
+    states: Vec<QueryWindowState>,
     /// The account of the pane; `None` before its first window is closed.
-    account: Option<Sum>,
+    account: Option<MergedAccount>,
 }
 
 impl Pane {
-    fn new(plans: &LongPlans, order: Order, site: &Site) -> Self {
+    fn new(plans: &LongPlans, order: ArrivalOrder, site: &PlanContext) -> Self {
         let columns = &plans.plans.columns;
         let merges = plans.plans.plans.iter().any(|plan| plan.merges);
         let rows = (0..site.pass_count()).filter(|_| merges).map(|pass| match order {
-            Order::ByTime => MergedRows::of_pass(columns.clone(), site, pass),
-            Order::Any => MergedRows::of_any_order(columns, site),
+            ArrivalOrder::ByTime => MergedRows::of_pass(columns.clone(), site, pass),
+            ArrivalOrder::Any => MergedRows::of_any_order(columns, site),
         });
         Self { rows: rows.collect(), states: plans.plans.states(site), account: None }
     }
@@ -141,7 +141,7 @@ impl Pane {
 
 /// The order in which the rows of a key come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ArrivalOrder {
     ByTime,
     Any,
 }
@@ -150,9 +150,9 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub struct LongWindows {
     plans: Arc<[LongPlans]>,
-    site: Site,
-    order: Order,
-    lengths: Vec<Length>,
+    site: PlanContext,
+    order: ArrivalOrder,
+    lengths: Vec<PaneSeries>,
     scratch: RowScratch,
     /// Rows of one pane.
     part: RowScratch,
@@ -168,13 +168,13 @@ pub struct LongWindows {
 
 /// The time that was watched.
 #[derive(Clone, Copy, Debug)]
-struct Watched<'a> {
+struct WatchedSpan<'a> {
     span: Span,
     /// Times in it of which nothing is known.
     missing: &'a [Span],
 }
 
-impl Watched<'_> {
+impl WatchedSpan<'_> {
     /// Returns whether an instant was watched.
     fn has(self, time_ns: u64) -> bool {
         let within = |span: &Span| (span.start_ns..span.end_ns).contains(&time_ns);
@@ -197,7 +197,7 @@ impl Watched<'_> {
 
 /// The panes of one length, by their beginnings.
 #[derive(Debug, Default)]
-struct Length {
+struct PaneSeries {
     panes: BTreeMap<u64, Pane>,
     /// The beginning of the first pane that is not answered.
     next: Option<u64>,
@@ -206,8 +206,8 @@ struct Length {
 }
 
 impl LongWindows {
-    pub(crate) fn new(plans: Arc<[LongPlans]>, site: Site, order: Order) -> Self {
-        let lengths = plans.iter().map(|_| Length::default()).collect();
+    pub(crate) fn new(plans: Arc<[LongPlans]>, site: PlanContext, order: ArrivalOrder) -> Self {
+        let lengths = plans.iter().map(|_| PaneSeries::default()).collect();
         let (scratch, part) = Default::default();
         Self {
             plans,
@@ -318,7 +318,7 @@ impl LongWindows {
     }
 
     /// Calls `add` with the account of a recorded time in each length.
-    fn each_account(&mut self, time_ns: u64, add: impl Fn(&mut Sum)) {
+    fn each_account(&mut self, time_ns: u64, add: impl Fn(&mut MergedAccount)) {
         let Self { plans, site, order, lengths, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let account = &mut length.recorded_pane(time_ns, plans, *order, site).account;
@@ -344,7 +344,7 @@ impl LongWindows {
     /// The answers of the windows that end by this time and whose rows are complete. `watched`: the time that the rows cover.
     pub(crate) fn answer_recorded(&mut self, until_ns: u64, watched: Span) -> Vec<Answer> {
         let Self { plans, site, order, lengths, missing, untold_of_any_time, .. } = self;
-        let watched = Watched { span: watched, missing };
+        let watched = WatchedSpan { span: watched, missing };
         let mut answers = Vec::new();
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             if length.next.is_none() && watched.has(watched.span.start_ns) {
@@ -366,7 +366,7 @@ impl LongWindows {
     pub(crate) fn end_recorded(mut self, watched: Span) -> Vec<Answer> {
         let mut answers = Vec::new();
         let Self { plans, site, order, lengths, missing, untold_of_any_time, .. } = &mut self;
-        let watched = Watched { span: watched, missing };
+        let watched = WatchedSpan { span: watched, missing };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             // Its first and its last window are answered, whether they have rows or not, as they are in a run.
             for edge_ns in [watched.span.start_ns, watched.span.end_ns.saturating_sub(1)] {
@@ -393,11 +393,11 @@ impl LongWindows {
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             let first = window.span.start_ns / plans.every_ns * plans.every_ns;
             length.next.get_or_insert(first);
-            let before = Watched::all(Span { start_ns: begun, end_ns: window.span.start_ns });
+            let before = WatchedSpan::all(Span { start_ns: begun, end_ns: window.span.start_ns });
             length.answer_until(window.span.start_ns, plans, site, before, &mut answers);
             length.pass_empty(plans, &mut answers);
             let account = &mut length.pane(window.span.start_ns, plans, *order, site).account;
-            let own = Sum {
+            let own = MergedAccount {
                 received: window.received,
                 lost: window.lost,
                 refused_rows: window.refused_rows,
@@ -410,7 +410,7 @@ impl LongWindows {
                 Some(account) => account.add(&own),
                 None => *account = Some(own),
             }
-            let watched = Watched::all(Span { start_ns: begun, end_ns: window.watched.end_ns });
+            let watched = WatchedSpan::all(Span { start_ns: begun, end_ns: window.watched.end_ns });
             length.answer_until(window.span.end_ns, plans, site, watched, &mut answers);
         }
         self.watched_until = window.watched.end_ns;
@@ -424,7 +424,7 @@ impl LongWindows {
         let mut answers = Vec::new();
         let Some(start_ns) = *begun else { return answers };
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
-            let watched = Watched::all(Span { start_ns, end_ns: until_ns });
+            let watched = WatchedSpan::all(Span { start_ns, end_ns: until_ns });
             length.answer_until(until_ns, plans, site, watched, &mut answers);
         }
         answers
@@ -432,7 +432,7 @@ impl LongWindows {
 
     /// The time from which on answers to come may have packets; `None` as long as that is not known.
     pub fn unanswered_from(&self) -> Option<u64> {
-        let of = |(length, plans): (&Length, &LongPlans)| {
+        let of = |(length, plans): (&PaneSeries, &LongPlans)| {
             let first = length.empty.map(|(start_ns, _)| start_ns).or(length.next)?;
             Some((first + plans.every_ns).saturating_sub(plans.over_ns))
         };
@@ -449,7 +449,7 @@ impl LongWindows {
         let Self { plans, site, lengths, begun, watched_until, .. } = self;
         let mut answers = Vec::new();
         let Some(begun) = begun.take() else { return answers };
-        let watched = Watched::all(Span { start_ns: begun, end_ns: *watched_until });
+        let watched = WatchedSpan::all(Span { start_ns: begun, end_ns: *watched_until });
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {
             if let Some((&last, _)) = length.panes.iter().rev().find(|(_, pane)| pane.account.is_some()) {
                 length.answer_until(last.saturating_add(plans.every_ns), plans, site, watched, &mut answers);
@@ -475,15 +475,27 @@ fn tell_untold(untold: &Untold, lengths: &[LongPlans], answers: &mut [Answer]) {
     }
 }
 
-impl Length {
+impl PaneSeries {
     /// The pane of a time.
-    fn pane(&mut self, start_ns: u64, plans: &LongPlans, order: Order, site: &Site) -> &mut Pane {
+    fn pane(
+        &mut self,
+        start_ns: u64,
+        plans: &LongPlans,
+        order: ArrivalOrder,
+        site: &PlanContext,
+    ) -> &mut Pane {
         let start = start_ns / plans.every_ns * plans.every_ns;
         self.panes.entry(start).or_insert_with(|| Pane::new(plans, order, site))
     }
 
     /// Returns the pane of a time of recorded rows: it has packets, and how many of them were lost is not known.
-    fn recorded_pane(&mut self, time_ns: u64, plans: &LongPlans, order: Order, site: &Site) -> &mut Pane {
+    fn recorded_pane(
+        &mut self,
+        time_ns: u64,
+        plans: &LongPlans,
+        order: ArrivalOrder,
+        site: &PlanContext,
+    ) -> &mut Pane {
         let pane = self.pane(time_ns, plans, order, site);
         pane.account.get_or_insert_default();
         pane
@@ -494,8 +506,8 @@ impl Length {
         &mut self,
         time_ns: u64,
         plans: &LongPlans,
-        site: &Site,
-        watched: Watched<'_>,
+        site: &PlanContext,
+        watched: WatchedSpan<'_>,
         answers: &mut Vec<Answer>,
     ) {
         let LongPlans { every_ns, over_ns, .. } = *plans;
@@ -535,10 +547,16 @@ impl Length {
         }));
     }
 
-    fn answer(&self, window: Span, plans: &LongPlans, site: &Site, watched: Watched<'_>) -> Vec<Answer> {
+    fn answer(
+        &self,
+        window: Span,
+        plans: &LongPlans,
+        site: &PlanContext,
+        watched: WatchedSpan<'_>,
+    ) -> Vec<Answer> {
         let watched = watched.part_of(window);
         let panes: Vec<&Pane> = self.panes.range(..window.end_ns).map(|(_, pane)| pane).collect();
-        let mut account = Sum { lost: Some(0), ..Sum::default() };
+        let mut account = MergedAccount { lost: Some(0), ..MergedAccount::default() };
         panes.iter().filter_map(|pane| pane.account.as_ref()).for_each(|more| account.add(more));
         let set = &plans.plans;
         let mut states = set.states(site);
@@ -580,8 +598,8 @@ impl Length {
             answer.coverage = account.lost.map(|lost| model::coverage(account.received, lost));
             if watched != window {
                 answer.watched = Some(watched);
-                if answer.status == Status::Complete {
-                    answer.status = Status::Cut;
+                if answer.status == AnswerStatus::Complete {
+                    answer.status = AnswerStatus::Cut;
                 }
             }
         }
@@ -641,7 +659,7 @@ fn each_pane(
 }
 
 /// Adds merged rows to states; returns how many rows are in no flow.
-fn add(plans: &PlanSet, pass: usize, states: &mut [QueryState], rows: &MergedRows) -> u64 {
+fn add(plans: &PlanSet, pass: usize, states: &mut [QueryWindowState], rows: &MergedRows) -> u64 {
     let merges = |at: usize| plans.plans[at].merges;
     rows.each_v4(|batch| plans.add_pass(pass, states, batch, merges));
     rows.each_v6(|batch| plans.add_pass(pass, states, batch, merges));

@@ -1,7 +1,7 @@
 //! Grouped fields and counted values as they are printed.
 
 use super::plan::prefix_lengths;
-use super::program::Names;
+use super::program::NameTable;
 use crate::query::GroupField;
 use flow::{Field, FlowKey, NULL};
 use model::{Conversation, Value};
@@ -25,14 +25,14 @@ pub(crate) fn conversation(key: &FlowKey) -> Option<Conversation> {
 }
 
 /// A value that is no member of the flow key.
-pub(crate) fn column_value(name: &str, names: Option<Names>, value: u64) -> Value {
+pub(crate) fn column_value(name: &str, names: Option<NameTable>, value: u64) -> Value {
     if value == NULL {
         return Value::Null;
     }
     match (names, Field::named(name).map(|field| field.value)) {
         (Some(names), _) => Value::Text(names.name(value)),
-        (_, Some(flow::Value::Time(_))) => Value::Time(value),
-        (_, Some(flow::Value::Mac(_))) => mac(value),
+        (_, Some(flow::FieldAccessor::Time(_))) => Value::Time(value),
+        (_, Some(flow::FieldAccessor::Mac(_))) => mac(value),
         _ => Value::Unsigned(value),
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
 use super::aggregates::total;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeyV4, KeyV6, MaskedKey};
@@ -13,16 +13,16 @@ pub(crate) struct MergedRows {
     columns: Vec<RowValue>,
     rules: Vec<Aggregation>,
     /// Rows come in any order: where first and last values are, by their times.
-    times: Option<Times>,
-    tables: Tables,
+    times: Option<TimeColumns>,
+    tables: MergeTables,
     /// Rows whose keys had no memory.
     unplaced: u64,
-    scratch: Scratch,
+    scratch: MergeScratch,
 }
 
 /// The rows by their keys.
 #[derive(Debug)]
-enum Tables {
+enum MergeTables {
     Flows(GroupTable<2>, GroupTable<5>),
     /// The rows by their keys and by these columns: by the values of packets.
     Split(Vec<RowValue>, GroupTable<6>, GroupTable<9>),
@@ -32,20 +32,20 @@ enum Tables {
 macro_rules! with_table {
     ($tables:expr, 0, |$table:ident, $split:ident| $body:expr) => {
         match $tables {
-            Tables::Flows($table, _) => {
+            MergeTables::Flows($table, _) => {
                 let $split: &[RowValue] = &[];
                 $body
             }
-            Tables::Split($split, $table, _) => $body,
+            MergeTables::Split($split, $table, _) => $body,
         }
     };
     ($tables:expr, 1, |$table:ident, $split:ident| $body:expr) => {
         match $tables {
-            Tables::Flows(_, $table) => {
+            MergeTables::Flows(_, $table) => {
                 let $split: &[RowValue] = &[];
                 $body
             }
-            Tables::Split($split, _, $table) => $body,
+            MergeTables::Split($split, _, $table) => $body,
         }
     };
 }
@@ -55,13 +55,13 @@ const UNSET: u64 = NULL - 1;
 
 /// The places of the columns of the first and the last time.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct TimeColumns {
     first: usize,
     last: usize,
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
+struct MergeScratch {
     v4: RowBatch<KeyV4>,
     v6: RowBatch<KeyV6>,
     found: Vec<u32>,
@@ -73,12 +73,12 @@ struct Scratch {
 const ROWS: usize = 1024;
 
 impl MergedRows {
-    pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
+    pub(crate) fn new(columns: Vec<RowValue>, site: &PlanContext) -> Self {
         Self::of_pass(columns, site, 0)
     }
 
     /// Creates merged rows for the rows of a [pass](Site::passes).
-    pub(crate) fn of_pass(columns: Vec<RowValue>, site: &Site, pass: usize) -> Self {
+    pub(crate) fn of_pass(columns: Vec<RowValue>, site: &PlanContext, pass: usize) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
         let initial = rules.iter().map(|rule| match rule {
@@ -87,15 +87,15 @@ impl MergedRows {
             _ => NULL,
         });
         let initial: Vec<_> = initial.collect();
-        let Site { seed, limits, .. } = site;
+        let PlanContext { seed, limits, .. } = site;
         let split = site.apart(pass).columns();
         Self {
             tables: match split.is_empty() {
-                true => Tables::Flows(
+                true => MergeTables::Flows(
                     GroupTable::new(&initial, *seed, limits),
                     GroupTable::new(&initial, *seed, limits),
                 ),
-                false => Tables::Split(
+                false => MergeTables::Split(
                     split,
                     GroupTable::new(&initial, *seed, limits),
                     GroupTable::new(&initial, *seed, limits),
@@ -105,26 +105,26 @@ impl MergedRows {
             rules,
             times: None,
             unplaced: 0,
-            scratch: Scratch::default(),
+            scratch: MergeScratch::default(),
         }
     }
 
     /// Creates merged rows for rows that come in any order: where first or last values are among the columns, they have those of
     /// [times](columns_of_any_order) too.
-    pub(crate) fn of_any_order(columns: &[RowValue], site: &Site) -> Self {
+    pub(crate) fn of_any_order(columns: &[RowValue], site: &PlanContext) -> Self {
         let columns = columns_of_any_order(columns);
         let mut rows = Self::new(columns, site);
         let place = |of: RowValue| rows.columns.iter().position(|column| *column == of);
         if rows.rules.iter().any(|rule| is_by_time(*rule))
             && let (Some(first), Some(last)) = (place(RowValue::First), place(RowValue::Last))
         {
-            rows.times = Some(Times { first, last });
+            rows.times = Some(TimeColumns { first, last });
         }
         rows
     }
 
     /// Creates a table without rows that merges in the same way.
-    pub(crate) fn empty(&self, site: &Site, pass: usize) -> Self {
+    pub(crate) fn empty(&self, site: &PlanContext, pass: usize) -> Self {
         Self { times: self.times, ..Self::of_pass(self.columns.clone(), site, pass) }
     }
 
@@ -246,17 +246,17 @@ pub(crate) fn columns_of_any_order(columns: &[RowValue]) -> Vec<RowValue> {
 }
 
 /// The columns of rows, how each is merged, where their times are, if these matter, and the columns by which rows of one key are apart.
-type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<Times>, &'a [RowValue]);
+type How<'a> = (&'a [RowValue], &'a [Aggregation], Option<TimeColumns>, &'a [RowValue]);
 
 /// Adds the rows of a batch, and returns those for which there was no memory.
 fn add_batch<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     how: How<'_>,
     batch: &RowBatch<K>,
-    scratch: &mut Scratch,
+    scratch: &mut MergeScratch,
     unplaced: &mut u64,
 ) -> Option<RowBatch<K>> {
-    let Scratch { found, without_place, .. } = scratch;
+    let MergeScratch { found, without_place, .. } = scratch;
     without_place.clear();
     each_chunk(batch, how.3, |rows, keys| {
         table.groups(keys, found);
@@ -373,7 +373,7 @@ fn merge<K: MaskedKey, const N: usize>(
 fn merge_by_time<K: MaskedKey, const N: usize>(
     table: &mut GroupTable<N>,
     (columns, rules): (&[RowValue], &[Aggregation]),
-    times: Times,
+    times: TimeColumns,
     batch: &RowBatch<K>,
     rows: Range<usize>,
     found: &[u32],

@@ -2,26 +2,26 @@
 
 use super::evaluate::is_loss;
 use super::grouping::PlannedGrouping;
-use super::plan::Plan;
-use super::program::{Member, Node, Program};
+use super::plan::QueryPlan;
+use super::program::{ProgramNode, RowKeyMember, RowProgram};
 use super::values::ValueOf;
 use packet::KeySpec;
 use std::collections::BTreeSet;
 
 /// Members of flow keys, by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Needed(BTreeSet<&'static str>);
+pub(crate) struct RequiredMembers(BTreeSet<&'static str>);
 
 const ENDS: [&str; 4] = ["src_addr", "dst_addr", "src_port", "dst_port"];
 
-impl Needed {
+impl RequiredMembers {
     /// Adds every field of a key.
     pub(crate) fn add_key(&mut self, key: &KeySpec) {
         self.0.extend(key.columns());
     }
 
     /// Adds the fields that a plan groups by and counts.
-    pub(crate) fn add_plan(&mut self, plan: &Plan) {
+    pub(crate) fn add_plan(&mut self, plan: &QueryPlan) {
         match &plan.grouping {
             PlannedGrouping::All => {}
             PlannedGrouping::Rows => self.add_key(&plan.key),
@@ -47,30 +47,32 @@ impl Needed {
     }
 
     /// Adds the fields that a program reads.
-    pub(crate) fn add_program(&mut self, program: &Program) {
+    pub(crate) fn add_program(&mut self, program: &RowProgram) {
         for node in program.nodes() {
             match node {
-                Node::Member(Member::Protocol) | Node::ProtocolName => self.add(&["protocol"]),
-                Node::Member(Member::SourcePort) => self.add(&["src_port"]),
-                Node::Member(Member::DestinationPort) => self.add(&["dst_port"]),
-                Node::Service => self.add(&["protocol", "src_port", "dst_port"]),
-                Node::Forward | Node::Conversation(_) => self.add_conversation(),
-                Node::InNetworks(sides, _) => sides.iter().for_each(|side| self.add_address(*side)),
-                Node::Asn(side) | Node::Country(side) => self.add_address(*side),
-                Node::SameAddress => self.add(&["src_addr", "dst_addr"]),
+                ProgramNode::Member(RowKeyMember::Protocol) | ProgramNode::ProtocolName => {
+                    self.add(&["protocol"])
+                }
+                ProgramNode::Member(RowKeyMember::SourcePort) => self.add(&["src_port"]),
+                ProgramNode::Member(RowKeyMember::DestinationPort) => self.add(&["dst_port"]),
+                ProgramNode::Service => self.add(&["protocol", "src_port", "dst_port"]),
+                ProgramNode::Forward | ProgramNode::Conversation(_) => self.add_conversation(),
+                ProgramNode::InNetworks(sides, _) => sides.iter().for_each(|side| self.add_address(*side)),
+                ProgramNode::Asn(side) | ProgramNode::Country(side) => self.add_address(*side),
+                ProgramNode::SameAddress => self.add(&["src_addr", "dst_addr"]),
                 // Flows that are not TCP have none.
-                Node::Column(column) if is_loss(*column) => self.add(&["protocol"]),
-                Node::Column(_)
-                | Node::Duration
-                | Node::Constant(_)
-                | Node::Cast(..)
-                | Node::Arithmetic(..)
-                | Node::Compare(..)
-                | Node::IsIn(..)
-                | Node::IsNull(_)
-                | Node::Not(_)
-                | Node::And(_)
-                | Node::Or(_) => {}
+                ProgramNode::Column(column) if is_loss(*column) => self.add(&["protocol"]),
+                ProgramNode::Column(_)
+                | ProgramNode::Duration
+                | ProgramNode::Constant(_)
+                | ProgramNode::Cast(..)
+                | ProgramNode::Arithmetic(..)
+                | ProgramNode::Compare(..)
+                | ProgramNode::IsIn(..)
+                | ProgramNode::IsNull(_)
+                | ProgramNode::Not(_)
+                | ProgramNode::And(_)
+                | ProgramNode::Or(_) => {}
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::aggregates::{CounterWord, PlannedAggregate};
 use super::group_value::{Group, GroupValue};
-use super::input::Input;
-use super::plan::{OrderBy, Plan, PlannedOrder};
+use super::input::AggregateInput;
+use super::plan::{OrderBy, PlannedOrder, QueryPlan};
 use super::scalar::Scalar;
-use super::update::Inputs;
+use super::update::QueryInputs;
 use flow::NULL;
 use model::Value;
 use std::cmp::Ordering;
@@ -54,7 +54,7 @@ pub(crate) struct Keyed<'a> {
     pub(crate) words: &'a [u64],
 }
 
-impl Plan {
+impl QueryPlan {
     /// Returns the values by which a group is ordered.
     pub(crate) fn ranked(&self, group: &impl Group) -> Vec<Ranked> {
         self.order.iter().map(|order| rank(order, group)).collect()
@@ -142,9 +142,9 @@ impl CounterOrder {
 
     /// The number of a row that is a group by itself.
     #[inline(always)]
-    pub(crate) fn rank_of_row(&self, inputs: &Inputs, row: usize) -> u64 {
+    pub(crate) fn rank_of_row(&self, inputs: &QueryInputs, row: usize) -> u64 {
         let value = match &inputs.aggregates[self.number][0] {
-            Some(input @ Input::Unsigned(_)) if self.is_of_values => {
+            Some(input @ AggregateInput::Unsigned(_)) if self.is_of_values => {
                 match (input.is_null(row), self.is_nullable) {
                     (true, true) => NULL,
                     (true, false) => 0,

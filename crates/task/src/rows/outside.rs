@@ -2,10 +2,10 @@
 
 use super::aggregates::PlannedAggregate;
 use super::group_value::Group;
-use super::group_view::{GroupView, Setting};
+use super::group_view::{GroupContext, GroupView};
 use super::overflow::{GroupBounds, Overflow};
 use super::owners::ALL;
-use super::plan::{ItemValue, Plan};
+use super::plan::{ItemValue, QueryPlan};
 use super::scalar::Scalar;
 use super::state::Kinds;
 use flow::{Sampled, Untold};
@@ -69,7 +69,7 @@ impl<'a> From<&'a Unplaced> for Outside<'a> {
     }
 }
 
-impl Plan {
+impl QueryPlan {
     /// True if packets without a place tell all that a column's values depend on.
     fn is_bounded(&self, item: &ItemValue) -> bool {
         match item {
@@ -81,7 +81,7 @@ impl Plan {
 }
 
 /// Says how sure an answer is to which packets without a place belong. `is_listed`: groups that only these tell of are in it.
-pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is_listed: bool) {
+pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &QueryPlan, is_listed: bool) {
     if bounds.are_nothing() {
         return;
     }
@@ -121,7 +121,7 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &Plan, is
 }
 
 /// Groups of which it is not known whether they pass; all of which nothing else is known count as one.
-pub(crate) fn open_groups(groups: &Kinds, setting: Setting<'_>) -> u64 {
+pub(crate) fn open_groups(groups: &Kinds, setting: GroupContext<'_>) -> u64 {
     let Some(having) = setting.plan.having.as_ref().filter(|_| setting.bounds.is_some() || setting.is_open)
     else {
         return 0;
@@ -143,7 +143,7 @@ pub(crate) fn open_groups(groups: &Kinds, setting: Setting<'_>) -> u64 {
 
 /// A group without rows that no summary tells of.
 struct UnknownGroup<'a> {
-    setting: Setting<'a>,
+    setting: GroupContext<'a>,
     bounds: &'a GroupBounds,
 }
 

@@ -14,11 +14,11 @@ mod tests;
 pub(crate) use amounts::Amounts;
 pub(crate) use bounds::{GroupBounds, SpilledValue, unbounded};
 
-use super::grouping::{Parts, PlannedGrouping};
+use super::grouping::{GroupKeyParts, PlannedGrouping};
 use super::predicate::KeyPredicate;
-use super::program::{NodeId, Program};
+use super::program::{NodeId, RowProgram};
 use crate::Generation;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use amounts::WEIGHTS;
 use counter::SummaryCounter;
 use packet::{FamilyKey, Key, KeySpec, KeyV4, KeyV6};
@@ -32,7 +32,7 @@ const BURST: usize = 64;
 pub(crate) struct SummaryPlan {
     filter: KeyPredicate,
     /// Parts of the key that are the group's; `None` where all packets are one group.
-    parts: Option<Parts>,
+    parts: Option<GroupKeyParts>,
 }
 
 impl SummaryPlan {
@@ -40,13 +40,13 @@ impl SummaryPlan {
     pub(crate) fn new(
         filter: Option<NodeId>,
         grouping: &PlannedGrouping,
-        program: &Program,
+        program: &RowProgram,
         key: &KeySpec,
     ) -> Option<Self> {
         let parts = match grouping {
             PlannedGrouping::All => None,
             PlannedGrouping::Rows => {
-                Some(Parts { plain: *key, either: None, is_conversation: false, extras: Vec::new() })
+                Some(GroupKeyParts { plain: *key, either: None, is_conversation: false, extras: Vec::new() })
             }
             PlannedGrouping::Parts(parts) if parts.extras.is_empty() => Some(parts.clone()),
             PlannedGrouping::Parts(_) => return None,
@@ -113,7 +113,7 @@ pub struct OverflowCounter {
 }
 
 impl OverflowCounter {
-    pub(crate) fn new(plan: &OverflowPlan, site: &Site) -> Self {
+    pub(crate) fn new(plan: &OverflowPlan, site: &PlanContext) -> Self {
         let summary = |plan: &SummaryPlan| SummaryCounter::new(plan, site.seed, &site.limits);
         Self {
             generation: plan.generation,

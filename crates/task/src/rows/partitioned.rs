@@ -9,13 +9,13 @@
 
 use super::aggregates::{Collected, PlannedAggregate};
 use super::evaluate::Evaluation;
-use super::grouping::{Parts, PlannedGrouping};
+use super::grouping::{GroupKeyParts, PlannedGrouping};
 use super::keyed::lesser;
-use super::plan::Plan;
-use super::program::{Node, NodeId, Program};
-use super::state::{Kinds, QueryState};
+use super::plan::QueryPlan;
+use super::program::{NodeId, ProgramNode, RowProgram};
+use super::state::{Kinds, QueryWindowState};
 use super::top_rows::TopRows;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use arena::{Lease, Limits};
 use flow::{RowBatch, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
@@ -33,27 +33,27 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug)]
 pub(crate) struct HeldRows {
     columns: Vec<RowValue>,
-    v4: Family<KeyV4>,
-    v6: Family<KeyV6>,
+    v4: FamilyRows<KeyV4>,
+    v6: FamilyRows<KeyV6>,
     limits: Limits,
     lease: Lease,
 }
 
 /// The rows of one address family.
 #[derive(Debug)]
-struct Family<K> {
+struct FamilyRows<K> {
     keys: Vec<K>,
     /// The values of the columns, row by row.
     values: Vec<u64>,
 }
 
-impl<K> Default for Family<K> {
+impl<K> Default for FamilyRows<K> {
     fn default() -> Self {
         Self { keys: Vec::new(), values: Vec::new() }
     }
 }
 
-impl<K: MaskedKey> Family<K> {
+impl<K: MaskedKey> FamilyRows<K> {
     fn push(&mut self, batch: &RowBatch<K>, columns: &[RowValue], lease: &mut Lease) -> bool {
         let needed = self.keys.len() + batch.len();
         if needed > self.keys.capacity() {
@@ -84,9 +84,15 @@ impl<K: MaskedKey> Family<K> {
 
 impl HeldRows {
     /// Creates a store without rows as yet. The rows have these columns.
-    pub(crate) fn new(columns: Vec<RowValue>, site: &Site) -> Self {
+    pub(crate) fn new(columns: Vec<RowValue>, site: &PlanContext) -> Self {
         let limits = site.limits.clone();
-        Self { columns, v4: Family::default(), v6: Family::default(), lease: limits.empty_lease(), limits }
+        Self {
+            columns,
+            v4: FamilyRows::default(),
+            v6: FamilyRows::default(),
+            lease: limits.empty_lease(),
+            limits,
+        }
     }
 
     /// Adds rows of IPv4. False if there is no memory for them.
@@ -110,9 +116,14 @@ impl HeldRows {
     }
 
     /// The state of a query that [can be partitioned](can_be_partitioned), after all rows; `None` if there is no memory for the partitions.
-    pub(crate) fn state_of(&self, plan: &Plan, program: &Program, site: &Site) -> Option<QueryState> {
+    pub(crate) fn state_of(
+        &self,
+        plan: &QueryPlan,
+        program: &RowProgram,
+        site: &PlanContext,
+    ) -> Option<QueryWindowState> {
         let sides = sides(plan, program)?;
-        let mut state = QueryState::new(&sides.plan, site);
+        let mut state = QueryWindowState::new(&sides.plan, site);
         let mut top = TopRows::new(plan);
         self.add_family(&self.v4, (&sides, program), site, &mut state, &mut top)?;
         self.add_family(&self.v6, (&sides, program), site, &mut state, &mut top)?;
@@ -122,10 +133,10 @@ impl HeldRows {
 
     fn add_family<K: MaskedKey>(
         &self,
-        rows: &Family<K>,
-        (sides, program): (&Sides, &Program),
-        site: &Site,
-        state: &mut QueryState,
+        rows: &FamilyRows<K>,
+        (sides, program): (&SourceSideQuery, &RowProgram),
+        site: &PlanContext,
+        state: &mut QueryWindowState,
         top: &mut TopRows,
     ) -> Option<()> {
         if rows.keys.is_empty() {
@@ -172,7 +183,7 @@ impl HeldRows {
 }
 
 /// The partition of each row's group, or groups, and where each partition ends.
-fn owners<K: MaskedKey>(rows: &Family<K>, sides: &Sides, seed: Seed) -> (Vec<u16>, Vec<usize>) {
+fn owners<K: MaskedKey>(rows: &FamilyRows<K>, sides: &SourceSideQuery, seed: Seed) -> (Vec<u16>, Vec<usize>) {
     let partitions = (rows.keys.len() / PARTITION).next_power_of_two().clamp(1, MOST_PARTITIONS);
     let owner = |key: K| {
         let group = if sides.is_conversation { lesser(key) } else { key }.masked(&sides.members);
@@ -204,8 +215,8 @@ fn owners<K: MaskedKey>(rows: &Family<K>, sides: &Sides, seed: Seed) -> (Vec<u16
 }
 
 /// A query whose groups are those of the source's side, with each row in either direction where groups are of both.
-struct Sides {
-    plan: Plan,
+struct SourceSideQuery {
+    plan: QueryPlan,
     /// The members of the flow key by which rows are grouped.
     members: KeySpec,
     is_conversation: bool,
@@ -214,10 +225,10 @@ struct Sides {
 
 /// True for a query that can be answered by partitions: groups by addresses, of all rows, and values that do not depend on the direction
 /// of a row where it counts for both ends.
-pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
+pub(crate) fn can_be_partitioned(plan: &QueryPlan, program: &RowProgram) -> bool {
     let PlannedGrouping::Parts(parts) = &plan.grouping else { return false };
     let is_directed = |member: &str| matches!(member, "src_addr" | "dst_addr" | "src_port" | "dst_port");
-    let is_of_either = |node: NodeId| matches!(program.node(node), Node::Column(_));
+    let is_of_either = |node: NodeId| matches!(program.node(node), ProgramNode::Column(_));
     let depends_on_direction = || {
         parts.plain.columns().any(is_directed)
             || plan.aggregates.iter().any(|aggregate| {
@@ -236,12 +247,12 @@ pub(crate) fn can_be_partitioned(plan: &Plan, program: &Program) -> bool {
         && !(parts.either.is_some() && depends_on_direction())
 }
 
-fn sides(plan: &Plan, program: &Program) -> Option<Sides> {
+fn sides(plan: &QueryPlan, program: &RowProgram) -> Option<SourceSideQuery> {
     let PlannedGrouping::Parts(parts) = &plan.grouping else { return None };
     let members = parts.spec();
-    let sided = Parts { plain: members, either: None, ..parts.clone() };
-    can_be_partitioned(plan, program).then(|| Sides {
-        plan: Plan { grouping: PlannedGrouping::Parts(sided), ..plan.clone() },
+    let sided = GroupKeyParts { plain: members, either: None, ..parts.clone() };
+    can_be_partitioned(plan, program).then(|| SourceSideQuery {
+        plan: QueryPlan { grouping: PlannedGrouping::Parts(sided), ..plan.clone() },
         members,
         is_conversation: parts.is_conversation,
         are_two: parts.either.is_some(),

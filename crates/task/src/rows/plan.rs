@@ -11,14 +11,14 @@ use super::group_value::{GroupCondition, GroupValue};
 use super::grouping::{PlannedGrouping, are_whole_key, key_part, own_name, parts};
 use super::overflow::{SpilledValue, SummaryPlan};
 use super::program::KEY_MEMBERS;
-use super::program::{Names, Node, NodeId, Program, Type};
+use super::program::{NameTable, NodeId, ProgramNode, RowProgram, Type};
 use super::values::ValueOf;
 use crate::ChangingFields;
 use crate::packet_needs::{of_flows, read_by, weighs};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query};
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{Field, RowValue};
 use model::{Class, Column};
 use packet::{KeySpec, KeyV4, KeyV6};
@@ -26,16 +26,16 @@ use std::collections::BTreeSet;
 
 /// A query prepared for the rows of a site.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct QueryPlan {
     pub(crate) query: Query,
     /// The fields of the rows' keys.
     pub(crate) key: KeySpec,
     /// The observation point's name.
     pub(crate) node: String,
     pub(crate) filter: Option<NodeId>,
-    /// The value of [`Site::is_filtered`].
+    /// The value of [`PlanContext::is_filtered`].
     pub(crate) is_filtered: bool,
-    /// The value of [`Site::changing`].
+    /// The value of [`PlanContext::changing`].
     pub(crate) changing: ChangingFields,
     pub(crate) grouping: PlannedGrouping,
     /// The fields of a group's key.
@@ -80,7 +80,7 @@ pub(crate) enum OrderBy {
     /// A grouped field, by its number.
     Member(usize),
     /// A value that has names, by these, as they are shown.
-    Name(GroupValue, Names),
+    Name(GroupValue, NameTable),
     /// The flow that the group is, without its direction.
     Conversation,
 }
@@ -113,15 +113,15 @@ pub(crate) enum ItemValue {
     /// A number that is a MAC address.
     Mac(GroupValue),
     /// A number that is a name's.
-    Name(GroupValue, Names),
+    Name(GroupValue, NameTable),
     /// The heaviest values of an aggregate: the aggregate's number, how many, and the field that they are of.
     Top { aggregate: usize, most: usize, of: GroupField },
 }
 
 /// A plan that is being made.
-pub(crate) struct Planner<'a> {
-    site: &'a Site,
-    program: &'a mut Program,
+pub(crate) struct PlanBuilder<'a> {
+    site: &'a PlanContext,
+    program: &'a mut RowProgram,
     grouping: &'a Grouping,
     fields: Vec<GroupField>,
     aggregates: Vec<PlannedAggregate>,
@@ -139,12 +139,16 @@ struct PlannedSet {
     weight: Option<Option<NodeId>>,
 }
 
-impl Plan {
+impl QueryPlan {
     /// Prepares a query. What it computes of rows becomes part of the program.
     ///
     /// # Errors
     /// Returns all that is wrong with the query.
-    pub(crate) fn new(query: &Query, site: &Site, program: &mut Program) -> Result<Self, Vec<Refusal>> {
+    pub(crate) fn new(
+        query: &Query,
+        site: &PlanContext,
+        program: &mut RowProgram,
+    ) -> Result<Self, Vec<Refusal>> {
         let as_asked = query;
         let query = &of_flows(query, site)?;
         let mut refusals = Vec::new();
@@ -154,7 +158,7 @@ impl Plan {
             Grouping::Flows => whole_key(),
             Grouping::By(fields) => fields.clone(),
         };
-        let mut planner = Planner {
+        let mut planner = PlanBuilder {
             site,
             program,
             grouping: &query.group,
@@ -205,7 +209,7 @@ impl Plan {
         };
         let summary = SummaryPlan::new(filter, &grouping, planner.program, &site.key);
         let spilled = planner.aggregates.iter().map(|aggregate| planner.spilled(aggregate)).collect();
-        let Planner { fields, aggregates, sets, lists, program, .. } = planner;
+        let PlanBuilder { fields, aggregates, sets, lists, program, .. } = planner;
         if refusals.is_empty() {
             // By the names that were asked for: what whole flows have is not by packets.
             let weighed = as_asked.aggregates().into_iter().map(|aggregate| weighs(aggregate, site));
@@ -262,7 +266,7 @@ impl Plan {
     }
 
     /// The column of rows whose total an aggregate is.
-    pub(crate) fn total_of(&self, aggregate: usize, program: &Program) -> Option<RowValue> {
+    pub(crate) fn total_of(&self, aggregate: usize, program: &RowProgram) -> Option<RowValue> {
         self.aggregates[aggregate].kind.state().total_of(program)
     }
 }
@@ -276,7 +280,7 @@ impl<K: packet::MaskedKey> WordsOfKey for K {
     const WORDS_OF_KEY: usize = K::WORDS;
 }
 
-impl Planner<'_> {
+impl PlanBuilder<'_> {
     /// Plans the grouping. `needs_window`: which groups are first is known at the end of the window alone.
     fn planned_grouping(&mut self, needs_window: bool) -> Result<PlannedGrouping, Refusal> {
         let is_flat = |aggregate: &PlannedAggregate| aggregate.kind.state().is_flat();
@@ -369,7 +373,7 @@ impl Planner<'_> {
         let node = self.program.number(of, self.site)?;
         let Expression::Field(name) = of else { return Ok(node) };
         match Field::named(name).map(|field| field.value) {
-            Some(flow::Value::Time(_) | flow::Value::Mac(_)) => {
+            Some(flow::FieldAccessor::Time(_) | flow::FieldAccessor::Mac(_)) => {
                 Err(Refusal::WrongType { field: name.clone() })
             }
             _ => Ok(node),
@@ -380,7 +384,8 @@ impl Planner<'_> {
     pub(crate) fn compared(&mut self, of: &Expression) -> Result<NodeId, Refusal> {
         match of {
             Expression::Field(name)
-                if Field::named(name).is_some_and(|field| matches!(field.value, flow::Value::Mac(_))) =>
+                if Field::named(name)
+                    .is_some_and(|field| matches!(field.value, flow::FieldAccessor::Mac(_))) =>
             {
                 Err(Refusal::WrongType { field: name.clone() })
             }
@@ -407,11 +412,11 @@ impl Planner<'_> {
 }
 
 /// Returns how packets that are in no row change a total of these values.
-pub(crate) fn spilled_column(node: NodeId, program: &Program) -> SpilledValue {
+pub(crate) fn spilled_column(node: NodeId, program: &RowProgram) -> SpilledValue {
     match program.node(node) {
-        Node::Column(RowValue::Packets) => SpilledValue::Weight(0),
-        Node::Column(RowValue::Bytes) => SpilledValue::Weight(1),
-        Node::Column(RowValue::WireBytes) => SpilledValue::Weight(2),
+        ProgramNode::Column(RowValue::Packets) => SpilledValue::Weight(0),
+        ProgramNode::Column(RowValue::Bytes) => SpilledValue::Weight(1),
+        ProgramNode::Column(RowValue::WireBytes) => SpilledValue::Weight(2),
         _ => SpilledValue::Unknown,
     }
 }

@@ -2,12 +2,12 @@
 
 use super::answer::Covered;
 use super::evaluate::Evaluation;
-use super::plan::Plan;
-use super::program::Program;
-use super::state::QueryState;
+use super::plan::QueryPlan;
+use super::program::RowProgram;
+use super::state::QueryWindowState;
 use crate::query::Query;
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{RowBatch, RowValue};
 use model::Answer;
 use packet::MaskedKey;
@@ -15,8 +15,8 @@ use packet::MaskedKey;
 /// Plans of queries, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlanSet {
-    pub(crate) program: Program,
-    pub(crate) plans: Vec<Plan>,
+    pub(crate) program: RowProgram,
+    pub(crate) plans: Vec<QueryPlan>,
     /// Columns of rows that they read.
     pub(crate) columns: Vec<RowValue>,
 }
@@ -25,12 +25,12 @@ impl PlanSet {
     /// Plans queries. Refusals are added to the others, each with the name of its query.
     pub(crate) fn new<'a>(
         queries: impl Iterator<Item = &'a Query>,
-        site: &Site,
+        site: &PlanContext,
         refusals: &mut Vec<(String, Refusal)>,
     ) -> Self {
         let mut set = Self::default();
         for query in queries {
-            match Plan::new(query, site, &mut set.program) {
+            match QueryPlan::new(query, site, &mut set.program) {
                 Ok(plan) => set.plans.push(plan),
                 Err(all) => refusals.extend(all.into_iter().map(|refusal| (query.name.clone(), refusal))),
             }
@@ -42,14 +42,14 @@ impl PlanSet {
     }
 
     /// Returns empty states of all plans.
-    pub(crate) fn states(&self, site: &Site) -> Vec<QueryState> {
-        self.plans.iter().map(|plan| QueryState::new(plan, site)).collect()
+    pub(crate) fn states(&self, site: &PlanContext) -> Vec<QueryWindowState> {
+        self.plans.iter().map(|plan| QueryWindowState::new(plan, site)).collect()
     }
 
     /// Adds a batch to the states of those plans whose numbers `takes` is true for.
     pub(crate) fn add<K: MaskedKey>(
         &self,
-        states: &mut [QueryState],
+        states: &mut [QueryWindowState],
         batch: &RowBatch<K>,
         takes: impl Fn(usize) -> bool,
     ) {
@@ -60,7 +60,7 @@ impl PlanSet {
     pub(crate) fn add_pass<K: MaskedKey>(
         &self,
         pass: usize,
-        states: &mut [QueryState],
+        states: &mut [QueryWindowState],
         batch: &RowBatch<K>,
         takes: impl Fn(usize) -> bool,
     ) {
@@ -75,8 +75,8 @@ impl PlanSet {
     }
 
     /// The answers of all plans.
-    pub(crate) fn answers(&self, states: &mut [QueryState], covered: Covered<'_>) -> Vec<Answer> {
-        let answer = |(state, plan): (&mut QueryState, _)| state.answer(plan, &self.program, covered);
+    pub(crate) fn answers(&self, states: &mut [QueryWindowState], covered: Covered<'_>) -> Vec<Answer> {
+        let answer = |(state, plan): (&mut QueryWindowState, _)| state.answer(plan, &self.program, covered);
         states.iter_mut().zip(&self.plans).map(answer).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Filters as far as a packet's flow key decides them.
 
 use crate::query::Comparison;
-use crate::rows::program::{Constant, Member, Network, Node, NodeId, Program, Type};
+use crate::rows::program::{Constant, NetworkMask, NodeId, ProgramNode, RowKeyMember, RowProgram, Type};
 use packet::{KeyV6, MaskedKey};
 
 /// A filter over flow keys. What depends on a flow's other values is unknown.
@@ -14,30 +14,30 @@ pub(crate) enum KeyPredicate {
     Not(Box<KeyPredicate>),
     Compare(KeyNumber, Comparison, KeyNumber),
     IsIn(KeyNumber, Vec<u64>),
-    InNetworks(&'static [usize], Vec<Network>),
+    InNetworks(&'static [usize], Vec<NetworkMask>),
     SameAddress,
 }
 
 /// A number that a key has, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum KeyNumber {
-    Member(Member),
+    Member(RowKeyMember),
     Constant(i128),
 }
 
 impl KeyPredicate {
     /// The condition that is this node of a program.
-    pub(crate) fn of(node: NodeId, program: &Program) -> Self {
+    pub(crate) fn of(node: NodeId, program: &RowProgram) -> Self {
         let all = |nodes: &[NodeId]| nodes.iter().map(|node| Self::of(*node, program)).collect();
         let unknown = |predicate: Option<Self>| predicate.unwrap_or(Self::Unknown);
         match program.node(node) {
-            Node::Constant(Constant::Boolean(holds)) => Self::Always(*holds),
-            Node::And(parts) => Self::And(all(parts)),
-            Node::Or(parts) => Self::Or(all(parts)),
-            Node::Not(part) => Self::Not(Box::new(Self::of(*part, program))),
-            Node::InNetworks(sides, networks) => Self::InNetworks(sides, networks.clone()),
-            Node::SameAddress => Self::SameAddress,
-            Node::Compare(left, comparison, right) => {
+            ProgramNode::Constant(Constant::Boolean(holds)) => Self::Always(*holds),
+            ProgramNode::And(parts) => Self::And(all(parts)),
+            ProgramNode::Or(parts) => Self::Or(all(parts)),
+            ProgramNode::Not(part) => Self::Not(Box::new(Self::of(*part, program))),
+            ProgramNode::InNetworks(sides, networks) => Self::InNetworks(sides, networks.clone()),
+            ProgramNode::SameAddress => Self::SameAddress,
+            ProgramNode::Compare(left, comparison, right) => {
                 let number = |node: &NodeId| KeyNumber::of(*node, program);
                 unknown(
                     number(left)
@@ -45,10 +45,12 @@ impl KeyPredicate {
                         .map(|(left, right)| Self::Compare(left, *comparison, right)),
                 )
             }
-            Node::IsIn(value, list) => {
+            ProgramNode::IsIn(value, list) => {
                 unknown(KeyNumber::of(*value, program).map(|value| Self::IsIn(value, list.clone())))
             }
-            Node::IsNull(value) => unknown(KeyNumber::of(*value, program).map(|_| Self::Always(false))),
+            ProgramNode::IsNull(value) => {
+                unknown(KeyNumber::of(*value, program).map(|_| Self::Always(false)))
+            }
             _ => Self::Unknown,
         }
     }
@@ -81,7 +83,7 @@ impl KeyPredicate {
                 let addresses = key.addresses();
                 let is_v6 = K::WORDS == KeyV6::WORDS;
                 let is_in = |side: &usize| {
-                    let in_network = |network: &Network| {
+                    let in_network = |network: &NetworkMask| {
                         network.is_v6 == is_v6 && addresses[*side] & network.mask == network.bits
                     };
                     networks.iter().any(in_network)
@@ -110,21 +112,21 @@ fn junction<K: MaskedKey>(parts: &[KeyPredicate], key: &K, decisive: bool) -> Op
 }
 
 impl KeyNumber {
-    fn of(node: NodeId, program: &Program) -> Option<Self> {
+    fn of(node: NodeId, program: &RowProgram) -> Option<Self> {
         match program.node(node) {
-            Node::Member(member) => Some(Self::Member(*member)),
-            Node::Constant(Constant::Unsigned(number)) => Some(Self::Constant((*number).into())),
-            Node::Constant(Constant::Signed(number)) => Some(Self::Constant((*number).into())),
-            Node::Cast(node, Type::Signed) => Self::of(*node, program),
+            ProgramNode::Member(member) => Some(Self::Member(*member)),
+            ProgramNode::Constant(Constant::Unsigned(number)) => Some(Self::Constant((*number).into())),
+            ProgramNode::Constant(Constant::Signed(number)) => Some(Self::Constant((*number).into())),
+            ProgramNode::Cast(node, Type::Signed) => Self::of(*node, program),
             _ => None,
         }
     }
 
     fn in_key<K: MaskedKey>(self, key: &K) -> i128 {
         match self {
-            Self::Member(Member::Protocol) => key.protocol().into(),
-            Self::Member(Member::SourcePort) => key.ports()[0].into(),
-            Self::Member(Member::DestinationPort) => key.ports()[1].into(),
+            Self::Member(RowKeyMember::Protocol) => key.protocol().into(),
+            Self::Member(RowKeyMember::SourcePort) => key.ports()[0].into(),
+            Self::Member(RowKeyMember::DestinationPort) => key.ports()[1].into(),
             Self::Constant(number) => number,
         }
     }

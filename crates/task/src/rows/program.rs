@@ -5,7 +5,7 @@ mod condition;
 
 use crate::query::{Comparison, Expression, Operator};
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use flow::{Aggregation, Derived, DerivedField, Field, RowValue};
 use geo::Databases;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Members of the flow key that are read from keys; the others are values of rows too.
 pub(crate) const KEY_MEMBERS: [&str; 5] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"];
 
-/// The number of a node in a [`Program`].
+/// The number of a node in a [`RowProgram`].
 pub(crate) type NodeId = usize;
 
 /// The type of a node's values.
@@ -27,12 +27,12 @@ pub(crate) enum Type {
     Float,
     Boolean,
     /// Numbers of names.
-    Name(Names),
+    Name(NameTable),
 }
 
 /// Names by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum NameTable {
     Protocol,
     Service,
     /// The two letters of a country are the bytes of its number.
@@ -42,7 +42,7 @@ pub(crate) enum Names {
 /// Both letters of the countries that there can be.
 const LETTERS: std::ops::RangeInclusive<u8> = b'A'..=b'Z';
 
-impl Names {
+impl NameTable {
     /// The name with this number.
     pub(crate) fn name(self, number: u64) -> String {
         match self {
@@ -81,7 +81,7 @@ pub(crate) enum Constant {
 
 /// A number in a row's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Member {
+pub(crate) enum RowKeyMember {
     Protocol,
     SourcePort,
     DestinationPort,
@@ -89,13 +89,13 @@ pub(crate) enum Member {
 
 /// Addresses of one family that begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Network {
+pub(crate) struct NetworkMask {
     pub(crate) is_v6: bool,
     pub(crate) mask: u128,
     pub(crate) bits: u128,
 }
 
-impl Network {
+impl NetworkMask {
     /// The network that an address and a length denote.
     pub(crate) fn new((address, length): (IpAddr, u8)) -> Self {
         let (bits, length) = match address {
@@ -110,9 +110,9 @@ impl Network {
 
 /// A step: its value for each row. Its operands have smaller numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum ProgramNode {
     Column(RowValue),
-    Member(Member),
+    Member(RowKeyMember),
     Duration,
     /// The field `forward`: 1 where the source is the lesser endpoint, else 0.
     Forward,
@@ -133,7 +133,7 @@ pub(crate) enum Node {
     /// The value is one of these, in order.
     IsIn(NodeId, Vec<u64>),
     /// An address of these sides (source, destination) is in one of the networks.
-    InNetworks(&'static [usize], Vec<Network>),
+    InNetworks(&'static [usize], Vec<NetworkMask>),
     /// Source and destination are the same address.
     SameAddress,
     /// The flow without its direction matches one of these patterns of `like`, as text.
@@ -146,17 +146,17 @@ pub(crate) enum Node {
 
 /// The nodes of queries, each once, after their operands.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Program {
-    nodes: Vec<(Node, Type)>,
-    /// The databases in which [`Node::Asn`] and [`Node::Country`] are found.
+pub(crate) struct RowProgram {
+    nodes: Vec<(ProgramNode, Type)>,
+    /// The databases in which [`ProgramNode::Asn`] and [`ProgramNode::Country`] are found.
     places: Option<Arc<Databases>>,
 }
 
 const BOTH: &[usize] = &[0, 1];
 
-impl Program {
+impl RowProgram {
     /// A node.
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &ProgramNode {
         &self.nodes[id].0
     }
 
@@ -168,9 +168,9 @@ impl Program {
     /// Returns true if a node's value is computed from a column of rows.
     pub(crate) fn reads(&self, id: NodeId, column: RowValue) -> bool {
         match self.node(id) {
-            Node::Column(own) => *own == column,
-            Node::Cast(of, _) => self.reads(*of, column),
-            Node::Arithmetic(one, _, other) => self.reads(*one, column) || self.reads(*other, column),
+            ProgramNode::Column(own) => *own == column,
+            ProgramNode::Cast(of, _) => self.reads(*of, column),
+            ProgramNode::Arithmetic(one, _, other) => self.reads(*one, column) || self.reads(*other, column),
             _ => false,
         }
     }
@@ -186,7 +186,7 @@ impl Program {
     }
 
     /// Returns the nodes in their order.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &ProgramNode> {
         self.nodes.iter().map(|(node, _)| node)
     }
 
@@ -195,14 +195,14 @@ impl Program {
         self.nodes
             .iter()
             .flat_map(|(node, _)| match node {
-                Node::Column(column) => [Some(*column), None],
-                Node::Duration => [Some(RowValue::First), Some(RowValue::Last)],
+                ProgramNode::Column(column) => [Some(*column), None],
+                ProgramNode::Duration => [Some(RowValue::First), Some(RowValue::Last)],
                 _ => [None; 2],
             })
             .flatten()
     }
 
-    fn add(&mut self, node: Node, of: Type) -> NodeId {
+    fn add(&mut self, node: ProgramNode, of: Type) -> NodeId {
         let known = self.nodes.iter().position(|(known, known_type)| *known == node && *known_type == of);
         known.unwrap_or_else(|| {
             self.nodes.push((node, of));
@@ -217,27 +217,27 @@ impl Program {
             Constant::Float(_) => Type::Float,
             Constant::Boolean(_) => Type::Boolean,
         };
-        self.add(Node::Constant(constant), of)
+        self.add(ProgramNode::Constant(constant), of)
     }
 
     /// A column of rows.
     pub(crate) fn column(&mut self, column: RowValue) -> NodeId {
         let of = if matches!(column, RowValue::Statistic(_)) { Type::Float } else { Type::Unsigned };
-        self.add(Node::Column(column), of)
+        self.add(ProgramNode::Column(column), of)
     }
 
     /// A field that is a number or a name.
-    pub(crate) fn field(&mut self, field: &str, site: &Site) -> Result<NodeId, Refusal> {
+    pub(crate) fn field(&mut self, field: &str, site: &PlanContext) -> Result<NodeId, Refusal> {
         let name = flow::usual_name(field).to_ascii_lowercase();
         let member = match name.as_str() {
-            "protocol" => Some(Member::Protocol),
-            "src_port" => Some(Member::SourcePort),
-            "dst_port" => Some(Member::DestinationPort),
+            "protocol" => Some(RowKeyMember::Protocol),
+            "src_port" => Some(RowKeyMember::SourcePort),
+            "dst_port" => Some(RowKeyMember::DestinationPort),
             _ => None,
         };
         if let Some(member) = member {
             site.needs(&name)?;
-            return Ok(self.add(Node::Member(member), Type::Unsigned));
+            return Ok(self.add(ProgramNode::Member(member), Type::Unsigned));
         }
         let Some(derived) = DerivedField::named(&name) else {
             return site.column(field).map(|of| self.column(of));
@@ -252,7 +252,7 @@ impl Program {
         }
         let packets = RowValue::Packets;
         Ok(match derived.derived {
-            Derived::Duration => self.add(Node::Duration, Type::Unsigned),
+            Derived::Duration => self.add(ProgramNode::Duration, Type::Unsigned),
             Derived::PacketRate => {
                 let packets = self.column(packets);
                 self.per_second(packets)
@@ -267,11 +267,11 @@ impl Program {
                 let (bytes, packets) = (self.column(RowValue::Bytes), self.column(packets));
                 self.arithmetic(bytes, Operator::Divide, packets)
             }
-            Derived::Forward => self.add(Node::Forward, Type::Unsigned),
-            Derived::ProtocolName => self.add(Node::ProtocolName, Type::Name(Names::Protocol)),
-            Derived::Service => self.add(Node::Service, Type::Name(Names::Service)),
-            Derived::Asn(side) => self.add(Node::Asn(side), Type::Unsigned),
-            Derived::Country(side) => self.add(Node::Country(side), Type::Name(Names::Country)),
+            Derived::Forward => self.add(ProgramNode::Forward, Type::Unsigned),
+            Derived::ProtocolName => self.add(ProgramNode::ProtocolName, Type::Name(NameTable::Protocol)),
+            Derived::Service => self.add(ProgramNode::Service, Type::Name(NameTable::Service)),
+            Derived::Asn(side) => self.add(ProgramNode::Asn(side), Type::Unsigned),
+            Derived::Country(side) => self.add(ProgramNode::Country(side), Type::Name(NameTable::Country)),
             // A plan has the field's own name instead.
             Derived::OfFlow => return Err(Refusal::WrongType { field: field.to_owned() }),
             Derived::Address | Derived::Port | Derived::Conversation => {
@@ -282,14 +282,18 @@ impl Program {
 
     /// A number per second of a row's duration.
     fn per_second(&mut self, number: NodeId) -> NodeId {
-        let duration = self.add(Node::Duration, Type::Unsigned);
+        let duration = self.add(ProgramNode::Duration, Type::Unsigned);
         let second = self.constant(Constant::Float(1e9));
         let seconds = self.arithmetic(duration, Operator::Divide, second);
         self.arithmetic(number, Operator::Divide, seconds)
     }
 
     /// An expression of rows.
-    pub(crate) fn expression(&mut self, expression: &Expression, site: &Site) -> Result<NodeId, Refusal> {
+    pub(crate) fn expression(
+        &mut self,
+        expression: &Expression,
+        site: &PlanContext,
+    ) -> Result<NodeId, Refusal> {
         Ok(match expression {
             Expression::Field(field) => self.field(field, site)?,
             Expression::Integer(number) => self.constant(Constant::Signed(*number)),
@@ -308,7 +312,7 @@ impl Program {
     }
 
     /// An expression whose values are numbers.
-    pub(crate) fn number(&mut self, expression: &Expression, site: &Site) -> Result<NodeId, Refusal> {
+    pub(crate) fn number(&mut self, expression: &Expression, site: &PlanContext) -> Result<NodeId, Refusal> {
         let node = self.expression(expression, site)?;
         match (self.type_of(node), expression) {
             (Type::Unsigned | Type::Signed | Type::Float, _) => Ok(node),
@@ -323,29 +327,31 @@ impl Program {
             operator == Operator::Divide || is_float(self.type_of(left)) || is_float(self.type_of(right));
         let of = if is_float { Type::Float } else { Type::Signed };
         let (left, right) = (self.cast(left, of), self.cast(right, of));
-        self.add(Node::Arithmetic(left, operator, right), of)
+        self.add(ProgramNode::Arithmetic(left, operator, right), of)
     }
 
     /// Adds a node with the same values as another type of numbers.
     fn cast(&mut self, node: NodeId, to: Type) -> NodeId {
         let constant = match (self.node(node), to) {
             _ if self.type_of(node) == to => return node,
-            (Node::Constant(Constant::Signed(number)), Type::Float) => Some(Constant::Float(*number as f64)),
-            (Node::Constant(Constant::Signed(number)), Type::Unsigned) => {
+            (ProgramNode::Constant(Constant::Signed(number)), Type::Float) => {
+                Some(Constant::Float(*number as f64))
+            }
+            (ProgramNode::Constant(Constant::Signed(number)), Type::Unsigned) => {
                 u64::try_from(*number).ok().map(Constant::Unsigned)
             }
             _ => None,
         };
         match constant {
             Some(constant) => self.constant(constant),
-            None => self.add(Node::Cast(node, to), to),
+            None => self.add(ProgramNode::Cast(node, to), to),
         }
     }
 
     fn compare(&mut self, left: NodeId, comparison: Comparison, right: NodeId) -> NodeId {
         let types = [left, right].map(|node| self.type_of(node));
         let is_natural = |node| match self.node(node) {
-            Node::Constant(Constant::Signed(number)) => *number >= 0,
+            ProgramNode::Constant(Constant::Signed(number)) => *number >= 0,
             _ => self.type_of(node) == Type::Unsigned,
         };
         let to = match types {
@@ -355,6 +361,6 @@ impl Program {
             _ => Type::Signed,
         };
         let (left, right) = (self.cast(left, to), self.cast(right, to));
-        self.add(Node::Compare(left, comparison, right), Type::Boolean)
+        self.add(ProgramNode::Compare(left, comparison, right), Type::Boolean)
     }
 }

@@ -3,13 +3,13 @@
 use super::aggregates::{Collected, PlannedAggregate};
 use super::answer::Covered;
 use super::evaluate::Evaluation;
-use super::executor::{Reads, RowQueries, WholeRows};
-use super::long_windows::{LongWindows, Order, unmerged};
+use super::executor::{ReadMode, RowQueries, WholeRows};
+use super::long_windows::{ArrivalOrder, LongWindows, unmerged};
 use super::merged::{MergedRows, columns_of_any_order};
-use super::needed::Needed;
+use super::needed::RequiredMembers;
 use super::outside::{Outside, Unplaced};
 use super::partitioned::{HeldRows, can_be_partitioned};
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use super::plan_set::PlanSet;
 use super::program::NodeId;
 use super::scratch::RowScratch;
@@ -51,7 +51,7 @@ impl RowQueries {
     /// Returns what the queries need of recorded rows. Queries of single windows of a run's own length have no meaning there.
     pub fn needs_of_recorded(&self) -> RecordedNeeds {
         let mut needs = RecordedNeeds::default();
-        let mut members = Needed::default();
+        let mut members = RequiredMembers::default();
         let mut add = |set: &PlanSet| {
             if set.plans.iter().any(|plan| plan.merges) {
                 members.add_key(&self.site().key);
@@ -79,22 +79,22 @@ impl RowQueries {
         let (set, site) = (self.run_plans(), self.site());
         let merges = set.plans.iter().any(|plan| plan.merges);
         // Distinct values of many groups are counted by partitions: the set of all would be in no cache.
-        let is_held = |plan: &Plan| {
+        let is_held = |plan: &QueryPlan| {
             let is_distinct = |aggregate: &PlannedAggregate| {
                 matches!(aggregate.kind.state().collected(), Collected::Distinct(..))
             };
             plan.aggregates.iter().any(is_distinct) && can_be_partitioned(plan, &set.program)
         };
-        let reads_merged = |plan: &Plan| plan.merges || merges && is_held(plan);
-        let of_merged = |plan: &Plan| match reads_merged(plan) {
-            false => Reads::Nothing,
-            true if can_be_partitioned(plan, &set.program) => Reads::Held,
-            true => Reads::Rows,
+        let reads_merged = |plan: &QueryPlan| plan.merges || merges && is_held(plan);
+        let of_merged = |plan: &QueryPlan| match reads_merged(plan) {
+            false => ReadMode::Nothing,
+            true if can_be_partitioned(plan, &set.program) => ReadMode::Held,
+            true => ReadMode::Rows,
         };
-        let of_single = |plan: &Plan| match reads_merged(plan) {
-            true => Reads::Nothing,
-            false if is_held(plan) => Reads::Held,
-            false => Reads::Rows,
+        let of_single = |plan: &QueryPlan| match reads_merged(plan) {
+            true => ReadMode::Nothing,
+            false if is_held(plan) => ReadMode::Held,
+            false => ReadMode::Rows,
         };
         let mut of_merged_rows =
             (0..).zip(&set.plans).filter(|(_, plan)| reads_merged(plan)).map(|(at, _)| at);
@@ -107,7 +107,7 @@ impl RowQueries {
                 (merged, WholeRows::new(set, site, of_merged))
             }),
             single: WholeRows::new(set, site, of_single),
-            windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), Order::Any),
+            windows: LongWindows::new(Arc::clone(self.long_plans()), site.clone(), ArrivalOrder::Any),
             outside: Unplaced::default(),
             untold: Untold::default(),
             sampled: None,
@@ -199,7 +199,7 @@ impl RecordedRows {
             let reads = whole.reads().to_vec();
             let of_merged = whole.states(set, site).into_iter().zip(reads);
             for (state, (own, reads)) in states.iter_mut().zip(of_merged) {
-                if reads != Reads::Nothing {
+                if reads != ReadMode::Nothing {
                     *state = own;
                 }
             }

@@ -4,16 +4,16 @@
 //! bounds ([`Sampled`]). Of what counts flows or values, the sample holds no more than there are. Of everything else rows tell what was
 //! seen, without bounds.
 
-use super::group_view::{GroupView, Setting};
+use super::group_view::{GroupContext, GroupView};
 use super::overflow::{SpilledValue, unbounded};
 use super::owners::ALL;
-use super::plan::{ItemValue, Plan, PlannedItem};
+use super::plan::{ItemValue, PlannedItem, QueryPlan};
 use super::scalar::Scalar;
 use super::state::Kinds;
 use flow::{Estimate, Sampled};
 use model::{Answer, Class, Value};
 
-impl Plan {
+impl QueryPlan {
     /// True if the flow key decides of which group a packet is, and whether it is of any.
     fn is_by_key(&self) -> bool {
         self.summary.as_ref().is_some_and(super::overflow::SummaryPlan::is_decided)
@@ -56,7 +56,7 @@ impl Plan {
 }
 
 /// Says of which sample an answer is, how sure it is, and what it does not tell.
-pub(crate) fn explain(answer: &mut Answer, sampled: &Sampled, groups: &Kinds, setting: Setting<'_>) {
+pub(crate) fn explain(answer: &mut Answer, sampled: &Sampled, groups: &Kinds, setting: GroupContext<'_>) {
     let figures = || answer.rows.iter().flatten().chain(answer.rest.totals.iter().map(|(_, value)| value));
     let is_bounded = |value: &Value| matches!(value, Value::Estimate { lower, upper, .. } if lower.is_finite() || upper.is_finite());
     let is_open = |value: &Value| matches!(value, Value::Estimate { lower, upper, .. } if !lower.is_finite() || !upper.is_finite());
@@ -80,13 +80,13 @@ pub(crate) fn explain(answer: &mut Answer, sampled: &Sampled, groups: &Kinds, se
     answer.class = Class::Sample;
     answer.sampling = Some(sampled.into());
     // What is missing for other reasons may be of any group.
-    if answer.status != model::Status::Partial {
+    if answer.status != model::AnswerStatus::Partial {
         answer.bounds = if has_bounds { Sampled::confidence_text() } else { "none".to_owned() };
     }
 }
 
 /// Groups of which the bounds do not tell whether they pass.
-fn undecided(groups: &Kinds, setting: Setting<'_>) -> u64 {
+fn undecided(groups: &Kinds, setting: GroupContext<'_>) -> u64 {
     let Some(having) = &setting.plan.having else { return 0 };
     let is_open = |number: u64, words: &[u64], state: &[u64]| {
         u64::from(having.holds(&GroupView { setting, number, words, state }).is_none())

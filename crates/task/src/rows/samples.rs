@@ -1,10 +1,10 @@
 //! The values of groups of which quantiles are asked: all of them, so that quantiles are exact.
 
-use super::input::{self, Input};
+use super::input::{self, AggregateInput};
 use super::owners::Owners;
 use super::program::Type;
 use super::scalar::Scalar;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use arena::Lease;
 
 /// The values of all groups, of one aggregate.
@@ -19,7 +19,7 @@ pub(crate) struct SampleList {
 const LEAST: usize = 1024;
 
 impl SampleList {
-    pub(crate) fn new(site: &Site) -> Self {
+    pub(crate) fn new(site: &PlanContext) -> Self {
         Self { values: Vec::new(), lease: site.limits.empty_lease() }
     }
 
@@ -32,7 +32,7 @@ impl SampleList {
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
-        input: &Input,
+        input: &AggregateInput,
         rows: impl Iterator<Item = (usize, usize)>,
         owners: &mut impl Owners,
         at: usize,

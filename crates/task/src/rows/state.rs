@@ -4,10 +4,10 @@ use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
 use super::keyed::{Groups, OF_V6, States, TakeGroups};
 use super::owners::{ALL, OneState, Owners};
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use super::top_rows::TopRows;
-use super::update::{Collections, Inputs, update};
-use crate::row_site::Site;
+use super::update::{Collections, QueryInputs, update};
+use crate::row_site::PlanContext;
 use flowtable::NO_GROUP;
 use packet::MaskedKey;
 
@@ -16,13 +16,13 @@ const UNPLACED: u64 = u64::MAX;
 
 /// The state of one query for one window.
 #[derive(Debug)]
-pub(crate) struct QueryState {
+pub(crate) struct QueryWindowState {
     pub(crate) groups: Kinds,
     pub(crate) collections: Collections,
     /// Rows whose groups had no memory: their number, and their state as a single group.
     pub(crate) unplaced: Vec<u64>,
     pub(crate) unplaced_rows: u64,
-    scratch: Scratch,
+    scratch: BatchScratch,
 }
 
 /// The groups, by how rows are grouped.
@@ -37,13 +37,13 @@ pub(crate) enum Kinds {
 
 /// Memory that batches have in common.
 #[derive(Debug, Default)]
-struct Scratch {
+struct BatchScratch {
     selected: Vec<u32>,
     found: Vec<u32>,
 }
 
-impl QueryState {
-    pub(crate) fn new(plan: &Plan, site: &Site) -> Self {
+impl QueryWindowState {
+    pub(crate) fn new(plan: &QueryPlan, site: &PlanContext) -> Self {
         let groups = match &plan.grouping {
             PlannedGrouping::All => Kinds::All(plan.initial.clone()),
             PlannedGrouping::Rows => Kinds::Rows(TopRows::new(plan)),
@@ -54,14 +54,14 @@ impl QueryState {
             collections: Collections::new(plan, site),
             unplaced: plan.initial.clone(),
             unplaced_rows: 0,
-            scratch: Scratch::default(),
+            scratch: BatchScratch::default(),
         }
     }
 
     /// Adds the rows of a batch that pass the query's filter.
-    pub(crate) fn add<K: MaskedKey>(&mut self, plan: &Plan, evaluation: &mut Evaluation<'_, K>) {
+    pub(crate) fn add<K: MaskedKey>(&mut self, plan: &QueryPlan, evaluation: &mut Evaluation<'_, K>) {
         let Self { groups, collections, unplaced, unplaced_rows, scratch } = self;
-        let Scratch { selected, found } = scratch;
+        let BatchScratch { selected, found } = scratch;
         selected.clear();
         match plan.filter {
             Some(filter) => evaluation.select(filter, selected),
@@ -70,7 +70,7 @@ impl QueryState {
         if selected.is_empty() {
             return;
         }
-        let inputs = Inputs::new(plan, evaluation);
+        let inputs = QueryInputs::new(plan, evaluation);
         let evaluated = (&*evaluation, &inputs);
         match (groups, &plan.grouping) {
             (Kinds::All(state), _) => {
@@ -95,7 +95,7 @@ impl QueryState {
     }
 
     /// Merges the state of another core or node for the same query and window.
-    pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
+    pub(crate) fn merge(&mut self, plan: &QueryPlan, other: &Self) {
         let Self { groups, collections, unplaced, unplaced_rows, .. } = self;
         *unplaced_rows += other.unplaced_rows;
         plan.merge_states(unplaced, &other.unplaced);
@@ -142,8 +142,8 @@ impl<T: States> Owners for GroupStates<'_, T> {
 
 /// Adds rows to the states of their groups.
 struct Taker<'a, 'b, K> {
-    plan: &'a Plan,
-    evaluated: (&'a Evaluation<'b, K>, &'a Inputs),
+    plan: &'a QueryPlan,
+    evaluated: (&'a Evaluation<'b, K>, &'a QueryInputs),
     collections: &'a mut Collections,
     unplaced: &'a mut [u64],
     unplaced_rows: &'a mut u64,

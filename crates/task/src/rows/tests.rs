@@ -10,11 +10,11 @@ mod places;
 use super::*;
 use crate::Generation;
 use crate::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Order, Over, Query,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, OutputColumn, Over, Query,
 };
 use arena::Limits;
 use flow::{FlowKey, LossCounts, Rows, WindowRow};
-use model::{Answer, Span, Status, Value};
+use model::{Answer, AnswerStatus, Span, Value};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,18 +119,18 @@ fn blocks(rows: &[Plain]) -> (Rows<KeyV4>, Rows<KeyV6>) {
     (v4, v6)
 }
 
-fn site(memory: usize) -> Site {
-    Site {
+fn site(memory: usize) -> PlanContext {
+    PlanContext {
         node: "here".to_owned(),
         window_ns: Some(10),
         tracks_loss: true,
-        ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(7), Limits::new(memory, usize::MAX))
+        ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(7), Limits::new(memory, usize::MAX))
     }
 }
 
 const SPAN: Span = Span { start_ns: 0, end_ns: 10 };
 
-fn query(group: &[&str], items: Vec<Item>, limit: Option<usize>) -> Query {
+fn query(group: &[&str], items: Vec<OutputColumn>, limit: Option<usize>) -> Query {
     Query { limit, ..Query::new("q", group.iter().copied().map(GroupField::of), items) }
 }
 
@@ -199,9 +199,9 @@ fn of(aggregate: fn(Box<Expression>) -> Aggregate, field: &str) -> Expression {
     Expression::Aggregate(aggregate(Box::new(Expression::field(field))))
 }
 
-fn items() -> Vec<Item> {
-    let sum = |field: &str, name: &str| Item::new(name, Expression::sum(field));
-    vec![sum("total_count", "packets"), sum("total_byte", "bytes"), Item::count("flows")]
+fn items() -> Vec<OutputColumn> {
+    let sum = |field: &str, name: &str| OutputColumn::new(name, Expression::sum(field));
+    vec![sum("total_count", "packets"), sum("total_byte", "bytes"), OutputColumn::count("flows")]
 }
 
 /// The groups of a row, by the texts of their values.
@@ -248,7 +248,7 @@ proptest! {
             let answer = answer(&query(fields, items(), None), &rows, merges);
             let expected = sums(&rows, |row| groups_of(fields, row));
             prop_assert_eq!(&shown(&answer, fields.len()), &expected, "{:?}", fields);
-            prop_assert_eq!((answer.status, answer.rest.groups), (Status::Complete, 0));
+            prop_assert_eq!((answer.status, answer.rest.groups), (AnswerStatus::Complete, 0));
         }
         let all = answer(&query(&[], items(), None), &rows, merges);
         let expected = sums(&rows, |_| BTreeSet::from([Vec::new()]));
@@ -289,12 +289,12 @@ proptest! {
     #[test]
     fn distinct_values_and_losses_are_those_of_sets(rows in rows(), merges: bool) {
         let items = vec![
-            Item::distinct("src_addr", "sources"),
-            Item::distinct("dst_port", "ports"),
-            Item::distinct("first_vlan", "vlans"),
-            Item::sum("ploss_byte"),
-            Item::new("rtt_min", of(Aggregate::Min, "rtt_min")),
-            Item::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
+            OutputColumn::distinct("src_addr", "sources"),
+            OutputColumn::distinct("dst_port", "ports"),
+            OutputColumn::distinct("first_vlan", "vlans"),
+            OutputColumn::sum("ploss_byte"),
+            OutputColumn::new("rtt_min", of(Aggregate::Min, "rtt_min")),
+            OutputColumn::new("rtt_avg", Expression::Aggregate(Aggregate::MeanRoundTrip)),
         ];
         let answer = answer(&query(&["dst_addr"], items, None), &rows, merges);
         let targets: BTreeSet<_> = rows.iter().map(|row| row.dst).collect();
@@ -373,10 +373,10 @@ proptest! {
         let mut queries: Vec<_> = names.iter().map(|group| run(group)).collect();
         // Of many groups the first by distinct values, then by flows.
         let order = ["destinations", "flows"].map(|name| match name {
-            "flows" => Order::largest(Item::count(name).value),
-            name => Order::largest(Item::distinct("dst_addr", name).value),
+            "flows" => Order::largest(OutputColumn::count(name).value),
+            name => Order::largest(OutputColumn::distinct("dst_addr", name).value),
         });
-        let items = vec![Item::distinct("dst_addr", "destinations"), Item::count("flows")];
+        let items = vec![OutputColumn::distinct("dst_addr", "destinations"), OutputColumn::count("flows")];
         queries.push(Query { order: order.to_vec(), over: Over::Run, ..query(&["src_addr"], items, Some(3)) });
         let planned = RowQueries::plan(Generation::default(), &queries, &site(1 << 30)).expect("queries");
         let mut merged = planned.run().expect("queries over the run");
@@ -524,7 +524,7 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
         partials.window_answers(&queries, SPAN, SPAN, &Unplaced::default()).pop().expect("an answer");
     let placed = answer.rows.len() as u64;
     assert!(placed > 0 && placed < 5000);
-    assert_eq!(answer.status, Status::Partial);
+    assert_eq!(answer.status, AnswerStatus::Partial);
     assert_eq!(
         answer.reason,
         Some(format!(
@@ -549,7 +549,7 @@ fn without_memory_rows_are_counted_and_the_answer_is_partial() {
 #[test]
 fn distinct_counts_beyond_memory_have_bounds() {
     let rows = many_sources();
-    let query = query(&[], vec![Item::distinct("src_addr", "sources")], None);
+    let query = query(&[], vec![OutputColumn::distinct("src_addr", "sources")], None);
     let queries = RowQueries::plan(Generation::default(), &[query], &site(64 << 10)).expect("a query");
     let mut partials = queries.window();
     partials.add_v4(&queries, &blocks(&rows).0, &mut RowScratch::default());
@@ -565,10 +565,10 @@ fn refusals_name_all_that_is_wrong() {
     let mut wrong = query(
         &["source", "addr", "src_addr", "end_reason"],
         vec![
-            Item::sum("smac"),
-            Item::sum("nothing"),
-            Item::count("flows"),
-            Item::distinct("first_vlan", "flows"),
+            OutputColumn::sum("smac"),
+            OutputColumn::sum("nothing"),
+            OutputColumn::count("flows"),
+            OutputColumn::distinct("first_vlan", "flows"),
         ],
         None,
     );
@@ -588,8 +588,8 @@ fn refusals_name_all_that_is_wrong() {
         assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
     }
     assert!(texts.iter().all(|text| !text.contains("--") && !text.contains('\n')));
-    let without_loss = Site { tracks_loss: false, ..site(1 << 20) };
-    let loss = query(&[], vec![Item::sum("ploss_byte")], None);
+    let without_loss = PlanContext { tracks_loss: false, ..site(1 << 20) };
+    let loss = query(&[], vec![OutputColumn::sum("ploss_byte")], None);
     let refusals = RowQueries::plan(Generation::default(), &[loss], &without_loss).expect_err("no losses");
     assert_eq!(refusals[0].1, Refusal::NeedsLoss { field: "ploss_byte".to_owned() });
 }
@@ -597,18 +597,21 @@ fn refusals_name_all_that_is_wrong() {
 #[test]
 fn packets_without_a_place_are_in_sums_over_all_and_in_no_filtered_ones() {
     let outside = Unplaced { packets: 3, bytes: 5, wire_bytes: 7, keyless: 0 };
-    let sums = query(&[], vec![Item::sum("total_count"), Item::sum("wire_byte")], None);
+    let sums = query(&[], vec![OutputColumn::sum("total_count"), OutputColumn::sum("wire_byte")], None);
     let filter = Condition::compare("protocol", Comparison::Equal, 6);
     let filtered = Query { filter: Some(filter), ..sums.clone() };
-    let by_port = query(&["dst_port"], vec![Item::sum("total_count")], None);
+    let by_port = query(&["dst_port"], vec![OutputColumn::sum("total_count")], None);
     let queries = RowQueries::plan(Generation::default(), &[sums, filtered, by_port], &site(1 << 30));
     let queries = queries.expect("good queries");
     let answers = queries.window().window_answers(&queries, SPAN, SPAN, &outside);
     let [sums, filtered, by_port] = &answers[..] else { panic!("{answers:?}") };
-    assert_eq!((sums.status, &sums.rows[0][..]), (Status::Complete, &[3, 7].map(Value::Unsigned)[..]));
+    assert_eq!((sums.status, &sums.rows[0][..]), (AnswerStatus::Complete, &[3, 7].map(Value::Unsigned)[..]));
     // Whether they are of the filter's protocol is not known.
-    assert_eq!((filtered.status, &filtered.rows[0][..]), (Status::Partial, &[0, 0].map(Value::Unsigned)[..]));
-    assert_eq!((by_port.status, &by_port.rest.totals[0].1), (Status::Partial, &Value::Unsigned(3)));
+    assert_eq!(
+        (filtered.status, &filtered.rows[0][..]),
+        (AnswerStatus::Partial, &[0, 0].map(Value::Unsigned)[..])
+    );
+    assert_eq!((by_port.status, &by_port.rest.totals[0].1), (AnswerStatus::Partial, &Value::Unsigned(3)));
     // The number of groups that these packets are of is not known.
     assert_eq!([&sums.rest, &filtered.rest, &by_port.rest].map(|rest| rest.is_open), [false, false, true]);
     let reason = Some("3 packets had no place in the table: they are in no group".to_owned());

@@ -2,12 +2,12 @@
 
 use super::aggregates::PlannedAggregate;
 use super::evaluate::Evaluation;
-use super::group_view::{GroupView, Setting};
+use super::group_view::{GroupContext, GroupView};
 use super::keyed::{OF_V6, base};
 use super::order::{CounterOrder, Keyed};
 use super::owners::OneState;
-use super::plan::Plan;
-use super::update::{Inputs, update};
+use super::plan::QueryPlan;
+use super::update::{QueryInputs, update};
 use packet::{KeyV6, MaskedKey};
 use std::cmp::Ordering;
 
@@ -39,7 +39,7 @@ pub(crate) struct TopRow {
 const SLACK: usize = 256;
 
 impl TopRows {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &QueryPlan) -> Self {
         Self {
             kept: Vec::new(),
             limit: plan.limit,
@@ -54,8 +54,8 @@ impl TopRows {
     /// Adds selected rows of a batch, each a group of its own.
     pub(crate) fn add<K: MaskedKey>(
         &mut self,
-        plan: &Plan,
-        evaluated: (&Evaluation<'_, K>, &Inputs),
+        plan: &QueryPlan,
+        evaluated: (&Evaluation<'_, K>, &QueryInputs),
         selected: &[u32],
     ) {
         self.rows += selected.len() as u64;
@@ -80,7 +80,7 @@ impl TopRows {
     }
 
     /// Adds a group of several rows.
-    pub(crate) fn add_group(&mut self, plan: &Plan, words: &[u64], is_v6: bool, state: &[u64]) {
+    pub(crate) fn add_group(&mut self, plan: &QueryPlan, words: &[u64], is_v6: bool, state: &[u64]) {
         self.rows += 1;
         plan.merge_states(&mut self.totals, state);
         let is_unsure = |PlannedAggregate { kind, at, .. }: &PlannedAggregate| {
@@ -96,7 +96,7 @@ impl TopRows {
         self.keep(plan, TopRow { key, is_v6, state: state.to_vec() });
     }
 
-    fn keep(&mut self, plan: &Plan, row: TopRow) {
+    fn keep(&mut self, plan: &QueryPlan, row: TopRow) {
         self.kept.push(row);
         if self.kept.len() >= self.limit.saturating_mul(2).saturating_add(SLACK) {
             self.shrink(plan);
@@ -106,7 +106,7 @@ impl TopRows {
     }
 
     /// Discards all but the first rows.
-    fn shrink(&mut self, plan: &Plan) {
+    fn shrink(&mut self, plan: &QueryPlan) {
         if self.kept.len() > self.limit {
             let by_rank = |one: &TopRow, other: &TopRow| one.compare(other, plan);
             self.kept.select_nth_unstable_by(self.limit, by_rank);
@@ -114,14 +114,14 @@ impl TopRows {
         }
     }
 
-    pub(crate) fn merge(&mut self, plan: &Plan, other: &Self) {
+    pub(crate) fn merge(&mut self, plan: &QueryPlan, other: &Self) {
         self.rows += other.rows;
         plan.merge_states(&mut self.totals, &other.totals);
         other.kept.iter().for_each(|row| self.keep(plan, row.clone()));
     }
 
     /// The first rows in their order.
-    pub(crate) fn first(&mut self, plan: &Plan) -> &[TopRow] {
+    pub(crate) fn first(&mut self, plan: &QueryPlan) -> &[TopRow] {
         self.shrink(plan);
         self.kept.sort_by(|one, other| one.compare(other, plan));
         &self.kept
@@ -138,10 +138,10 @@ impl TopRow {
         Keyed { is_v6: self.is_v6, words: &self.key }
     }
 
-    fn compare(&self, other: &Self, plan: &Plan) -> Ordering {
+    fn compare(&self, other: &Self, plan: &QueryPlan) -> Ordering {
         let [one, two] = [self, other].map(|row| {
             plan.ranked(&GroupView {
-                setting: Setting::of_order(plan),
+                setting: GroupContext::of_order(plan),
                 number: row.number(),
                 words: &row.key,
                 state: &row.state,

@@ -1,6 +1,6 @@
 //! Values that packets and records did not tell, and the answers that depend on them.
 
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use crate::query::{Aggregate, Condition, Expression, Grouping, Query};
 use flow::Untold;
 use model::Answer;
@@ -13,7 +13,7 @@ const WIRE_BYTES: &str = "wire_byte";
 /// The fields that tell when the time of a rate begins and ends.
 const TIMES: [&str; 2] = ["stime", "ltime"];
 
-impl Plan {
+impl QueryPlan {
     /// Returns the numbers that matter to its answers; the others are 0.
     pub(crate) fn untold(&self, untold: &Untold) -> Untold {
         if untold.is_none() {

@@ -3,25 +3,25 @@
 use super::aggregates::{AddedRows, Collected, PlannedAggregate};
 use super::evaluate::Evaluation;
 use super::grouping::PlannedGrouping;
-use super::input::Input;
+use super::input::AggregateInput;
 use super::owners::Owners;
-use super::plan::Plan;
+use super::plan::QueryPlan;
 use super::samples::SampleList;
 use super::values::ValueSet;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use packet::MaskedKey;
 
 /// The inputs that a query reads of the rows of a batch.
 #[derive(Debug)]
-pub(crate) struct Inputs {
+pub(crate) struct QueryInputs {
     /// The inputs of each aggregate.
-    pub(crate) aggregates: Vec<[Option<Input>; 2]>,
+    pub(crate) aggregates: Vec<[Option<AggregateInput>; 2]>,
     /// Values that are part of a group's key.
-    pub(crate) extras: Vec<Input>,
+    pub(crate) extras: Vec<AggregateInput>,
 }
 
-impl Inputs {
-    pub(crate) fn new<K: MaskedKey>(plan: &Plan, evaluation: &mut Evaluation<'_, K>) -> Self {
+impl QueryInputs {
+    pub(crate) fn new<K: MaskedKey>(plan: &QueryPlan, evaluation: &mut Evaluation<'_, K>) -> Self {
         let pass = evaluation.pass();
         let mut of = |aggregate: &PlannedAggregate| {
             let is_read = aggregate.pass == pass;
@@ -50,7 +50,7 @@ pub(crate) struct Collections {
 }
 
 impl Collections {
-    pub(crate) fn new(plan: &Plan, site: &Site) -> Self {
+    pub(crate) fn new(plan: &QueryPlan, site: &PlanContext) -> Self {
         Self {
             sets: plan.sets.iter().map(|have_weights| ValueSet::new(*have_weights, site)).collect(),
             lists: (0..plan.lists).map(|_| SampleList::new(site)).collect(),
@@ -68,7 +68,7 @@ impl Collections {
     pub(crate) fn merge(
         &mut self,
         other: &Self,
-        plan: &Plan,
+        plan: &QueryPlan,
         mut owner: impl FnMut(u64, &mut dyn FnMut(&mut [u64], u64)),
     ) {
         let mut merged = vec![false; self.lists.len()];
@@ -89,8 +89,8 @@ impl Collections {
 /// Adds rows to their states. Without collections each row is a group of its own, whose values are told apart already.
 #[inline(always)]
 pub(crate) fn update<K: MaskedKey>(
-    plan: &Plan,
-    (evaluation, inputs): (&Evaluation<'_, K>, &Inputs),
+    plan: &QueryPlan,
+    (evaluation, inputs): (&Evaluation<'_, K>, &QueryInputs),
     rows: &[u32],
     owners: &mut impl Owners,
     mut collections: Option<&mut Collections>,

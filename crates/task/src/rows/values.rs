@@ -1,10 +1,10 @@
 //! The values of groups that are told apart: those that are counted, and those that have weights.
 
-use super::input::Input;
+use super::input::AggregateInput;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
 use super::program::NodeId;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use arena::{Lease, Limits};
 use flow::RowBatch;
 use flowtable::{GroupTable, NO_GROUP};
@@ -80,14 +80,14 @@ impl Beyond {
 
 /// The result of adding a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum ValueInsertion {
     New,
     Known,
     /// A value for which there was no room, so that it may be new or not.
     Unsure,
 }
 
-impl Seen {
+impl ValueInsertion {
     /// Counts the result in a group's state.
     #[inline(always)]
     fn count(self, state: &mut [u64]) {
@@ -101,8 +101,8 @@ impl Seen {
 
 impl ValueSet {
     /// Creates an empty set of values. `have_weights`: each value has a weight instead of being counted.
-    pub(crate) fn new(have_weights: bool, site: &Site) -> Self {
-        let Site { seed, limits, .. } = site;
+    pub(crate) fn new(have_weights: bool, site: &PlanContext) -> Self {
+        let PlanContext { seed, limits, .. } = site;
         let initial: &[u64] = if have_weights { &[0] } else { &[] };
         Self {
             narrow: GroupTable::new(initial, *seed, limits),
@@ -135,7 +135,7 @@ impl ValueSet {
         &mut self,
         of: ValueOf,
         batch: &RowBatch<K>,
-        input: Option<&Input>,
+        input: Option<&AggregateInput>,
         rows: impl Iterator<Item = (usize, usize)>,
         owners: &mut impl Owners,
         at: usize,
@@ -154,8 +154,8 @@ impl ValueSet {
         &mut self,
         of: ValueOf,
         batch: &RowBatch<K>,
-        input: Option<&Input>,
-        weights: Option<&Input>,
+        input: Option<&AggregateInput>,
+        weights: Option<&AggregateInput>,
         rows: impl Iterator<Item = (usize, usize)>,
         owners: &mut impl Owners,
         at: usize,
@@ -249,7 +249,7 @@ fn is_wide<K: MaskedKey>(of: ValueOf) -> bool {
 fn value_of<K: MaskedKey, const N: usize>(
     of: ValueOf,
     batch: &RowBatch<K>,
-    input: Option<&Input>,
+    input: Option<&AggregateInput>,
     row: usize,
 ) -> Option<[u64; N]> {
     let mut value = [0; N];
@@ -310,7 +310,7 @@ fn count<const N: usize>(
 ) {
     each_batch(value_of, rows, owners, |keys, places, state| {
         add_values(values, beyond, keys, found, |number, seen| {
-            if seen != Seen::Known {
+            if seen != ValueInsertion::Known {
                 state(places[number].0, &mut |state| seen.count(&mut state[at..]));
             }
         });
@@ -343,7 +343,7 @@ fn add_values<const N: usize>(
     beyond: &mut Option<Beyond>,
     values: &[[u64; N]],
     found: &mut Vec<u32>,
-    mut tell: impl FnMut(usize, Seen),
+    mut tell: impl FnMut(usize, ValueInsertion),
 ) {
     let mut no_room = |value: &[u64; N]| {
         let Some(beyond) = beyond else { return };
@@ -360,12 +360,12 @@ fn add_values<const N: usize>(
             let seen = match group {
                 NO_GROUP => {
                     no_room(&values[number]);
-                    Seen::Unsure
+                    ValueInsertion::Unsure
                 }
-                group if group as usize == next => Seen::New,
-                _ => Seen::Known,
+                group if group as usize == next => ValueInsertion::New,
+                _ => ValueInsertion::Known,
             };
-            next += usize::from(seen == Seen::New);
+            next += usize::from(seen == ValueInsertion::New);
             tell(number, seen);
         }
         return;
@@ -379,14 +379,14 @@ fn add_values<const N: usize>(
         let seen = match found.first() {
             Some(group) if has_room && *group != NO_GROUP => {
                 if set.len() > before {
-                    Seen::New
+                    ValueInsertion::New
                 } else {
-                    Seen::Known
+                    ValueInsertion::Known
                 }
             }
             _ => {
                 no_room(value);
-                Seen::Unsure
+                ValueInsertion::Unsure
             }
         };
         tell(number, seen);

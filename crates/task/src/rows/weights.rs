@@ -3,8 +3,8 @@
 use super::aggregates::{Collected, PlannedAggregate};
 use super::keyed::{OF_V6, flow_key};
 use super::member::{column_value, conversation, key_value};
-use super::plan::Plan;
-use super::program::{Program, Type};
+use super::plan::QueryPlan;
+use super::program::{RowProgram, Type};
 use super::scalar::Scalar;
 use super::update::Collections;
 use super::values::{ValueOf, ValueSet, ValueWords};
@@ -16,18 +16,18 @@ use std::collections::HashMap;
 
 /// The entropies of all groups, of each aggregate that has weights.
 #[derive(Debug)]
-pub(crate) struct Entropies(Vec<HashMap<u64, Sums>>);
+pub(crate) struct Entropies(Vec<HashMap<u64, WeightSums>>);
 
 /// The weights of a group's values.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct WeightSums {
     weight: u64,
     /// Σ (w / weight) log₂ (weight / w), of values with a place.
     entropy: f64,
 }
 
 impl Entropies {
-    pub(crate) fn new(plan: &Plan, collections: &Collections) -> Self {
+    pub(crate) fn new(plan: &QueryPlan, collections: &Collections) -> Self {
         let of = |PlannedAggregate { kind, .. }: &PlannedAggregate| match kind.state().collected() {
             Collected::Weights(set, _) => sums(&collections.sets[set]),
             _ => HashMap::new(),
@@ -61,8 +61,8 @@ fn rounded(entropy: f64) -> f64 {
     (entropy * 1e9).round().abs() / 1e9
 }
 
-fn sums(set: &ValueSet) -> HashMap<u64, Sums> {
-    let mut sums: HashMap<u64, Sums> = HashMap::new();
+fn sums(set: &ValueSet) -> HashMap<u64, WeightSums> {
+    let mut sums: HashMap<u64, WeightSums> = HashMap::new();
     set.each_weight(|group, _, weight| sums.entry(group).or_default().weight += weight);
     set.each_weight(|group, _, weight| {
         if let Some(sums) = sums.get_mut(&group).filter(|_| weight != 0) {
@@ -85,21 +85,21 @@ impl TopColumn<'_> {
     /// The heaviest values of some groups, by their numbers, with the weight of each group's values for which there was no memory.
     pub(crate) fn heaviest(
         &self,
-        plan: &Plan,
-        program: &Program,
+        plan: &QueryPlan,
+        program: &RowProgram,
         collections: &Collections,
         groups: &[(u64, u64)],
     ) -> HashMap<u64, Value> {
         let collected = plan.aggregates[self.aggregate].kind.state().collected();
         let Collected::Weights(set, of) = collected else { return HashMap::new() };
-        let mut found: HashMap<u64, Kept> =
-            groups.iter().map(|(number, _)| (*number, Kept::default())).collect();
+        let mut found: HashMap<u64, HeaviestValues> =
+            groups.iter().map(|(number, _)| (*number, HeaviestValues::default())).collect();
         collections.sets[set].each_weight(|group, value, weight| {
             if let Some(kept) = found.get_mut(&group).filter(|_| weight != 0) {
                 kept.add(value, weight, self.most);
             }
         });
-        let value = |(words, is_v6): &Words| match of {
+        let value = |(words, is_v6): &FamilyWords| match of {
             ValueOf::Key(spec) => {
                 let key = flow_key(if *is_v6 { OF_V6 } else { 0 }, words, &spec);
                 key_value(&key, &super::grouping::own_name(&self.of.field), self.of, &plan.key)
@@ -117,7 +117,7 @@ impl TopColumn<'_> {
             }
         };
         let beyond: HashMap<u64, u64> = groups.iter().copied().collect();
-        let heaviest = |(group, mut kept): (u64, Kept)| {
+        let heaviest = |(group, mut kept): (u64, HeaviestValues)| {
             kept.shrink(self.most);
             kept.first.sort_unstable_by_key(rank);
             let weight = kept.first.iter().map(|(weight, _)| weight).sum::<u64>();
@@ -137,12 +137,12 @@ impl TopColumn<'_> {
 const VALUE_WORDS: usize = KeyV6::WORDS;
 
 /// A value's words and whether it is of IPv6.
-type Words = ([u64; VALUE_WORDS], bool);
+type FamilyWords = ([u64; VALUE_WORDS], bool);
 
 /// The heaviest values of a group so far.
 #[derive(Debug, Default)]
-struct Kept {
-    first: Vec<(u64, Words)>,
+struct HeaviestValues {
+    first: Vec<(u64, FamilyWords)>,
     values: u64,
     weight: u64,
 }
@@ -151,11 +151,11 @@ struct Kept {
 const SLACK: usize = 256;
 
 /// The heaviest are first, and of equal ones the least.
-fn rank((weight, (words, is_v6)): &(u64, Words)) -> (Reverse<u64>, bool, [u64; VALUE_WORDS]) {
+fn rank((weight, (words, is_v6)): &(u64, FamilyWords)) -> (Reverse<u64>, bool, [u64; VALUE_WORDS]) {
     (Reverse(*weight), *is_v6, words.map(u64::to_be))
 }
 
-impl Kept {
+impl HeaviestValues {
     fn add(&mut self, value: ValueWords<'_>, weight: u64, most: usize) {
         let mut words = [0; VALUE_WORDS];
         words.iter_mut().zip(value.words).for_each(|(word, own)| *word = *own);

@@ -1,23 +1,23 @@
 //! Which queries are tasks, and why others are not.
 
 use super::*;
-use crate::query::Item;
+use crate::query::OutputColumn;
 
 const HOW: Counting = Counting { structure: None, size: Size::Usual, packets: None };
 
 fn largest(field: &str) -> Query {
     let groups = [GroupField { field: "dst_addr".to_owned(), prefix: Some([24, 64]) }];
-    Query { limit: Some(10), ..Query::new("q", groups, [Item::sum(field)]) }
+    Query { limit: Some(10), ..Query::new("q", groups, [OutputColumn::sum(field)]) }
 }
 
 fn entropy(weight: &str) -> Query {
-    let of = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum(weight.to_owned()));
-    Query::new("q", [], [Item::new("bits", Expression::Aggregate(of))])
+    let of = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum(weight.to_owned()));
+    Query::new("q", [], [OutputColumn::new("bits", Expression::Aggregate(of))])
 }
 
 #[test]
 fn queries_are_tasks() {
-    let count = Query::new("q", [GroupField::of("src_addr")], [Item::distinct("dst_addr", "n")]);
+    let count = Query::new("q", [GroupField::of("src_addr")], [OutputColumn::distinct("dst_addr", "n")]);
     let above = |comparison| {
         let having = Condition::Compare(count.columns[1].value.clone(), comparison, Expression::Integer(99));
         Query { having: Some(having), ..count.clone() }
@@ -58,7 +58,7 @@ fn queries_are_tasks() {
 
 #[test]
 fn the_key_has_the_prefixes_of_the_run() {
-    let query = Query::new("q", [GroupField::of("src_addr")], [Item::sum("total_byte")]);
+    let query = Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]);
     let key = KeySpec::parse("src_addr/24/48,dst_port").expect("a key");
     let task = task_of(&query, &HOW, &key).expect("a task");
     assert_eq!(task.key, Some(KeySpec::parse("src_addr/24/48").expect("a key")));
@@ -66,7 +66,7 @@ fn the_key_has_the_prefixes_of_the_run() {
 
 #[test]
 fn what_no_structure_answers_is_refused_by_name() {
-    let of = |value| Query { columns: vec![Item::new("x", value)], ..largest("total_byte") };
+    let of = |value| Query { columns: vec![OutputColumn::new("x", value)], ..largest("total_byte") };
     let field = || Box::new(Expression::field("total_byte"));
     let aggregate = |aggregate| of(Expression::Aggregate(aggregate));
     let greater = |value| Condition::Compare(value, Comparison::Greater, Expression::Integer(5));
@@ -74,52 +74,64 @@ fn what_no_structure_answers_is_refused_by_name() {
     for (query, part, says) in [
         (
             Query { filter: Some(Condition::compare("dst_port", Comparison::Equal, 5)), ..base() },
-            Part::Filter,
+            QueryClause::Filter,
             "without a condition",
         ),
-        (Query { over: Over::Windows { every_ns: 1, over_ns: 2 }, ..base() }, Part::Over, "cannot overlap"),
-        (Query { group: Grouping::Flows, ..base() }, Part::Columns, "groupby"),
-        (Query { group: Grouping::All, ..base() }, Part::Columns, "a total"),
-        (Query { limit: Some(1_001), ..base() }, Part::Limit, "1000 rows"),
+        (
+            Query { over: Over::Windows { every_ns: 1, over_ns: 2 }, ..base() },
+            QueryClause::Over,
+            "cannot overlap",
+        ),
+        (Query { group: Grouping::Flows, ..base() }, QueryClause::Columns, "groupby"),
+        (Query { group: Grouping::All, ..base() }, QueryClause::Columns, "a total"),
+        (Query { limit: Some(1_001), ..base() }, QueryClause::Limit, "1000 rows"),
         (
             Query {
                 having: Some(Condition::Not(Box::new(greater(Expression::sum("total_byte"))))),
                 ..base()
             },
-            Part::Having,
+            QueryClause::Having,
             "threshold",
         ),
-        (Query { having: Some(greater(Expression::sum("total_count"))), ..base() }, Part::Columns, "several"),
+        (
+            Query { having: Some(greater(Expression::sum("total_count"))), ..base() },
+            QueryClause::Columns,
+            "several",
+        ),
         (
             Query { order: vec![Order { by: Expression::sum("total_byte"), descending: false }], ..base() },
-            Part::Order,
+            QueryClause::Order,
             "largest",
         ),
-        (largest("wire_byte"), Part::Columns, "not wire_byte"),
-        (largest("ploss_byte"), Part::Columns, "not ploss_byte"),
-        (Query { group: Grouping::By(vec![GroupField::of("addr")]), ..base() }, Part::Group, "not by addr"),
+        (largest("wire_byte"), QueryClause::Columns, "not wire_byte"),
+        (largest("ploss_byte"), QueryClause::Columns, "not ploss_byte"),
+        (
+            Query { group: Grouping::By(vec![GroupField::of("addr")]), ..base() },
+            QueryClause::Group,
+            "not by addr",
+        ),
         (
             Query { group: Grouping::By(vec![GroupField::of("tcp_flags")]), ..base() },
-            Part::Group,
+            QueryClause::Group,
             "not by tcp_flags",
         ),
-        (of(Expression::field("dst_addr")), Part::Columns, "has none"),
-        (aggregate(Aggregate::Count), Part::Columns, "count(*) counts flows"),
-        (aggregate(Aggregate::Max(field())), Part::Columns, "greatest"),
-        (aggregate(Aggregate::Mean(field())), Part::Columns, "means"),
-        (aggregate(Aggregate::Rate(field())), Part::Columns, "sums"),
-        (aggregate(Aggregate::Quantile(field(), 0.5)), Part::Columns, "--task quantiles"),
-        (aggregate(Aggregate::CountDistinct(GroupField::of("vlan"))), Part::Columns, "null"),
-        (aggregate(Aggregate::CountDistinct(GroupField::of("port"))), Part::Columns, "not by port"),
+        (of(Expression::field("dst_addr")), QueryClause::Columns, "has none"),
+        (aggregate(Aggregate::Count), QueryClause::Columns, "count(*) counts flows"),
+        (aggregate(Aggregate::Max(field())), QueryClause::Columns, "greatest"),
+        (aggregate(Aggregate::Mean(field())), QueryClause::Columns, "means"),
+        (aggregate(Aggregate::Rate(field())), QueryClause::Columns, "sums"),
+        (aggregate(Aggregate::Quantile(field(), 0.5)), QueryClause::Columns, "--task quantiles"),
+        (aggregate(Aggregate::CountDistinct(GroupField::of("vlan"))), QueryClause::Columns, "null"),
+        (aggregate(Aggregate::CountDistinct(GroupField::of("port"))), QueryClause::Columns, "not by port"),
         (
             Query {
                 having: Some(greater(entropy("total_byte").columns[0].value.clone())),
                 ..entropy("total_byte")
             },
-            Part::Having,
+            QueryClause::Having,
             "no condition",
         ),
-        (entropy("wire_byte"), Part::Columns, "not wire_byte"),
+        (entropy("wire_byte"), QueryClause::Columns, "not wire_byte"),
     ] {
         let refused = task_of(&query, &HOW, &KeySpec::FIVE_TUPLE).expect_err(says);
         assert_eq!(refused.part, part, "{refused}");
@@ -136,7 +148,7 @@ fn a_structure_must_be_for_the_query() {
     ] {
         let how = Counting { structure: Some(structure), ..HOW };
         let refused = task_of(&query, &how, &KeySpec::FIVE_TUPLE).expect_err(says);
-        assert_eq!(refused.part, Part::Counting);
+        assert_eq!(refused.part, QueryClause::Counting);
         assert!(refused.reason.contains(says), "{refused}");
     }
 }

@@ -11,12 +11,12 @@ use sketch::{
 
 /// A structure that counts the peers of each key. A sample that all contacts go into is exact.
 #[derive(Debug)]
-pub(crate) enum Contacts<K: Key> {
+pub(crate) enum ContactCounter<K: Key> {
     Sample(ContactSample<K>),
     Sketch(Box<SpreadSketch<K>>),
 }
 
-impl<K: Key> Contacts<K> {
+impl<K: Key> ContactCounter<K> {
     pub(crate) fn new(making: &Making) -> Result<Self, SketchError> {
         Ok(match making.structure {
             Structure::SpreadSketch => Self::Sketch(Box::new(SpreadSketch::new(

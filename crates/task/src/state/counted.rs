@@ -6,14 +6,14 @@ use arena::Lease;
 use packet::Key;
 use sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
-    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig, Sampling,
-    SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary, Tracked,
-    Unmergeable, Update, UpdateBurst,
+    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig,
+    SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary,
+    Tracked, Unmergeable, Update, UpdateBurst,
 };
 use std::fmt;
 
 /// A structure that counts flows: chosen when a run begins, and matched once a burst.
-pub(crate) enum Counted<K: Key> {
+pub(crate) enum FlowCounter<K: Key> {
     Exact(ExactCounts<K>),
     CountMin(Tracked<K, CountMin>),
     CountMinBytes(Tracked<K, CountMin<u64>>),
@@ -33,7 +33,7 @@ pub(crate) enum Counted<K: Key> {
     StreamSample(EntropySample<K>),
 }
 
-impl<K: Key> fmt::Debug for Counted<K> {
+impl<K: Key> fmt::Debug for FlowCounter<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
     }
@@ -72,13 +72,13 @@ fn sized<S: Summary>(making: &Making) -> Result<S, SketchError> {
 /// A sample of this many bytes that takes one in `one_in`.
 fn sample<S>(making: &Making) -> Result<S, SketchError>
 where
-    S: Sampling + Summary<Configuration = SampleConfig<S>>,
+    S: SamplingMethod + Summary<Configuration = SampleConfig<S>>,
 {
     let fits = SampleConfig::<S>::with_bytes(making.bytes, making.seed)?;
     S::new(&SampleConfig::new(making.one_in, fits.capacity, making.seed))
 }
 
-impl<K: Key> Counted<K> {
+impl<K: Key> FlowCounter<K> {
     /// An empty one. A structure that counts no flows has none.
     pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;

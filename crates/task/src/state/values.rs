@@ -14,14 +14,14 @@ use std::fmt;
 const BATCH: usize = 64;
 
 /// A structure that knows the order of values.
-pub(crate) enum Values {
+pub(crate) enum OrderedValues {
     Exact(Seed, ExactCounts<KeyV4>),
     Dyadic(DyadicArray),
     Reservoir(ValueReservoir),
     DdSketch(QuantileSketch),
 }
 
-impl fmt::Debug for Values {
+impl fmt::Debug for OrderedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
     }
@@ -37,7 +37,7 @@ fn value_of(key: &KeyV4) -> u64 {
     u64::from_be_bytes(std::array::from_fn(|i| bytes[i]))
 }
 
-impl Values {
+impl OrderedValues {
     /// Creates a structure for values below 2^`bits`.
     pub(crate) fn new(making: &Making, bits: u32) -> Result<Self, SketchError> {
         let Making { structure, bytes, seed, .. } = *making;

@@ -5,7 +5,7 @@ use crate::support::*;
 use model::{ColumnKind, Value};
 use packet::{FlowKey, KeySpec};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use task::{Kind, Point, TaskAnswer, TaskRows, catalog};
+use task::{Point, TaskAnswer, TaskKind, TaskRows, catalog};
 
 fn f1(named: &HashSet<FlowKey>, truth: &HashSet<FlowKey>) -> f64 {
     2.0 * named.intersection(truth).count() as f64 / (named.len() + truth.len()).max(1) as f64
@@ -28,7 +28,7 @@ fn heavy_hitters_are_found_by_every_structure() {
             .map(|(key, _)| *key)
             .collect();
         assert!(truth.len() > 3, "{key_text}");
-        for structure in catalog::structures(Kind::HeavyHitters) {
+        for structure in catalog::structures(TaskKind::HeavyHitters) {
             let by = if by_bytes { ",by=bytes" } else { "" };
             let text = format!("heavy-hitters:key={key_text}{by},structure={},memory=1MiB", structure.name());
             let Ok(_) = text.parse::<task::TaskSpec>() else {
@@ -155,7 +155,7 @@ fn super_spreaders_are_found_and_none_invented() {
         ("key=dst_addr,of=src_addr+src_port", "dst_addr", "src_addr,src_port"),
     ] {
         let contacts = contacts(&packets, &key(key_of), &key(of));
-        for structure in catalog::structures(Kind::SuperSpreaders) {
+        for structure in catalog::structures(TaskKind::SuperSpreaders) {
             let text = format!("super-spreaders:{text},count=100,structure={},memory=4MiB", structure.name());
             let answer = answer(&text, &packets);
             for flow in flows(&answer) {
@@ -179,7 +179,7 @@ fn flow_sizes_and_entropy_are_those_of_all_flows_together() {
     let total = packets.len() as f64;
     let entropy: f64 =
         weights.values().map(|size| *size as f64 / total).map(|share| -share * share.log2()).sum();
-    for structure in catalog::structures(Kind::FlowSizes) {
+    for structure in catalog::structures(TaskKind::FlowSizes) {
         let text = format!("flow-sizes:structure={},memory=1MiB", structure.name());
         let TaskRows::Sizes(found) = answer(&text, &packets).rows else { panic!("{text}") };
         if structure.name() == "exact" {
@@ -188,7 +188,7 @@ fn flow_sizes_and_entropy_are_those_of_all_flows_together() {
         let flows: f64 = found.iter().map(|(_, flows)| flows).sum();
         assert!((flows / weights.len() as f64 - 1.0).abs() < 0.05, "{text}: {flows} of {}", weights.len());
     }
-    for structure in catalog::structures(Kind::Entropy) {
+    for structure in catalog::structures(TaskKind::Entropy) {
         let text = format!("entropy:structure={},memory=1MiB", structure.name());
         let TaskRows::Entropy(Some(bits)) = answer(&text, &packets).rows else { panic!("{text}") };
         let most = if structure.name() == "exact" { 1e-9 } else { 0.02 * entropy };
@@ -226,7 +226,7 @@ fn quantiles_have_the_rank_that_was_asked_for() {
     addresses.sort();
     sizes.sort();
     for (field, sorted) in [("src_addr", &addresses), ("size", &sizes)] {
-        for structure in catalog::structures(Kind::Quantiles) {
+        for structure in catalog::structures(TaskKind::Quantiles) {
             if structure.name() == "ddsketch" && field != "size" {
                 continue;
             }
@@ -255,7 +255,7 @@ fn quantiles_have_the_rank_that_was_asked_for() {
 
 #[test]
 fn an_empty_window_answers_with_nothing() {
-    for kind in Kind::ALL {
+    for kind in TaskKind::ALL {
         for structure in catalog::structures(kind) {
             let key = if structure.name() == "ddsketch" { ",key=size" } else { "" };
             let answer = answer(&format!("{kind}:structure={},memory=1MiB{key}", structure.name()), &[]);

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use std::collections::HashMap;
-use task::{Desk, Reported, TaskAnswer, WindowId, WorkerId};
+use task::{ReportedFacts, TaskAnswer, TaskRunner, WindowId, WorkerId};
 
 const WORKER: WorkerId = WorkerId::new(0);
 
@@ -57,14 +57,14 @@ fn a_share_is_of_all_without_division() {
 
 /// Answers of windows, of which some were watched only in part.
 fn of_cut(text: &str, cut: &[bool]) -> Vec<TaskAnswer> {
-    let reported = |is_cut: &bool| Reported { is_cut: *is_cut, ..Reported::from(None) };
+    let reported = |is_cut: &bool| ReportedFacts { is_cut: *is_cut, ..ReportedFacts::from(None) };
     of_windows(text, &cut.iter().map(reported).collect::<Vec<_>>())
 }
 
 /// Answers of windows that are reported so.
-fn of_windows(text: &str, reports: &[Reported]) -> Vec<TaskAnswer> {
+fn of_windows(text: &str, reports: &[ReportedFacts]) -> Vec<TaskAnswer> {
     let tasks = tasks(&[text], &setting(5_000, 1, false));
-    let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
+    let (mut desk, mut counter) = (TaskRunner::new(tasks.clone(), 1), counter(&tasks));
     let mut empty = Box::new(tasks.states().expect("memory"));
     let mut answers = Vec::new();
     for (number, reported) in (0..).zip(reports) {
@@ -102,7 +102,7 @@ fn windows_that_were_watched_only_in_part_are_not_compared() {
 #[test]
 fn values_that_were_not_told_count_in_each_window_that_is_compared() {
     let cut_ports = |packets| {
-        let mut reported = Reported::from(None);
+        let mut reported = ReportedFacts::from(None);
         reported.untold.cut_ports = packets;
         reported
     };

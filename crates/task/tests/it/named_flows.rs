@@ -3,7 +3,7 @@
 use crate::support::*;
 use packet::{KeySpec, Seed};
 use std::collections::HashMap;
-use task::{Setting, Tasks};
+use task::{RunProperties, Tasks};
 
 const SEEDS: u64 = 20;
 
@@ -31,7 +31,7 @@ fn misses(text: &str, packets: &[Packet], expected: u64) -> (u64, u64) {
     let (mut missed, mut rows) = (0, 0);
     for number in 0..SEEDS {
         let seed = Seed::new(number);
-        let setting = Setting { seed, ..setting(expected, 1, false) };
+        let setting = RunProperties { seed, ..setting(expected, 1, false) };
         let tasks = Tasks::plan(&[spec(text)], &setting).expect("it can be");
         let answer = answers_by(&tasks, &[packets], seed).remove(0).remove(0);
         for flow in flows(&answer) {

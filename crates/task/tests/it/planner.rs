@@ -86,7 +86,7 @@ fn refuses_with_what_is_possible() {
 
 #[test]
 fn says_what_a_window_was_taken_to_have() {
-    let unknown = task::Setting { packets: None, ..setting(0, 1, false) };
+    let unknown = task::RunProperties { packets: None, ..setting(0, 1, false) };
     let why = |text: &str| {
         let tasks = Tasks::plan(&[spec(text)], &unknown).expect(text);
         tasks.choices().next().expect("a choice").1.why.clone()

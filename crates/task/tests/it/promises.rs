@@ -5,7 +5,10 @@ use crate::support::*;
 use packet::{FlowKey, KeySpec, Seed};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use task::{Desk, Kind, Point, Setting, Structure, TaskAnswer, TaskRows, Tasks, WindowId, WorkerId, catalog};
+use task::{
+    Point, RunProperties, Structure, TaskAnswer, TaskKind, TaskRows, TaskRunner, Tasks, WindowId, WorkerId,
+    catalog,
+};
 
 const SEEDS: u64 = 6;
 
@@ -122,9 +125,9 @@ type Windows = Vec<Vec<Vec<Packet>>>;
 fn answer_of(text: &str, windows: &Windows, layout: Layout, number: u64) -> Option<TaskAnswer> {
     let seed = Seed::new(number);
     let most = windows.iter().map(|parts| parts.iter().map(Vec::len).sum()).max().unwrap_or(0_usize);
-    let setting = Setting { seed, ..setting(most as u64, layout.workers, !layout.by_hash) };
+    let setting = RunProperties { seed, ..setting(most as u64, layout.workers, !layout.by_hash) };
     let tasks = Tasks::plan(&[spec(text)], &setting).ok()?;
-    let mut desk = Desk::new(tasks.clone(), layout.workers);
+    let mut desk = TaskRunner::new(tasks.clone(), layout.workers);
     let mut counters: Vec<_> = (0..layout.workers).map(|_| counter(&tasks)).collect();
     let mut last = None;
     for (window, parts) in (0..).map(WindowId::new).zip(windows) {
@@ -188,7 +191,7 @@ impl Promises {
 
 /// Asks a task of each structure, of all traffic, in all layouts.
 fn flows_of(
-    kind: Kind,
+    kind: TaskKind,
     limits: &[&str],
     windows: impl Fn(Traffic, u64) -> Vec<Vec<Packet>>,
     truth: impl Fn(&[Vec<Packet>], bool) -> HashMap<FlowKey, f64>,
@@ -242,7 +245,7 @@ fn totals(packets: &[Packet], by_bytes: bool) -> HashMap<FlowKey, f64> {
 #[test]
 fn bounds_of_heavy_hitters_hold_as_often_as_promised() {
     let promises = flows_of(
-        Kind::HeavyHitters,
+        TaskKind::HeavyHitters,
         &["top=20", "share=0.5%"],
         |traffic, number| vec![traffic.packets(number)],
         |windows, by_bytes| totals(&windows[0], by_bytes),
@@ -253,7 +256,7 @@ fn bounds_of_heavy_hitters_hold_as_often_as_promised() {
 #[test]
 fn bounds_of_changes_hold_as_often_as_promised() {
     let promises = flows_of(
-        Kind::Change,
+        TaskKind::Change,
         &["top=20", "share=0.5%"],
         |traffic, number| {
             // Other numbers of the same flows, and some that come and go.
@@ -272,7 +275,7 @@ fn bounds_of_changes_hold_as_often_as_promised() {
 #[test]
 fn bounds_of_super_spreaders_hold_as_often_as_promised() {
     let promises = flows_of(
-        Kind::SuperSpreaders,
+        TaskKind::SuperSpreaders,
         &["key=src_addr,of=dst_addr,top=20", "key=src_addr,of=dst_addr,count=50"],
         |traffic, number| vec![traffic.contacts(number)],
         |windows, _| {
@@ -289,7 +292,7 @@ fn bounds_of_entropy_and_quantiles_hold_as_often_as_promised() {
     let mut promises = Promises::default();
     for traffic in TRAFFIC {
         for layout in LAYOUTS {
-            for structure in catalog::structures(Kind::Entropy) {
+            for structure in catalog::structures(TaskKind::Entropy) {
                 let text = format!("entropy:structure={},memory=16KiB", structure.name());
                 let mut promise = Promise::default();
                 for number in 0..5 * SEEDS {
@@ -310,7 +313,7 @@ fn bounds_of_entropy_and_quantiles_hold_as_often_as_promised() {
                 }
                 promises.add(structure, &format!("{traffic:?} {text} {layout:?}"), &promise);
             }
-            for structure in catalog::structures(Kind::Quantiles) {
+            for structure in catalog::structures(TaskKind::Quantiles) {
                 for of in ["size", "dst_addr"] {
                     let at = "at=1%/25%/50%/90%/99%";
                     let text = format!("quantiles:key={of},{at},structure={},memory=16KiB", structure.name());

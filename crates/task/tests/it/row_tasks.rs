@@ -5,8 +5,10 @@ use arena::Limits;
 use flow::{Rows, WindowRow};
 use packet::{FlowKey, KeySpec, KeyV4, KeyV6, Seed};
 use std::collections::HashMap;
-use task::rows::Site;
-use task::{Generation, Reported, RowDesk, Setting, TaskAnswer, TaskRows, TaskSet, Tasks, WindowId};
+use task::rows::PlanContext;
+use task::{
+    Generation, ReportedFacts, RowDesk, RunProperties, TaskAnswer, TaskRows, TaskSet, Tasks, WindowId,
+};
 
 /// The rows of packets, in blocks as outputs get them.
 fn blocks(packets: &[Packet], block: usize) -> Vec<(Rows<KeyV4>, Rows<KeyV6>)> {
@@ -44,9 +46,9 @@ fn set_of(texts: &[&str], limits: &Limits) -> TaskSet {
 /// The set of a run with this seed.
 fn set_by(seed: Seed, texts: &[&str], limits: &Limits) -> TaskSet {
     let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
-    let setting = Setting { seed, ..setting(10_000_000, 1, false) };
+    let setting = RunProperties { seed, ..setting(10_000_000, 1, false) };
     let planned = Tasks::plan_with_rows(&specs, &setting).expect("it can be");
-    let site = Site::new(KeySpec::FIVE_TUPLE, seed, limits.clone());
+    let site = PlanContext::new(KeySpec::FIVE_TUPLE, seed, limits.clone());
     TaskSet::plan(Generation::new(1), &[], Some(planned), &site).expect("a set")
 }
 
@@ -62,7 +64,7 @@ fn of_window(
     for (v4, v6) in blocks(packets, 300) {
         desk.add(tasks, &mut states, &v4, &v6);
     }
-    let reported = Reported::from(Some(0));
+    let reported = ReportedFacts::from(Some(0));
     desk.report(tasks, WindowId::new(window), Some(states), reported, missing.map(str::to_owned))
 }
 
@@ -108,7 +110,7 @@ fn windows_without_rows_are_compared() {
     let key = key("dst_addr");
     for (number, packets) in (3..).zip(windows) {
         let answers = match packets {
-            [] => desk.report(tasks, WindowId::new(number), None, Reported::from(Some(0)), None),
+            [] => desk.report(tasks, WindowId::new(number), None, ReportedFacts::from(Some(0)), None),
             packets => of_window(&mut desk, tasks, number, packets, None),
         };
         let [changed, heavy] = &answers[..] else { panic!("window {number}: {answers:?}") };
@@ -167,7 +169,7 @@ fn exact_entropies_are_the_same_with_each_seed_and_structure() {
         });
         let counted: Vec<_> = counted.iter().map(|text| spec(text)).collect();
         let counted =
-            Tasks::plan(&counted, &Setting { seed, ..setting(20_000, 1, false) }).expect("it can be");
+            Tasks::plan(&counted, &RunProperties { seed, ..setting(20_000, 1, false) }).expect("it can be");
         found.push(answers_by(&counted, &[&packets], seed).remove(0).iter().map(bits).collect());
     }
     for (key, at) in [("src_addr,dst_addr,protocol,src_port,dst_port", 0), ("dst_addr", 1)] {

@@ -1,24 +1,25 @@
 //! Answers of tasks that answer queries have the queries' names and columns, also where there was nothing to count.
 
 use arena::Limits;
-use model::{Class, Status, Value};
+use model::{AnswerStatus, Class, Value};
 use packet::{KeySpec, Seed};
-use task::query::{Aggregate, Expression, GroupField, Item, Query, Weight};
-use task::rows::Site;
+use task::query::{Aggregate, Expression, GroupField, OutputColumn, Query, ValueWeight};
+use task::rows::PlanContext;
 use task::sketched::{Counting, task_of};
-use task::{Desk, Generation, Setting, Size, TaskSet, Tasks, WindowId};
+use task::{Generation, RunProperties, Size, TaskRunner, TaskSet, Tasks, WindowId};
 
 fn planned() -> Tasks {
-    let bytes = Query::new("most", [GroupField::of("dst_addr")], [Item::sum("total_byte")]);
-    let columns = vec![Item::new("b", bytes.columns[1].value.clone()), Item::field("dst_addr")];
-    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum("total_count".to_owned()));
+    let bytes = Query::new("most", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
+    let columns =
+        vec![OutputColumn::new("b", bytes.columns[1].value.clone()), OutputColumn::field("dst_addr")];
+    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum("total_count".to_owned()));
     let queries = [
         Query { columns, ..bytes },
-        Query::new("bits", [], [Item::new("even", Expression::Aggregate(entropy))]),
+        Query::new("bits", [], [OutputColumn::new("even", Expression::Aggregate(entropy))]),
     ];
     let counting = Counting { structure: None, size: Size::Memory(64 << 10), packets: Some(1_000) };
     let specs = queries.map(|query| task_of(&query, &counting, &KeySpec::FIVE_TUPLE).expect("a task"));
-    let setting = Setting {
+    let setting = RunProperties {
         key: KeySpec::FIVE_TUPLE,
         is_paired: false,
         packets: None,
@@ -31,7 +32,7 @@ fn planned() -> Tasks {
 
 #[test]
 fn a_window_without_packets_has_answers() {
-    let mut desk = Desk::new(planned(), 1);
+    let mut desk = TaskRunner::new(planned(), 1);
     let answers = desk.report(WindowId::default(), Some(0));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.into_answer(None)).collect();
     let [most, bits] = &answers[..] else { panic!("{answers:?}") };
@@ -39,14 +40,14 @@ fn a_window_without_packets_has_answers() {
         answer.columns.iter().map(|column| column.name.clone()).collect()
     };
     assert_eq!((most.query.as_str(), names(most)), ("most", vec!["b".to_owned(), "dst_addr".to_owned()]));
-    assert_eq!((most.rows.len(), most.status, most.class), (0, Status::Complete, Class::Sketch));
+    assert_eq!((most.rows.len(), most.status, most.class), (0, AnswerStatus::Complete, Class::Sketch));
     assert_eq!((bits.query.as_str(), names(bits)), ("bits", vec!["even".to_owned()]));
     assert_eq!(bits.rows, [vec![Value::Null]], "a query without groups has one row");
 }
 
 #[test]
 fn runs_of_empty_windows_have_answers_without_rows() {
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
+    let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, 1));
     let set = TaskSet::plan(Generation::new(1), &[], Some(planned()), &site).expect("a set");
     let answers: Vec<_> = set.empty_answers().collect();
     let names: Vec<_> = answers.iter().map(|answer| (answer.query.as_str(), answer.rows.len())).collect();

@@ -5,10 +5,10 @@ use arena::Limits;
 use flow::Estimate;
 use packet::{KeySpec, Seed};
 use std::collections::HashMap;
-use task::rows::Site;
+use task::rows::PlanContext;
 use task::{
-    CannotMerge, Desk, Generation, Kind, OtherGeneration, Structure, TaskRows, TaskSet, Tasks, WindowId,
-    WorkerId, catalog,
+    CannotMerge, Generation, OtherGeneration, Structure, TaskKind, TaskRows, TaskRunner, TaskSet, Tasks,
+    WindowId, WorkerId, catalog,
 };
 
 const FIRST: WorkerId = WorkerId::new(0);
@@ -49,7 +49,7 @@ fn changes_are_found_either_way_by_every_structure() {
     for against in ["last", "average,windows=3"] {
         let before = if against == "last" { &all[2..3] } else { &all[..3] };
         let truth = changes(all[3], before);
-        for structure in catalog::structures(Kind::Change) {
+        for structure in catalog::structures(TaskKind::Change) {
             let text =
                 format!("change:against={against},count=600,structure={},memory=4MiB", structure.name());
             let setting = setting(25_000, 1, false);
@@ -81,7 +81,7 @@ fn changes_are_found_either_way_by_every_structure() {
 fn windows_without_packets_count_as_nothing() {
     let packets = stream(30, 5_000);
     let tasks = tasks(&["change:count=1,structure=exact,memory=4MiB"], &setting(5_000, 1, false));
-    let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
+    let (mut desk, mut counter) = (TaskRunner::new(tasks.clone(), 1), counter(&tasks));
     let mut empty = Box::new(tasks.states().expect("memory"));
     for (number, has_changed) in [(10, false), (11, false), (13, true)] {
         let window = WindowId::new(number);
@@ -94,7 +94,7 @@ fn windows_without_packets_count_as_nothing() {
 
 /// The same windows counted by several workers, which hand in their parts in different orders.
 fn by_workers(tasks: &Tasks, windows: &[&[Packet]], workers: usize, by_flow: bool) -> Vec<String> {
-    let mut desk = Desk::new(tasks.clone(), workers);
+    let mut desk = TaskRunner::new(tasks.clone(), workers);
     let mut counters: Vec<_> = (0..workers).map(|_| counter(tasks)).collect();
     let mut answers = Vec::new();
     for (number, packets) in (0..).zip(windows) {
@@ -201,7 +201,7 @@ fn the_planner_takes_another_where_a_flow_may_be_on_several_cores() {
 fn a_worker_that_is_gone_holds_up_nobody() {
     let packets = stream(31, 1_000);
     let tasks = tasks(&["entropy"], &setting(1_000, 2, false));
-    let (mut desk, mut first) = (Desk::new(tasks.clone(), 2), counter(&tasks));
+    let (mut desk, mut first) = (TaskRunner::new(tasks.clone(), 2), counter(&tasks));
     count(&mut first, &packets);
     let states = first.turn(Box::new(tasks.states().expect("memory")));
     let window = WindowId::new(5);
@@ -216,7 +216,8 @@ fn a_worker_that_was_given_up_is_not_heard_any_more() {
     let packets = stream(31, 1_000);
     let tasks = tasks(&["entropy"], &setting(1_000, 2, false));
     let states = || Box::new(tasks.states().expect("memory"));
-    let (mut desk, mut first, mut late) = (Desk::new(tasks.clone(), 2), counter(&tasks), counter(&tasks));
+    let (mut desk, mut first, mut late) =
+        (TaskRunner::new(tasks.clone(), 2), counter(&tasks), counter(&tasks));
     for window in (5..7).map(WindowId::new) {
         count(&mut first, &packets);
         desk.part(FIRST, window, first.turn(states()));
@@ -250,7 +251,7 @@ fn losses_widen_what_they_can_and_are_said() {
     ];
     let tasks = tasks(&specs, &setting(25_000, 1, false));
     let run = |losses: [Option<u64>; 4]| {
-        let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(&tasks));
+        let (mut desk, mut counter) = (TaskRunner::new(tasks.clone(), 1), counter(&tasks));
         let mut empty = Box::new(tasks.states().expect("memory"));
         let mut last = Vec::new();
         for ((window, packets), lost) in (0..).map(WindowId::new).zip(&windows).zip(losses) {
@@ -283,7 +284,7 @@ fn losses_widen_what_they_can_and_are_said() {
 #[test]
 fn what_different_sets_counted_does_not_merge() {
     let tasks = tasks(&["entropy:structure=exact,memory=64KiB"], &setting(1_000, 2, false));
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX));
+    let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX));
     let states = |generation| {
         let set = TaskSet::plan(Generation::new(generation), &[], Some(tasks.clone()), &site).expect("a set");
         set.packets().expect("tasks").states().expect("memory")

@@ -1,13 +1,13 @@
 //! The stream that a segment acknowledges, and the window that the segment advertises.
 
-use super::Side;
+use super::FullStream;
 use crate::holes::{Evidence, Hole};
 use crate::reach;
 use crate::segment::{Segment, flag};
 use crate::serial::{distance, is_before, last};
 use crate::stream::{HotStream, PROBED, SENSELESS, SKIPPED, UNACKED, UNKNOWN, ZERO_WINDOW};
 
-impl Side<'_> {
+impl FullStream<'_> {
     /// Processes the other side's acknowledgement of this stream.
     pub(super) fn acknowledgement(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) {
         let ack = segment.ack;

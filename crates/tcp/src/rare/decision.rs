@@ -1,6 +1,6 @@
 //! The decision of holes, and what is booked for them.
 
-use super::Side;
+use super::FullStream;
 use crate::cold::ColdStream;
 use crate::holes::Hole;
 use crate::reach;
@@ -10,7 +10,7 @@ use crate::stream::{COLD, HOLES, PENDING};
 /// Segment size if none was seen: the default of RFC 9293, section 3.7.1.
 const DEFAULT_SEGMENT: u32 = 536;
 
-impl Side<'_> {
+impl FullStream<'_> {
     pub(super) fn cold(&mut self) -> &mut ColdStream {
         if self.stream.setup & COLD == 0 {
             self.stream.setup |= COLD;

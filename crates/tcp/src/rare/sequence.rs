@@ -1,24 +1,24 @@
 //! A segment in its own stream: it begins a connection, goes on, leaves a hole or lies behind.
 
-use super::{Side, Verdict};
+use super::{FullStream, SegmentVerdict};
 use crate::holes::{Evidence, Hole};
 use crate::reach;
 use crate::segment::{Segment, flag};
 use crate::serial::{distance, first, is_before, last, overlap};
 use crate::stream::{COLD, HOLES, HotStream, PROBED, SKIPPED, SYN_SEEN, UNACKED, UNKNOWN, ZERO_WINDOW};
 
-impl Side<'_> {
+impl FullStream<'_> {
     /// Processes the segment in its own stream.
-    pub(super) fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> Verdict {
+    pub(super) fn sequence(&mut self, peer: &HotStream, segment: &Segment, window_ns: u64) -> SegmentVerdict {
         let end = segment.seq.wrapping_add(segment.len());
         if segment.has(flag::SYN) && (self.stream.state & UNKNOWN != 0 || segment.seq != self.stream.isn) {
             self.decide_all();
             self.start(segment, end);
-            return Verdict::Taken;
+            return SegmentVerdict::Taken;
         }
         if self.stream.state & UNKNOWN != 0 {
             self.pick_up(segment, end);
-            return Verdict::Taken;
+            return SegmentVerdict::Taken;
         }
         if segment.has(flag::SYN) {
             self.stream.note_syn(segment);
@@ -34,7 +34,7 @@ impl Side<'_> {
             1.. => return self.ahead(peer, segment, end),
             _ => return self.behind(peer, segment, end, window_ns),
         }
-        Verdict::Taken
+        SegmentVerdict::Taken
     }
 
     /// A connection begins in this direction.
@@ -102,7 +102,7 @@ impl Side<'_> {
         }
     }
 
-    fn ahead(&mut self, peer: &HotStream, segment: &Segment, end: u32) -> Verdict {
+    fn ahead(&mut self, peer: &HotStream, segment: &Segment, end: u32) -> SegmentVerdict {
         if self.is_senseless() {
             return self.leap(segment, end);
         }
@@ -122,10 +122,10 @@ impl Side<'_> {
         self.grow(segment);
         self.booked.hole_count += 1;
         self.open(Hole::new(start, segment.seq, Evidence::Open, segment.time_ns));
-        Verdict::Taken
+        SegmentVerdict::Taken
     }
 
-    fn behind(&mut self, peer: &HotStream, segment: &Segment, end: u32, window_ns: u64) -> Verdict {
+    fn behind(&mut self, peer: &HotStream, segment: &Segment, end: u32, window_ns: u64) -> SegmentVerdict {
         if segment.len() != 0 && self.is_senseless() {
             return self.leap(segment, end);
         }
@@ -133,7 +133,7 @@ impl Side<'_> {
             return self.stray(segment, end);
         }
         if segment.len() == 0 {
-            return Verdict::Taken;
+            return SegmentVerdict::Taken;
         }
         self.drop_stale();
         let now = segment.time_ns;
@@ -175,7 +175,7 @@ impl Side<'_> {
         let is_data = segment.flags & (flag::SYN | flag::FIN) == 0;
         if new == 0 && segment.payload <= 1 && is_data && segment.seq == next.wrapping_sub(1) {
             // A keep-alive (RFC 9293, section 3.8.4).
-            return Verdict::Taken;
+            return SegmentVerdict::Taken;
         }
         let before = self.before_pick_up(seen, now, window_ns);
         if before != (0, 0) {
@@ -201,7 +201,7 @@ impl Side<'_> {
             self.stream.next = end;
         }
         self.grow(segment);
-        Verdict::Taken
+        SegmentVerdict::Taken
     }
 
     /// Handles the part of a segment that lies before the first one seen and arrives within the reordering

@@ -1,12 +1,12 @@
 //! Positions that are believed: jumps, strays, and sequence numbers that make no sense.
 
-use super::{Side, Verdict};
+use super::{FullStream, SegmentVerdict};
 use crate::reach::{self, SMALL};
 use crate::segment::Segment;
 use crate::serial::{distance, last};
 use crate::stream::{HOLES, HotStream, PENDING, PROBED, SENSELESS, SKIPPED, UNACKED, UNKNOWN};
 
-impl Side<'_> {
+impl FullStream<'_> {
     /// True if the stream may have reached `position`, which lies ahead.
     pub(super) fn is_plausible(&mut self, peer: &HotStream, position: u32) -> bool {
         let seen = self.stream.next;
@@ -37,13 +37,13 @@ impl Side<'_> {
 
     /// A segment beyond any allowed window is not trusted until a second one, or an acknowledgement, confirms
     /// the position.
-    pub(super) fn stray(&mut self, segment: &Segment, end: u32) -> Verdict {
-        let Some(before) = self.confirmation(segment.seq, end) else { return Verdict::Stray };
+    pub(super) fn stray(&mut self, segment: &Segment, end: u32) -> SegmentVerdict {
+        let Some(before) = self.confirmation(segment.seq, end) else { return SegmentVerdict::Stray };
         self.resynchronise(segment.seq, last(before, end));
         self.stream.isn = segment.seq.wrapping_sub(1);
         self.stream.setup &= !PROBED;
         self.grow(segment);
-        Verdict::Taken
+        SegmentVerdict::Taken
     }
 
     /// Restarts the stream from `acked` to `next`; what was undecided is discarded.
@@ -73,10 +73,10 @@ impl Side<'_> {
     }
 
     /// A segment of a stream whose sequence numbers make no sense: it is followed, without a word about where it leads.
-    pub(super) fn leap(&mut self, segment: &Segment, end: u32) -> Verdict {
+    pub(super) fn leap(&mut self, segment: &Segment, end: u32) -> SegmentVerdict {
         self.resynchronise(segment.seq, end);
         self.stream.setup |= SENSELESS;
-        Verdict::Stray
+        SegmentVerdict::Stray
     }
 
     /// True where the stream's numbers make no sense; it is believed again once it went on for long.

@@ -3,7 +3,7 @@
 use crate::tcp_support::model::Model;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use tcp::{ColdStream, Connection, HotStream, LossCounts, Segment, finish, flag, track_rare};
+use tcp::{ColdStream, HotStream, LossCounts, Segment, TcpConnection, finish, flag, track_rare};
 
 /// The next segment of a stream, relative to its position.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ fn payload_of(segment: &Segment) -> u64 {
 /// No bytes out of nothing. A segment or an acknowledgement can add 64 KiB that were not seen to a stream; what
 /// goes beyond comes out of 16 MiB, and 64 for each number of the sequence that was seen.
 fn check_bounds(segments: &[(usize, Segment)]) -> Result<(), TestCaseError> {
-    let mut connection = Connection::default();
+    let mut connection = TcpConnection::default();
     let mut payload = [0; 2];
     for (direction, segment) in segments {
         connection.segment(*direction, segment);
@@ -130,8 +130,8 @@ fn check_bounds(segments: &[(usize, Segment)]) -> Result<(), TestCaseError> {
 }
 
 /// After a handshake at time 0 with windows that allow everything here.
-fn open(isn: [u32; 2]) -> Connection {
-    let mut connection = Connection::default();
+fn open(isn: [u32; 2]) -> TcpConnection {
+    let mut connection = TcpConnection::default();
     let syn = |seq: u32, ack, flags| {
         Segment { seq, ack, flags, window: 65_535, ..Segment::default() }.with_window_scale(Some(7))
     };
@@ -187,7 +187,7 @@ proptest! {
 
     #[test]
     fn the_short_path_counts_as_the_long_one(segments in prop_oneof![4 => talk(), 1 => leaps()]) {
-        let mut connection = Connection::default();
+        let mut connection = TcpConnection::default();
         let (mut hot, mut cold) = ([HotStream::default(); 2], [ColdStream::default(); 2]);
         let mut booked = [LossCounts::default(); 2];
         for (direction, segment) in &segments {
@@ -225,8 +225,8 @@ proptest! {
         shift in any::<[u32; 2]>(),
     ) {
         for segments in [segments, leaps] {
-            let mut plain = Connection::default();
-            let mut shifted = Connection::default();
+            let mut plain = TcpConnection::default();
+            let mut shifted = TcpConnection::default();
             for (direction, segment) in &segments {
                 plain.segment(*direction, segment);
                 let moved = Segment {

@@ -1,7 +1,7 @@
 //! Sequence numbers that make no sense lose nothing; streams that lose most of their bytes do.
 
 use crate::tcp_support::talk::{A, B, MS, Talk};
-use tcp::{Connection, LossCounts, Segment, flag};
+use tcp::{LossCounts, Segment, TcpConnection, flag};
 use testbed::Random;
 
 fn sum(counts: &[LossCounts]) -> LossCounts {
@@ -12,7 +12,7 @@ fn sum(counts: &[LossCounts]) -> LossCounts {
 
 /// Many flows whose segments take their sequence numbers from one counter, as some generators have it: nothing was lost.
 fn one_counter(flows: usize, packets: usize, payload: u32, has_acks: bool) -> LossCounts {
-    let mut connections: Vec<Connection> = (0..flows).map(|_| Connection::default()).collect();
+    let mut connections: Vec<TcpConnection> = (0..flows).map(|_| TcpConnection::default()).collect();
     let (mut seq, mut random) = (0_u32, Random::new(flows as u64));
     for packet in 0..packets as u64 {
         let flow = random.below(flows as u64) as usize;
@@ -29,7 +29,7 @@ fn one_counter(flows: usize, packets: usize, payload: u32, has_acks: bool) -> Lo
         connections[flow].segment(A, &segment);
         seq = seq.wrapping_add(payload);
     }
-    let counts: Vec<_> = connections.iter_mut().flat_map(Connection::finish).collect();
+    let counts: Vec<_> = connections.iter_mut().flat_map(TcpConnection::finish).collect();
     sum(&counts)
 }
 
@@ -51,7 +51,7 @@ fn numbers_that_follow_no_flow_are_said_and_not_summed() {
 fn short_flows_without_sense_are_recognised_at_their_end() {
     let mut counts = Vec::new();
     for flow in 0..100_u32 {
-        let mut connection = Connection::default();
+        let mut connection = TcpConnection::default();
         for packet in 0..6 {
             let seq = flow * 7_919 + packet * 20_000;
             let segment = Segment { seq, payload: 10, window: 512, flags: flag::ACK, ..Segment::default() };

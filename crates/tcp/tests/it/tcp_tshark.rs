@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tcp::{Connection, LossCounts};
-use testbed::captures::{self, Capture};
+use tcp::{LossCounts, TcpConnection};
+use testbed::captures::{self, CapturePath};
 
 /// Captures that one tshark reads: its start takes longer than most of them.
 const BATCH: usize = 50;
@@ -86,7 +86,7 @@ fn by_tshark(rows: &[Row]) -> Connections {
 
 fn by_tracker(rows: &[Row]) -> Connections {
     let mut connections = Connections::new();
-    let mut states = BTreeMap::<_, Connection>::new();
+    let mut states = BTreeMap::<_, TcpConnection>::new();
     for row in rows {
         let (key, direction) = pair(row);
         let state = states.entry(key.clone()).or_default();
@@ -161,7 +161,7 @@ fn every_connection_agrees_with_tshark() {
 
     let failures = Mutex::new(Vec::new());
     let (segments, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let batches: Vec<&[Capture]> = captures.chunks(BATCH).collect();
+    let batches: Vec<&[CapturePath]> = captures.chunks(BATCH).collect();
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {

@@ -3,14 +3,14 @@
 /// Nanoseconds per unit as a whole number and 64 binary places, rounded up: a time is never earlier than the exact one, and
 /// later by less than its unit × 2⁻⁶⁴.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Interval {
+pub(super) struct ArrivalInterval {
     whole: u64,
     part: u64,
     /// Units per nanosecond, for an approximate position.
     units: f64,
 }
 
-impl Interval {
+impl ArrivalInterval {
     /// `numerator` / `denominator` nanoseconds per 2^`fraction` units. Neither is 0, the quotient is below
     /// 2⁶⁰ and the fraction below 64. Exact if the denominator in lowest terms is below 2⁶².
     pub(super) fn new(numerator: u128, denominator: u128, fraction: u32) -> Self {
@@ -63,10 +63,11 @@ mod tests {
     #[test]
     fn rates_in_bits_of_long_traces() {
         let frames = 40_000_000u128;
-        let interval = Interval::new(frames * 84 * 8_000_000_000, 1_000_000_000_000 * frames, 0);
+        let interval = ArrivalInterval::new(frames * 84 * 8_000_000_000, 1_000_000_000_000 * frames, 0);
         assert_eq!(interval.ns(1_000_000_000), 672_000_000);
         // The same where no common divisor helps much.
-        let interval = Interval::new(frames * 84 * 8_000_000_000 + 1, 1_000_000_000_000 * frames - 1, 0);
+        let interval =
+            ArrivalInterval::new(frames * 84 * 8_000_000_000 + 1, 1_000_000_000_000 * frames - 1, 0);
         assert_eq!(interval.ns(1_000_000_000), 672_000_000);
     }
 
@@ -82,7 +83,7 @@ mod tests {
         ) {
             // From 1 ps to 1,000 s.
             prop_assume!((numerator * 1000 > denominator) && numerator / denominator < 1_000_000_000_000);
-            let interval = Interval::new(numerator, denominator, fraction);
+            let interval = ArrivalInterval::new(numerator, denominator, fraction);
             let unit = unit >> (128 - (numerator / denominator).leading_zeros()).saturating_sub(18);
             let exact = (u128::from(unit) * numerator / denominator) as u64 >> fraction;
             let ns = interval.ns(unit);

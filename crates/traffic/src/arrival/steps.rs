@@ -1,7 +1,7 @@
 //! A rate that changes in steps, over and over.
 
 use super::ArrivalTimes;
-use super::interval::Interval;
+use super::interval::ArrivalInterval;
 
 /// Rates in packets per second that take turns, each for the same time. After the last one the first comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl RateSteps {
 /// Arrivals by [`RateSteps`]: evenly spread within each phase, the first packet of a phase at its begin. A phase has as many packets as whole
 /// intervals fit into it.
 #[derive(Clone, Debug)]
-pub struct Steps {
-    phases: Box<[Phase]>,
+pub struct StepArrivals {
+    phases: Box<[RatePhase]>,
     phase_ns: u64,
     /// Packets of a round.
     packets: u64,
@@ -52,27 +52,27 @@ pub struct Steps {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Phase {
-    interval: Interval,
+struct RatePhase {
+    interval: ArrivalInterval,
     /// Packets of the round before this phase.
     before: u64,
     packets: u64,
 }
 
-impl Steps {
+impl StepArrivals {
     pub(super) fn new(steps: &RateSteps, frames: u64) -> Self {
         let mut packets = 0;
         let phases = steps.rates().iter().map(|&rate| {
             let own = (u128::from(rate) * u128::from(steps.phase_ns) / 1_000_000_000) as u64;
-            let phase = Phase {
-                interval: Interval::new(1_000_000_000, rate.into(), 0),
+            let phase = RatePhase {
+                interval: ArrivalInterval::new(1_000_000_000, rate.into(), 0),
                 before: packets,
                 packets: own,
             };
             packets += own;
             phase
         });
-        let phases: Box<[Phase]> = phases.collect();
+        let phases: Box<[RatePhase]> = phases.collect();
         Self { phases, phase_ns: steps.phase_ns, packets, frames }
     }
 
@@ -81,7 +81,7 @@ impl Steps {
     }
 }
 
-impl ArrivalTimes for Steps {
+impl ArrivalTimes for StepArrivals {
     #[inline(always)]
     fn time_ns(&self, lap: u64, frame: u32) -> u64 {
         let number = lap * self.frames + u64::from(frame);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn each_rate_has_its_time_in_turn() {
         let steps = RateSteps::new(&[1_000, 3_000, 2_000], 1_000_000_000).expect("possible");
-        let steps = Steps::new(&steps, 7);
+        let steps = StepArrivals::new(&steps, 7);
         let arrived = |ms: u64| steps.arrived(ms * 1_000_000 - 1, &mut 0);
         assert_eq!([1_000, 2_000, 3_000, 4_000, 5_000].map(arrived), [1_000, 4_000, 6_000, 7_000, 10_000]);
         assert_eq!([500, 1_500, 2_250].map(arrived), [500, 2_500, 4_500]);

@@ -54,7 +54,7 @@ fn random_arrivals_keep_the_mean_rate() {
     assert_eq!(poisson.time_ns((1 << 18) * 5, 0), (1 << 18) * 5 * 3 * 40);
     let again = schedule("poisson", "25Mpps", &[60]);
     assert_eq!(again.time_ns(77_777, 0), poisson.time_ns(77_777 / 3, 77_777 % 3), "by its number alone");
-    let other = Schedule::new(Arrivals::Poisson, Rate::Packets(25_000_000), [60].into_iter(), 2);
+    let other = Schedule::new(ArrivalProcess::Poisson, Rate::Packets(25_000_000), [60].into_iter(), 2);
     assert_ne!(again.time_ns(77_777, 0), other.time_ns(77_777, 0));
 }
 
@@ -93,12 +93,12 @@ proptest! {
 #[test]
 fn text_and_back() {
     for text in ["constant", "poisson", "bursts:32"] {
-        assert_eq!(text.parse::<Arrivals>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<ArrivalProcess>().unwrap().to_string(), text);
     }
     let rate = |text: &str| Schedule::check(text.parse().expect(text)).expect_err(text).to_string();
     assert!(rate("2Gpps").contains("to 1000Mpps"));
     assert!(rate("1kbps").contains("from 1Mbps"));
-    let arrivals = |text: &str| text.parse::<Arrivals>().expect_err(text).to_string();
+    let arrivals = |text: &str| text.parse::<ArrivalProcess>().expect_err(text).to_string();
     assert!(arrivals("poison").contains("did you mean \"poisson\""));
     assert!(arrivals("bursts").contains("bursts:32"));
     assert!(arrivals("bursts:0").contains("from 1"));

@@ -1,8 +1,8 @@
 //! Planted paths: what one tap sees of each, merged with the other frames by time.
 
-use super::{Path, TapFrame};
+use super::{PathSimulation, TapFrame};
 use crate::loss_truth::LossTruth;
-use crate::spec::Spec;
+use crate::spec::TrafficSpec;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::RngCore;
 
@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::RngCore;
 pub(crate) struct PlantedPath {
     /// Place in the specification.
     pub(crate) place: usize,
-    pub(crate) path: Path,
+    pub(crate) path: PathSimulation,
     tap: u32,
     /// The number of flows: both directions of each connection.
     pub(crate) members: u64,
@@ -46,19 +46,23 @@ pub(crate) struct PlantedPaths {
 impl PlantedPaths {
     /// `start_ns` gives the time of a share of the run, in parts per million, for this number of the paths'
     /// frames.
-    pub(crate) fn new(spec: &Spec, seeds: &mut SplitMix64, start_ns: impl Fn(u32, u64) -> u64) -> Self {
+    pub(crate) fn new(
+        spec: &TrafficSpec,
+        seeds: &mut SplitMix64,
+        start_ns: impl Fn(u32, u64) -> u64,
+    ) -> Self {
         let planted: Vec<_> =
             spec.events().iter().enumerate().filter(|(_, event)| event.kind().is_path()).collect();
         let specs: Vec<_> = planted.iter().map(|(_, event)| event.path(seeds.next_u64())).collect();
         // The number of frames determines when they begin: their fates are drawn first.
-        let frames = specs.iter().map(|(path, tap)| Path::new(path.clone()).frames_at(*tap)).sum();
+        let frames = specs.iter().map(|(path, tap)| PathSimulation::new(path.clone()).frames_at(*tap)).sum();
         let mut paths = Self { paths: Vec::new(), due_ns: u64::MAX, frames, passed: 0 };
         for ((place, event), (path, tap)) in planted.into_iter().zip(specs) {
             let server = [192, 0, 2, 10 + place as u8];
             let mut one = PlantedPath {
                 place,
                 members: 2 * u64::from(path.connections),
-                path: Path::placed(path, server, start_ns(event.start_ppm(), frames)),
+                path: PathSimulation::placed(path, server, start_ns(event.start_ppm(), frames)),
                 tap,
                 next: None,
                 span: None,

@@ -1,8 +1,8 @@
 //! The connections, event by event.
 
 use super::{PathSpec, PathTruth, TapTruth};
-use crate::flow::{Addresses, Flow, TCP};
-use crate::headers::{self, Position};
+use crate::flow::{AddressPair, FlowProfile, TCP};
+use crate::headers::{self, FlowPosition};
 use crate::tcp::{ACK, FIN, PSH, SYN};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -44,7 +44,7 @@ pub struct TapFrame {
 
 /// A packet on the path.
 #[derive(Clone, Copy, Debug)]
-enum Packet {
+enum PathPacket {
     Syn,
     SynAck,
     /// Segment of this number; sent for the first time or again.
@@ -57,7 +57,7 @@ enum Packet {
     LastAck,
 }
 
-impl Packet {
+impl PathPacket {
     fn goes_forward(self) -> bool {
         matches!(self, Self::Syn | Self::Data(..) | Self::Fin | Self::LastAck)
             // The acknowledgement of SYN and ACK comes from the client.
@@ -66,11 +66,11 @@ impl Packet {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum SimulationEvent {
     /// The client may send.
     Send,
     /// A packet passes a tap, with its IP identification where it was seen at one before.
-    Tap(u32, Packet, Option<u16>),
+    Tap(u32, PathPacket, Option<u16>),
 }
 
 /// The fate of the first transmission of a segment at the lossy hop. It is drawn also where no hop is lossy: a seed gives the same connections
@@ -83,9 +83,9 @@ enum Fate {
 }
 
 #[derive(Clone, Debug)]
-struct Connection {
-    flow: Flow,
-    reverse: Flow,
+struct SimulatedConnection {
+    flow: FlowProfile,
+    reverse: FlowProfile,
     fates: Vec<Fate>,
     /// The latest segment that passed each tap, by tap.
     latest: Vec<u32>,
@@ -106,9 +106,9 @@ struct Connection {
 
 /// Simulates a [`PathSpec`]: frames in the order of time, over all taps.
 #[derive(Clone, Debug)]
-pub struct Path {
+pub struct PathSimulation {
     spec: PathSpec,
-    connections: Vec<Connection>,
+    connections: Vec<SimulatedConnection>,
     /// The events to come, by time, then in the order in which they were made.
     events: BinaryHeap<Reverse<(u64, u64, u32, EventSlot)>>,
     made: u64,
@@ -117,7 +117,7 @@ pub struct Path {
 
 /// An event in the heap; its order is irrelevant, as the number before it is unique.
 #[derive(Clone, Copy, Debug)]
-struct EventSlot(Event);
+struct EventSlot(SimulationEvent);
 
 impl PartialEq for EventSlot {
     fn eq(&self, _: &Self) -> bool {
@@ -136,7 +136,7 @@ impl Ord for EventSlot {
     }
 }
 
-impl Path {
+impl PathSimulation {
     /// A path on which nothing has happened yet.
     pub fn new(spec: PathSpec) -> Self {
         Self::placed(spec, [192, 0, 2, 1], START_NS)
@@ -153,8 +153,8 @@ impl Path {
         let over_ns = spec.over.as_nanos();
         for number in 0..spec.connections {
             let at = start_ns + (u128::from(number) * over_ns / u128::from(spec.connections)) as u64;
-            path.connections.push(Connection::new(number, &spec, server, &mut random));
-            path.schedule(at, number, Event::Tap(0, Packet::Syn, None));
+            path.connections.push(SimulatedConnection::new(number, &spec, server, &mut random));
+            path.schedule(at, number, SimulationEvent::Tap(0, PathPacket::Syn, None));
         }
         path
     }
@@ -165,20 +165,20 @@ impl Path {
     /// Length of the longest frame on the wire, without check sequence.
     pub(crate) const LONGEST_WIRE: u32 = headers::TCP_OVER_IPV4 as u32 + PAYLOAD;
 
-    /// Returns what was lost so far; complete once [`Path::next_frame`] returns none.
+    /// Returns what was lost so far; complete once [`PathSimulation::next_frame`] returns none.
     pub fn truth(&self) -> &PathTruth {
         &self.truth
     }
 
     /// The flow of a member: see [`TapFrame`].
-    pub(crate) fn flow(&self, member: u64) -> Flow {
+    pub(crate) fn flow(&self, member: u64) -> FlowProfile {
         let connection = &self.connections[(member / 2) as usize];
         if member.is_multiple_of(2) { connection.flow } else { connection.reverse }
     }
 
     /// The number of frames that a tap will see.
     pub(crate) fn frames_at(&self, tap: u32) -> u64 {
-        let of = |connection: &Connection| {
+        let of = |connection: &SimulatedConnection| {
             // Three packets each for the beginning and the end, and an acknowledgement of each segment.
             let lost = connection.fates.iter().filter(|&&fate| fate == Fate::Lost).count();
             let again = if tap < self.spec.lossy { lost } else { 0 };
@@ -187,7 +187,7 @@ impl Path {
         self.connections.iter().map(of).sum()
     }
 
-    fn schedule(&mut self, at: u64, connection: u32, event: Event) {
+    fn schedule(&mut self, at: u64, connection: u32, event: SimulationEvent) {
         self.made += 1;
         self.events.push(Reverse((at, self.made, connection, EventSlot(event))));
     }
@@ -196,15 +196,17 @@ impl Path {
     pub fn next_frame(&mut self) -> Option<TapFrame> {
         while let Some(Reverse((now, _, number, EventSlot(event)))) = self.events.pop() {
             match event {
-                Event::Send => self.send(now, number),
-                Event::Tap(tap, packet, id) => return Some(self.pass(now, number, (tap, packet, id))),
+                SimulationEvent::Send => self.send(now, number),
+                SimulationEvent::Tap(tap, packet, id) => {
+                    return Some(self.pass(now, number, (tap, packet, id)));
+                }
             }
         }
         None
     }
 
     /// A packet passes a tap and continues to the next one, to an end, or nowhere.
-    fn pass(&mut self, now: u64, number: u32, (tap, packet, id): (u32, Packet, Option<u16>)) -> TapFrame {
+    fn pass(&mut self, now: u64, number: u32, (tap, packet, id): (u32, PathPacket, Option<u16>)) -> TapFrame {
         let hop_ns = u64::from(self.spec.rtt_us) * 1000 / 2 / u64::from(self.spec.hops);
         let connection = &mut self.connections[number as usize];
         let id = id.unwrap_or_else(|| connection.next_id());
@@ -214,7 +216,7 @@ impl Path {
         let truth = &mut self.truth.taps[tap as usize].loss;
         // A segment that was lost is repaired once: before the lossy hop that is a retransmission, after it a
         // repair.
-        if let Packet::Data(_, true) = packet {
+        if let PathPacket::Data(_, true) = packet {
             if tap < self.spec.lossy {
                 truth.retrans_count += 1;
                 truth.retrans_byte += u64::from(PAYLOAD);
@@ -224,7 +226,7 @@ impl Path {
             }
         }
         let mut fate = Fate::Passed;
-        if let Packet::Data(segment, false) = packet {
+        if let PathPacket::Data(segment, false) = packet {
             let latest = &mut connection.latest[tap as usize];
             truth.reorder_count += u64::from(segment < *latest);
             *latest = segment.max(*latest);
@@ -238,9 +240,9 @@ impl Path {
             self.truth.lost_count += 1;
             self.truth.lost_byte += u64::from(PAYLOAD);
         } else if forward && tap < self.spec.hops {
-            self.schedule(now + hop_ns, number, Event::Tap(tap + 1, packet, Some(id)));
+            self.schedule(now + hop_ns, number, SimulationEvent::Tap(tap + 1, packet, Some(id)));
         } else if !forward && tap > 0 {
-            self.schedule(now + hop_ns, number, Event::Tap(tap - 1, packet, Some(id)));
+            self.schedule(now + hop_ns, number, SimulationEvent::Tap(tap - 1, packet, Some(id)));
         } else {
             self.arrive(now, number, packet);
         }
@@ -249,35 +251,41 @@ impl Path {
     }
 
     /// A packet is at its end, immediately after the last tap.
-    fn arrive(&mut self, now: u64, number: u32, packet: Packet) {
+    fn arrive(&mut self, now: u64, number: u32, packet: PathPacket) {
         let last = self.spec.hops;
         let connection = &mut self.connections[number as usize];
         let soon = now + 1000;
         match packet {
-            Packet::Syn => self.schedule(soon, number, Event::Tap(last, Packet::SynAck, None)),
-            Packet::SynAck => {
-                connection.sends = true;
-                self.schedule(soon, number, Event::Tap(0, Packet::Ack(0, None), None));
-                self.schedule(soon + SPACING_NS, number, Event::Send);
+            PathPacket::Syn => {
+                self.schedule(soon, number, SimulationEvent::Tap(last, PathPacket::SynAck, None))
             }
-            Packet::Data(segment, _) => {
+            PathPacket::SynAck => {
+                connection.sends = true;
+                self.schedule(soon, number, SimulationEvent::Tap(0, PathPacket::Ack(0, None), None));
+                self.schedule(soon + SPACING_NS, number, SimulationEvent::Send);
+            }
+            PathPacket::Data(segment, _) => {
                 connection.arrived[segment as usize] = true;
                 while connection.arrived.get(connection.expected as usize) == Some(&true) {
                     connection.expected += 1;
                 }
-                let ack = Packet::Ack(connection.expected, Some(segment));
-                self.schedule(soon, number, Event::Tap(last, ack, None));
+                let ack = PathPacket::Ack(connection.expected, Some(segment));
+                self.schedule(soon, number, SimulationEvent::Tap(last, ack, None));
             }
-            Packet::Ack(expected, Some(segment)) => {
+            PathPacket::Ack(expected, Some(segment)) => {
                 connection.learn(expected, segment);
                 if !connection.sends {
                     connection.sends = true;
-                    self.schedule(soon, number, Event::Send);
+                    self.schedule(soon, number, SimulationEvent::Send);
                 }
             }
-            Packet::Fin => self.schedule(soon, number, Event::Tap(last, Packet::FinAck, None)),
-            Packet::FinAck => self.schedule(soon, number, Event::Tap(0, Packet::LastAck, None)),
-            Packet::Ack(_, None) | Packet::LastAck => {}
+            PathPacket::Fin => {
+                self.schedule(soon, number, SimulationEvent::Tap(last, PathPacket::FinAck, None))
+            }
+            PathPacket::FinAck => {
+                self.schedule(soon, number, SimulationEvent::Tap(0, PathPacket::LastAck, None))
+            }
+            PathPacket::Ack(_, None) | PathPacket::LastAck => {}
         }
     }
 
@@ -286,30 +294,30 @@ impl Path {
         let connection = &mut self.connections[number as usize];
         let segments = connection.fates.len() as u32;
         let packet = if let Some(segment) = connection.to_resend.pop_front() {
-            Packet::Data(segment, true)
+            PathPacket::Data(segment, true)
         } else if connection.next < segments && connection.next < connection.acknowledged + WINDOW {
             connection.next += 1;
-            Packet::Data(connection.next - 1, false)
+            PathPacket::Data(connection.next - 1, false)
         } else {
             connection.sends = false;
             if connection.acknowledged == segments && connection.next == segments {
                 connection.next += 1;
-                self.schedule(now, number, Event::Tap(0, Packet::Fin, None));
+                self.schedule(now, number, SimulationEvent::Tap(0, PathPacket::Fin, None));
             }
             return;
         };
-        self.schedule(now, number, Event::Tap(0, packet, None));
-        self.schedule(now + SPACING_NS, number, Event::Send);
+        self.schedule(now, number, SimulationEvent::Tap(0, packet, None));
+        self.schedule(now + SPACING_NS, number, SimulationEvent::Send);
     }
 }
 
-impl Connection {
+impl SimulatedConnection {
     fn new(number: u32, spec: &PathSpec, server: [u8; 4], random: &mut Xoshiro256PlusPlus) -> Self {
         let [_, _, high, low] = number.to_be_bytes();
         let client = [10, 1, high, low];
         let (client_port, server_port) = (50_000 + (number % 10_000) as u16, 443);
-        let flow = Flow {
-            addresses: Addresses::V4 { src: client, dst: server },
+        let flow = FlowProfile {
+            addresses: AddressPair::V4 { src: client, dst: server },
             src_port: client_port,
             dst_port: server_port,
             protocol: TCP,
@@ -317,8 +325,8 @@ impl Connection {
             outbound: true,
             initial_seq: random.next_u64() as u32,
         };
-        let reverse = Flow {
-            addresses: Addresses::V4 { src: server, dst: client },
+        let reverse = FlowProfile {
+            addresses: AddressPair::V4 { src: server, dst: client },
             src_port: server_port,
             dst_port: client_port,
             outbound: false,
@@ -379,26 +387,26 @@ impl Connection {
 
     /// Returns the bytes of a packet, its length on the wire and the length in its IP header. Its TTL is lower by the number of hops that it has
     /// `passed`.
-    fn frame(&self, packet: Packet, id: u16, passed: u8) -> (Vec<u8>, u32, u32) {
+    fn frame(&self, packet: PathPacket, id: u16, passed: u8) -> (Vec<u8>, u32, u32) {
         let flow = if packet.goes_forward() { self.flow } else { self.reverse };
-        let flow = &Flow { ttl: flow.ttl - passed, ..flow };
+        let flow = &FlowProfile { ttl: flow.ttl - passed, ..flow };
         let (client, server) =
             (self.flow.initial_seq.wrapping_add(1), self.reverse.initial_seq.wrapping_add(1));
         let behind = |segments: u32| client.wrapping_add(segments.wrapping_mul(PAYLOAD));
         let all = behind(self.fates.len() as u32);
         let (seq, ack, tcp_flags, payload) = match packet {
-            Packet::Syn => (self.flow.initial_seq, 0, SYN, 0),
-            Packet::SynAck => (self.reverse.initial_seq, client, SYN | ACK, 0),
-            Packet::Data(segment, _) => (behind(segment), server, PSH | ACK, PAYLOAD),
-            Packet::Ack(0, None) => (client, server, ACK, 0),
-            Packet::Ack(expected, _) => (server, behind(expected), ACK, 0),
-            Packet::Fin => (all, server, FIN | ACK, 0),
-            Packet::FinAck => (server, all.wrapping_add(1), FIN | ACK, 0),
-            Packet::LastAck => (all.wrapping_add(1), server.wrapping_add(1), ACK, 0),
+            PathPacket::Syn => (self.flow.initial_seq, 0, SYN, 0),
+            PathPacket::SynAck => (self.reverse.initial_seq, client, SYN | ACK, 0),
+            PathPacket::Data(segment, _) => (behind(segment), server, PSH | ACK, PAYLOAD),
+            PathPacket::Ack(0, None) => (client, server, ACK, 0),
+            PathPacket::Ack(expected, _) => (server, behind(expected), ACK, 0),
+            PathPacket::Fin => (all, server, FIN | ACK, 0),
+            PathPacket::FinAck => (server, all.wrapping_add(1), FIN | ACK, 0),
+            PathPacket::LastAck => (all.wrapping_add(1), server.wrapping_add(1), ACK, 0),
         };
         let length = headers::length(flow);
         let total_byte = (length - headers::ETHERNET) as u32 + payload;
-        let built = headers::build(flow, &Position { seq, ack, tcp_flags, id }, total_byte);
+        let built = headers::build(flow, &FlowPosition { seq, ack, tcp_flags, id }, total_byte);
         let wire_len = (total_byte + headers::ETHERNET as u32).max(60);
         (built[..length].to_vec(), wire_len, total_byte)
     }

@@ -1,6 +1,6 @@
 //! `plant=`: the events of a specification.
 
-use crate::{EventKind, PathSpec};
+use crate::{PathSpec, PlantedEventKind};
 use notation::{SpecError, unknown_key};
 use std::fmt;
 
@@ -9,7 +9,7 @@ const EVERYTHING_PPM: u32 = 1_000_000;
 /// A planted event as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
-    kind: EventKind,
+    kind: PlantedEventKind,
     share_ppm: u32,
     start_ppm: u32,
     end_ppm: u32,
@@ -39,7 +39,7 @@ pub(crate) fn part(value: u64, ppm: u32) -> u64 {
 
 impl EventSpec {
     /// The kind of event.
-    pub fn kind(&self) -> EventKind {
+    pub fn kind(&self) -> PlantedEventKind {
         self.kind
     }
 
@@ -57,7 +57,7 @@ impl EventSpec {
         let PathPlant { connections, segments, loss_ppm, reorder_ppm } = self.path;
         let path = PathSpec { connections, segments, loss_ppm, reorder_ppm, seed, ..PathSpec::default() };
         let before = path.lossy - 1;
-        let tap = if self.kind == EventKind::Retransmission { before } else { path.lossy };
+        let tap = if self.kind == PlantedEventKind::Retransmission { before } else { path.lossy };
         (path, tap)
     }
 
@@ -81,18 +81,21 @@ impl EventSpec {
     pub(super) fn parse(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let names = EventKind::ALL.map(EventKind::name);
-        let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == name) else {
+        let names = PlantedEventKind::ALL.map(PlantedEventKind::name);
+        let Some(kind) = PlantedEventKind::ALL.into_iter().find(|kind| kind.name() == name) else {
             return Err(unknown_key("plant: unknown event", name, &names));
         };
         let (share_ppm, start_ppm, end_ppm) = match kind {
-            EventKind::Flood => (40_000, 400_000, 600_000),
-            EventKind::Scan => (10_000, 100_000, 900_000),
-            EventKind::Portscan => (10_000, 200_000, 800_000),
-            EventKind::Elephant => (50_000, 250_000, 750_000),
-            EventKind::Loss | EventKind::Retransmission | EventKind::Reorder => (0, 250_000, EVERYTHING_PPM),
+            PlantedEventKind::Flood => (40_000, 400_000, 600_000),
+            PlantedEventKind::Scan => (10_000, 100_000, 900_000),
+            PlantedEventKind::Portscan => (10_000, 200_000, 800_000),
+            PlantedEventKind::Elephant => (50_000, 250_000, 750_000),
+            PlantedEventKind::Loss | PlantedEventKind::Retransmission | PlantedEventKind::Reorder => {
+                (0, 250_000, EVERYTHING_PPM)
+            }
         };
-        let (loss_ppm, reorder_ppm) = if kind == EventKind::Reorder { (0, 10_000) } else { (10_000, 0) };
+        let (loss_ppm, reorder_ppm) =
+            if kind == PlantedEventKind::Reorder { (0, 10_000) } else { (10_000, 0) };
         let path = PathPlant { connections: 10, segments: 500, loss_ppm, reorder_ppm };
         let mut event = Self { kind, share_ppm, start_ppm, end_ppm, members: None, path };
         for pair in parts {

@@ -3,17 +3,19 @@
 use packet::{FlowKey, Key, KeySpec};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use traffic::{EventKind, FlowCount, GeneratedFrame, Generator, KeyStream, Origin, Spec, Truth};
+use traffic::{
+    FlowCount, FrameOrigin, GeneratedFrame, Generator, KeyStream, PlantedEventKind, TrafficSpec, Truth,
+};
 
 const MIXED: &str = "packets=200k,flows=30k,zipf=1.0,size=64:7/594:4/1518:1,ipv6=30%,seed=7,\
                      plant=flood:sources=4k/scan/portscan/elephant";
 
-fn spec(text: &str) -> Spec {
+fn spec(text: &str) -> TrafficSpec {
     text.parse().expect(text)
 }
 
 /// Every frame with its bytes.
-fn frames(spec: &Spec) -> Vec<(GeneratedFrame, Vec<u8>)> {
+fn frames(spec: &TrafficSpec) -> Vec<(GeneratedFrame, Vec<u8>)> {
     let mut generator = Generator::new(spec.clone());
     let mut buffer = vec![0xaa; 9216];
     let mut frames = Vec::new();
@@ -24,7 +26,7 @@ fn frames(spec: &Spec) -> Vec<(GeneratedFrame, Vec<u8>)> {
     frames
 }
 
-fn truth(spec: &Spec) -> Truth {
+fn truth(spec: &TrafficSpec) -> Truth {
     let mut generator = Generator::with_truth(spec.clone());
     while generator.next_frame(&mut [0; 96]).is_some() {}
     generator.truth().expect("made with truth")
@@ -102,7 +104,7 @@ fn the_truth_equals_a_recount() {
         count.packets += 1;
         count.total_byte += total_byte;
         count.wire_byte += u64::from(frame.wire_len);
-        if let Origin::Event { event, .. } = frame.origin {
+        if let FrameOrigin::Event { event, .. } = frame.origin {
             events.entry(event).or_default().push((frame.time_ns, key));
         }
     }
@@ -153,8 +155,8 @@ fn planted_paths_keep_their_times_and_the_run_its_count() {
         count.wire_byte += u64::from(frame.wire_len);
     }
     assert_eq!(truth.flows, recount);
-    let kinds: Vec<EventKind> = truth.events.iter().map(|event| event.kind).collect();
-    assert_eq!(kinds, [EventKind::Elephant, EventKind::Retransmission, EventKind::Loss]);
+    let kinds: Vec<PlantedEventKind> = truth.events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [PlantedEventKind::Elephant, PlantedEventKind::Retransmission, PlantedEventKind::Loss]);
     let [_, again, lost] = truth.events.as_slice() else { panic!("three") };
     // Handshake, end, acknowledgements, data, and what was lost after the tap.
     let loss = again.tcp_loss.expect("all came");
@@ -162,8 +164,8 @@ fn planted_paths_keep_their_times_and_the_run_its_count() {
     assert_eq!((lost.count.packets, lost.flows), (3 * 606, 6));
     let of = |place: usize| {
         let own = frames.iter().map(|(frame, _)| frame);
-        let own =
-            own.filter(move |frame| matches!(frame.origin, Origin::Event { event, .. } if event == place));
+        let own = own
+            .filter(move |frame| matches!(frame.origin, FrameOrigin::Event { event, .. } if event == place));
         own.map(|frame| frame.time_ns).collect::<Vec<_>>()
     };
     for (place, event) in [(1, again), (2, lost)] {
@@ -183,7 +185,7 @@ fn planted_paths_keep_their_times_and_the_run_its_count() {
 
 /// Frames of planted events in a run.
 fn frames_of_paths(text: &str) -> usize {
-    frames(&spec(text)).iter().filter(|(frame, _)| matches!(frame.origin, Origin::Event { .. })).count()
+    frames(&spec(text)).iter().filter(|(frame, _)| matches!(frame.origin, FrameOrigin::Event { .. })).count()
 }
 
 #[test]
@@ -202,7 +204,7 @@ fn a_truth_of_a_part_says_nothing_of_losses() {
 fn events_are_what_was_asked_for() {
     let events = truth(&spec(MIXED)).events;
     let [flood, scan, portscan, elephant] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!((flood.kind, flood.count.packets, flood.sources), (EventKind::Flood, 8_000, 4_000));
+    assert_eq!((flood.kind, flood.count.packets, flood.sources), (PlantedEventKind::Flood, 8_000, 4_000));
     // A SYN without payload: 40 bytes of IP in the least Ethernet frame.
     assert_eq!((flood.count.total_byte, flood.count.wire_byte), (8_000 * 40, 8_000 * 60));
     assert_eq!((flood.destinations, flood.dst_ports, flood.src_addr), (1, 1, None));

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use traffic::{LossTruth, Path, PathSpec, TapFrame};
+use traffic::{LossTruth, PathSimulation, PathSpec, TapFrame};
 
-fn frames(text: &str) -> (Vec<TapFrame>, Path) {
-    let mut path = Path::new(text.parse().unwrap());
+fn frames(text: &str) -> (Vec<TapFrame>, PathSimulation) {
+    let mut path = PathSimulation::new(text.parse().unwrap());
     let frames = std::iter::from_fn(|| path.next_frame()).collect();
     (frames, path)
 }

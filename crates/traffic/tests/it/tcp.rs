@@ -1,7 +1,7 @@
 //! The background's TCP, followed connection by connection from the bytes of the frames.
 
 use std::collections::HashMap;
-use traffic::{Generator, Origin, Spec};
+use traffic::{FrameOrigin, Generator, TrafficSpec};
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -43,10 +43,10 @@ fn segment(frame: &[u8]) -> Option<Segment> {
 
 /// Calls `each` with every segment of the background.
 fn segments(text: &str, mut each: impl FnMut(Segment)) {
-    let mut generator = Generator::new(text.parse::<Spec>().expect(text));
+    let mut generator = Generator::new(text.parse::<TrafficSpec>().expect(text));
     let mut buffer = vec![0; 9216];
     while let Some(frame) = generator.next_frame(&mut buffer) {
-        let is_background = matches!(frame.origin, Origin::Rank(_));
+        let is_background = matches!(frame.origin, FrameOrigin::Rank(_));
         if let Some(segment) = segment(&buffer[..frame.captured as usize]).filter(|_| is_background) {
             each(segment);
         }
@@ -149,7 +149,7 @@ fn connections_have_a_beginning_and_an_end() {
         });
         assert!(ended > 1000, "{text}: {ended}");
         let mean = f64::from(segments_of_ended) / f64::from(ended);
-        let spec: Spec = text.parse().expect(text);
+        let spec: TrafficSpec = text.parse().expect(text);
         let traffic::TcpStyle::Handshake { segments } = spec.tcp() else { panic!("{text}") };
         assert!((mean / f64::from(segments) - 1.0).abs() < 0.1, "{text}: {mean} segments");
     }

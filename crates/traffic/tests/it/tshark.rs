@@ -2,10 +2,10 @@
 
 use std::io::Write;
 use std::process::Command;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 /// A pcap file with nanosecond times.
-fn write_capture(path: &std::path::Path, spec: Spec) {
+fn write_capture(path: &std::path::Path, spec: TrafficSpec) {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).expect("temporary file"));
     let mut put = |words: &[u32], bytes: &[u8]| {
         words.iter().for_each(|word| file.write_all(&word.to_le_bytes()).expect("write"));

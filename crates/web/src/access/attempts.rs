@@ -7,27 +7,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number of wrong tokens that an address may show at once, and the time after which it may show another one.
-const OF_ADDRESS: Rate = Rate { burst: 10, each: Duration::from_secs(5) };
+const OF_ADDRESS: AttemptRate = AttemptRate { burst: 10, each: Duration::from_secs(5) };
 /// The wrong tokens of all addresses together that are checked: half a minute of one core at most, then a twentieth of it.
-const OF_ALL: Rate = Rate { burst: 100, each: Duration::from_millis(500) };
+const OF_ALL: AttemptRate = AttemptRate { burst: 100, each: Duration::from_millis(500) };
 /// Addresses that are remembered. The one that may try again first makes room.
 const MOST_ADDRESSES: usize = 4_096;
 
 #[derive(Clone, Copy, Debug)]
-struct Rate {
+struct AttemptRate {
     burst: u32,
     each: Duration,
 }
 
 /// The time at which all that was taken is given back: with each attempt later by one interval.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct AttemptBucket {
     until: Instant,
 }
 
-impl Taken {
+impl AttemptBucket {
     /// Takes one, or says when there is one again.
-    fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
+    fn take(&mut self, rate: AttemptRate, now: Instant) -> Result<(), Duration> {
         let until = self.until.max(now) + rate.each;
         match (until - now).checked_sub(rate.each * rate.burst) {
             Some(wait) if !wait.is_zero() => Err(wait),
@@ -38,7 +38,7 @@ impl Taken {
         }
     }
 
-    fn give_back(&mut self, rate: Rate) {
+    fn give_back(&mut self, rate: AttemptRate) {
         self.until = self.until.checked_sub(rate.each).unwrap_or(self.until);
     }
 }
@@ -49,8 +49,8 @@ pub(super) struct Attempts(Mutex<Lately>);
 
 #[derive(Debug, Default)]
 struct Lately {
-    of_addresses: HashMap<IpAddr, Taken>,
-    of_all: Option<Taken>,
+    of_addresses: HashMap<IpAddr, AttemptBucket>,
+    of_all: Option<AttemptBucket>,
 }
 
 impl Attempts {
@@ -67,7 +67,7 @@ impl Attempts {
     pub(super) fn take(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut lately = self.lately();
         lately.of_address(address, now).take(OF_ADDRESS, now)?;
-        let taken = lately.of_all.get_or_insert(Taken { until: now }).take(OF_ALL, now);
+        let taken = lately.of_all.get_or_insert(AttemptBucket { until: now }).take(OF_ALL, now);
         taken.inspect_err(|_| lately.give_back(address))
     }
 
@@ -82,7 +82,7 @@ impl Attempts {
 }
 
 impl Lately {
-    fn of_address(&mut self, address: IpAddr, now: Instant) -> &mut Taken {
+    fn of_address(&mut self, address: IpAddr, now: Instant) -> &mut AttemptBucket {
         let place = network(address);
         if self.of_addresses.len() >= MOST_ADDRESSES && !self.of_addresses.contains_key(&place) {
             self.of_addresses.retain(|_, taken| taken.until > now);
@@ -92,7 +92,7 @@ impl Lately {
                 self.of_addresses.remove(&first);
             }
         }
-        self.of_addresses.entry(place).or_insert(Taken { until: now })
+        self.of_addresses.entry(place).or_insert(AttemptBucket { until: now })
     }
 
     fn give_back(&mut self, address: IpAddr) {

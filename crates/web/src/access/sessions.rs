@@ -12,10 +12,10 @@ const MOST: usize = 16;
 
 /// Sessions, by the SHA-256 of their identifiers.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Digest, Session>>);
+pub(super) struct Sessions(Mutex<HashMap<Digest, PageSession>>);
 
 #[derive(Debug)]
-struct Session {
+struct PageSession {
     name: String,
     /// The hash of the token that was shown.
     hash: Arc<str>,
@@ -23,7 +23,7 @@ struct Session {
 }
 
 impl Sessions {
-    fn all(&self) -> MutexGuard<'_, HashMap<Digest, Session>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Digest, PageSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,7 +42,7 @@ impl Sessions {
         if let Some(oldest) = oldest.filter(|_| own.count() >= MOST) {
             all.remove(&oldest);
         }
-        let session = Session { name: name.to_owned(), hash: Arc::clone(hash), began: now };
+        let session = PageSession { name: name.to_owned(), hash: Arc::clone(hash), began: now };
         all.insert(digest(id.as_bytes()), session);
         Ok(id)
     }

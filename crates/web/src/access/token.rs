@@ -20,9 +20,9 @@ const MOST_PASSES: u32 = 10;
 
 /// A new token. It is told once: only its hash is stored.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     /// A token of this name.
     pub(super) fn random(name: &str) -> Result<Self, getrandom::Error> {
         Ok(Self(format!("{PREFIX}{name}_{}", random_hex::<SECRET_BYTES>()?)))
@@ -43,7 +43,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     /// Writes the name without the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token({})", name_of(&self.0).unwrap_or_default())
@@ -88,9 +88,9 @@ pub(super) fn is_hash(text: &str) -> bool {
 
 /// The memory that checking a token takes, kept from one check to the next: what is freed in between is not always found again.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Vec<Block>);
+pub(super) struct HashingMemory(Vec<Block>);
 
-impl Memory {
+impl HashingMemory {
     /// Returns true if a text is the token of this hash. It takes tens of milliseconds.
     pub(super) fn is_of(&mut self, text: &str, hash: &str) -> bool {
         self.computed(text, hash).unwrap_or(false)
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn a_token_is_checked_by_its_hash_alone() {
-        let token = Token::random("a_b-c.1").expect("random bytes");
+        let token = AccessToken::random("a_b-c.1").expect("random bytes");
         assert_eq!(name_of(token.text()), Some("a_b-c.1"));
         let hash = token.hash().expect("a hash");
         assert!(is_hash(&hash) && hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        let mut memory = Memory::default();
+        let mut memory = HashingMemory::default();
         assert!(memory.is_of(token.text(), &hash));
-        let other = Token::random("a_b-c.1").expect("random bytes");
+        let other = AccessToken::random("a_b-c.1").expect("random bytes");
         assert!(other != token && !memory.is_of(other.text(), &hash) && !memory.is_of("", &hash));
         assert!(token.hash().expect("a hash") != hash, "each has a salt of its own");
         assert!(!format!("{token:?}").contains(&token.text()[20..]));
@@ -139,7 +139,7 @@ mod tests {
         // printf '%s' TOKEN | argon2 somesalt -id -t 2 -k 65536 -p 1 -l 24 -e, whose password is "password": the vector of RFC 9106's
         // reference implementation (test.c).
         let hash = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
-        let mut memory = Memory::default();
+        let mut memory = HashingMemory::default();
         assert!(is_hash(hash) && memory.is_of("password", hash) && !memory.is_of("passwore", hash));
         // Less memory after more: what was there is of no matter.
         let small = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";

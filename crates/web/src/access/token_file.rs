@@ -1,6 +1,6 @@
 //! The file of tokens: a line for each, `NAME ROLE HASH`. What begins with # is a comment, and stays.
 
-use super::token::{Token, is_hash, is_name};
+use super::token::{AccessToken, is_hash, is_name};
 use crate::role::Role;
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -23,10 +23,10 @@ pub struct TokenEntry {
 
 /// The tokens of a controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TokenFile(Vec<Line>);
+pub struct TokenFile(Vec<TokenLine>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Line {
+enum TokenLine {
     Comment(String),
     Token(TokenEntry),
 }
@@ -70,13 +70,13 @@ impl TokenFile {
         for (at, line) in text.lines().enumerate() {
             let is_comment = line.trim().is_empty() || line.starts_with('#');
             let read = match is_comment {
-                true => Line::Comment(line.to_owned()),
+                true => TokenLine::Comment(line.to_owned()),
                 false => {
                     let entry = entry(line).map_err(|error| format!("line {}: {error}", at + 1))?;
                     if file.find(&entry.name).is_some() {
                         return Err(format!("line {}: {} is there twice", at + 1, entry.name));
                     }
-                    Line::Token(entry)
+                    TokenLine::Token(entry)
                 }
             };
             file.0.push(read);
@@ -103,7 +103,7 @@ impl TokenFile {
         })?;
         let changed = || {
             let mut file = match path.try_exists() {
-                Ok(false) => Self(vec![Line::Comment(HEADER.to_owned())]),
+                Ok(false) => Self(vec![TokenLine::Comment(HEADER.to_owned())]),
                 _ => Self::read(path)?,
             };
             if let Ok(about) = fs::metadata(path) {
@@ -122,16 +122,16 @@ impl TokenFile {
     ///
     /// # Errors
     /// If the name is none, or taken, or the system gives no random bytes.
-    pub fn add(&mut self, name: &str, role: Role) -> Result<Token, String> {
+    pub fn add(&mut self, name: &str, role: Role) -> Result<AccessToken, String> {
         if !is_name(name) {
             return Err(format!("{name:?}: a name has 1 to 64 letters, digits, '-', '_' and '.'"));
         }
         if self.find(name).is_some() {
             return Err(format!("there is a token {name} already: take another name, or remove it first"));
         }
-        let token = Token::random(name).map_err(|error| error.to_string())?;
+        let token = AccessToken::random(name).map_err(|error| error.to_string())?;
         let entry = TokenEntry { name: name.to_owned(), role, hash: token.hash()? };
-        self.0.push(Line::Token(entry));
+        self.0.push(TokenLine::Token(entry));
         Ok(token)
     }
 
@@ -141,7 +141,7 @@ impl TokenFile {
     /// If there is none of this name.
     pub fn remove(&mut self, name: &str) -> Result<(), String> {
         let before = self.0.len();
-        self.0.retain(|line| !matches!(line, Line::Token(entry) if entry.name == name));
+        self.0.retain(|line| !matches!(line, TokenLine::Token(entry) if entry.name == name));
         match self.0.len() == before {
             true => Err(format!("there is no token {name:?}: --list has all")),
             false => Ok(()),
@@ -151,8 +151,8 @@ impl TokenFile {
     /// Returns the tokens, in the order of the file.
     pub fn entries(&self) -> impl Iterator<Item = &TokenEntry> {
         self.0.iter().filter_map(|line| match line {
-            Line::Token(entry) => Some(entry),
-            Line::Comment(_) => None,
+            TokenLine::Token(entry) => Some(entry),
+            TokenLine::Comment(_) => None,
         })
     }
 
@@ -165,8 +165,8 @@ impl fmt::Display for TokenFile {
     /// Writes the tokens as they are in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|line| match line {
-            Line::Comment(text) => writeln!(f, "{text}"),
-            Line::Token(TokenEntry { name, role, hash }) => writeln!(f, "{name} {role} {hash}"),
+            TokenLine::Comment(text) => writeln!(f, "{text}"),
+            TokenLine::Token(TokenEntry { name, role, hash }) => writeln!(f, "{name} {role} {hash}"),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::token::{Digest, name_of};
 use super::token_file::{TokenFile, TokenFileError};
-use crate::changed::Watch;
+use crate::changed::FileWatch;
 use crate::role::Role;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<TokenState>,
 }
 
 #[derive(Debug)]
-struct State {
-    watch: Watch,
+struct TokenState {
+    watch: FileWatch,
     /// The tokens by name.
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, RegisteredToken>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct RegisteredToken {
     role: Role,
     hash: Arc<str>,
     /// The SHA-256 of the token of this hash, once it was shown: argon2 is asked once.
@@ -33,7 +33,7 @@ struct Known {
 
 /// The result of looking for the text of a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum TokenLookup {
     /// The token was shown before.
     Known { name: String, role: Role, hash: Arc<str> },
     /// The name is that of a token: the hash tells whether it is this one.
@@ -48,13 +48,13 @@ impl Tokens {
     /// # Errors
     /// If it cannot be read, others may read it, a line is no token, or it has none.
     pub fn open(path: &Path) -> Result<Self, TokenFileError> {
-        let watch = Watch::new([path.to_owned()], Instant::now());
+        let watch = FileWatch::new([path.to_owned()], Instant::now());
         let known = known(&TokenFile::read(path)?);
         if known.is_empty() {
             let error = "there is no token: edison controller token NAME --role view --file FILE adds one";
             return Err(TokenFileError::new(path, &error));
         }
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { watch, known }) })
+        Ok(Self { path: path.to_owned(), state: Mutex::new(TokenState { watch, known }) })
     }
 
     /// Returns the number of tokens.
@@ -62,7 +62,7 @@ impl Tokens {
         self.state().known.len()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TokenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,14 +89,14 @@ impl Tokens {
         }
     }
 
-    pub(super) fn find(&self, text: &str, digest: &Digest) -> Found {
-        let Some(name) = name_of(text) else { return Found::Nobody };
+    pub(super) fn find(&self, text: &str, digest: &Digest) -> TokenLookup {
+        let Some(name) = name_of(text) else { return TokenLookup::Nobody };
         let state = self.state();
-        let Some(known) = state.known.get(name) else { return Found::Nobody };
+        let Some(known) = state.known.get(name) else { return TokenLookup::Nobody };
         let (name, role, hash) = (name.to_owned(), known.role, Arc::clone(&known.hash));
         match known.shown.as_ref() == Some(digest) {
-            true => Found::Known { name, role, hash },
-            false => Found::Unchecked { name, role, hash },
+            true => TokenLookup::Known { name, role, hash },
+            false => TokenLookup::Unchecked { name, role, hash },
         }
     }
 
@@ -113,10 +113,10 @@ impl Tokens {
     }
 }
 
-fn known(file: &TokenFile) -> BTreeMap<String, Known> {
+fn known(file: &TokenFile) -> BTreeMap<String, RegisteredToken> {
     let known = |entry: &super::token_file::TokenEntry| {
         let hash = Arc::from(entry.hash.as_str());
-        (entry.name.clone(), Known { role: entry.role, hash, shown: None })
+        (entry.name.clone(), RegisteredToken { role: entry.role, hash, shown: None })
     };
     file.entries().map(known).collect()
 }

@@ -4,7 +4,7 @@ use super::stories::unknown;
 use super::{App, name, on_a_thread};
 use crate::access::Identity;
 use crate::body;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::hub::now_ns;
 use crate::parameters::Parameters;
 use crate::responses::Acknowledged;
@@ -28,7 +28,7 @@ pub(super) async fn set(
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["events"])?;
     let seen = |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is no number of events"));
     let events = parameters.read_as("events", seen)?.unwrap_or(u64::MAX);
@@ -38,7 +38,7 @@ pub(super) async fn set(
     if note.len() > MOST_NOTE || note.contains(|letter: char| letter.is_control() && letter != '\n') {
         let error =
             format!("a note has at most {MOST_NOTE} bytes, and no control characters but line breaks");
-        return Err(Failure::bad(error));
+        return Err(ApiFailure::bad(error));
     }
     let acknowledgement =
         Acknowledgement { at_ns: now_ns(), by: identity.name, note: note.to_owned(), events };
@@ -50,7 +50,7 @@ pub(super) async fn withdraw(
     State(app): State<Arc<App>>,
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     change(&app, name(id)?, None).await
 }
@@ -60,7 +60,7 @@ async fn change(
     app: &Arc<App>,
     id: String,
     acknowledgement: Option<Acknowledgement>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let hub = app.hub.clone();
     let work = move || {
         let (story, acknowledged) = hub.acknowledge(&id, acknowledgement)?.ok_or_else(|| unknown(&id))?;

@@ -1,7 +1,7 @@
 //! Answers.
 
 use super::{App, ask, csv};
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::responses::Answers;
 use archive::Listing;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use model::Answer;
 use std::sync::Arc;
 
-pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["query", "node", "since", "until", "limit", "rows", "format"])?;
     let filter = parameters.answer_filter()?;
     let rows = parameters.read_as("rows", notation::count)?;
@@ -19,10 +19,10 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
     let is_csv = match parameters.text("format") {
         None | Some("json") => false,
         Some("csv") => true,
-        Some(other) => return Err(Failure::bad(format!("format: {other:?} is not json or csv"))),
+        Some(other) => return Err(ApiFailure::bad(format!("format: {other:?} is not json or csv"))),
     };
     if is_csv && filter.query.is_none() {
-        return Err(Failure::bad("query: a table has the columns of one query, name it"));
+        return Err(ApiFailure::bad("query: a table has the columns of one query, name it"));
     }
     let write = move |listing: Listing<Answer>| {
         let Listing { items: mut answers, is_cut: cut } = listing;
@@ -30,7 +30,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Respon
             answer.list(rows);
         }
         match is_csv {
-            true => csv::write(&answers).map_err(Failure::internal),
+            true => csv::write(&answers).map_err(ApiFailure::internal),
             false => Ok(serde_json::to_vec(&Answers { answers, cut })?),
         }
     };

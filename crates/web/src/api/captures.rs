@@ -3,7 +3,7 @@
 use super::{App, ask};
 use crate::access::Identity;
 use crate::capture::{capture_view, file_name, why_not};
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::responses::Captures;
 use archive::{CaptureFilter, StoredCapture};
@@ -14,7 +14,7 @@ use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["event", "story", "limit"])?;
     let filter = CaptureFilter {
         event: parameters.text("event").map(str::to_owned),
@@ -35,10 +35,10 @@ pub(super) async fn one(
     Extension(identity): Extension<Identity>,
     place: Result<Path<(String, String)>, PathRejection>,
     uri: Uri,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let Ok(Path((event, node))) = place else {
-        return Err(Failure::bad("the address is not UTF-8: write it percent-encoded"));
+        return Err(ApiFailure::bad("the address is not UTF-8: write it percent-encoded"));
     };
     let name = file_name(&event, &node);
     let by = identity.name.map(|name| format!(" with the token {name}")).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) async fn one(
         node.escape_debug(),
         event.escape_debug()
     );
-    let not_found = |error: String| Failure::new(StatusCode::NOT_FOUND, error);
+    let not_found = |error: String| ApiFailure::new(StatusCode::NOT_FOUND, error);
     let none = format!(
         "there is no capture of the event {event:?} on {node:?}: /api/v1/captures has those that are kept"
     );
@@ -62,7 +62,7 @@ pub(super) async fn one(
     let content = ask(&app, move |archive| archive.capture(&event, &node), write).await?;
     app.hub.log(&line);
     let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
-    let disposition = disposition.map_err(|_| Failure::internal("the file has no name"))?;
+    let disposition = disposition.map_err(|_| ApiFailure::internal("the file has no name"))?;
     let kind = HeaderValue::from_static("application/vnd.tcpdump.pcap");
     let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, disposition)];
     Ok((headers, content).into_response())

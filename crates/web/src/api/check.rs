@@ -4,15 +4,15 @@ use super::queries::file_name;
 use super::{App, on_a_thread};
 use crate::body;
 use crate::checking::Checking;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
-use crate::request::Refusal;
-use crate::responses::{Checked, Words};
+use crate::request::RequestRefusal;
+use crate::responses::{Checked, LanguageView};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use equery::{Source, Standing};
+use equery::{QueryItems, SourceText};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -39,16 +39,17 @@ pub(super) async fn check(
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["file", "replace"])?;
     let (file, replaces) = (file_name(&parameters)?, parameters.flag("replace")?);
     let text = body::read_text(&headers, body, app.body_time).await?;
-    let busy = |_| Refusal::Busy(format!("{MOST_WAITING} texts wait to be checked: ask again in a moment"));
+    let busy =
+        |_| RequestRefusal::Busy(format!("{MOST_WAITING} texts wait to be checked: ask again in a moment"));
     let waiting = Arc::clone(&app.turns.waiting).try_acquire_owned().map_err(busy)?;
     let turn = Arc::clone(&app.turns.checking)
         .acquire_owned()
         .await
-        .map_err(|_| Failure::internal("this failed: its standard error says where"))?;
+        .map_err(|_| ApiFailure::internal("this failed: its standard error says where"))?;
     drop(waiting);
     let checking = app.hub.checking();
     let work = move || {
@@ -61,8 +62,8 @@ pub(super) async fn check(
 }
 
 fn written(checking: &Checking, file: &str, text: &str, replaces: bool) -> serde_json::Result<Vec<u8>> {
-    let mut checked = equery::check(&Source { name: file, text }, &checking.options);
-    let queries = checked.queries.iter().map(Standing::of).collect();
+    let mut checked = equery::check(&SourceText { name: file, text }, &checking.options);
+    let queries = checked.queries.iter().map(QueryItems::of).collect();
     let has_errors = checked.has_errors();
     let refused = if has_errors { Vec::new() } else { checking.refusals(file, text, replaces) };
     let unexplained = if has_errors { 0 } else { checked.queries.len().saturating_sub(MOST_EXPLAINED) };
@@ -78,11 +79,11 @@ fn written(checking: &Checking, file: &str, text: &str, replaces: bool) -> serde
     })
 }
 
-pub(super) async fn language(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn language(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let checking = app.hub.checking();
     let options = &checking.options;
-    let words = Words {
+    let words = LanguageView {
         language: equery::language(),
         nodes: options.known_nodes.as_deref().unwrap_or_default(),
         queries: &options.standing,

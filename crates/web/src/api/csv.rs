@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 const BEGIN: [&str; 5] = ["node", "window_start", "window_end", "status", "coverage"];
 
 /// A column, which other answers may have at another place.
-struct Column<'a> {
+struct CsvColumn<'a> {
     name: &'a str,
     /// True if the column has bounds, in columns of their own.
     is_estimate: bool,
@@ -55,15 +55,15 @@ fn write_all(answers: &[Answer]) -> Result<Vec<u8>, Box<dyn std::error::Error>> 
     Ok(table.into_inner()?)
 }
 
-fn columns(answers: &[Answer]) -> Vec<Column<'_>> {
-    let mut columns: Vec<Column<'_>> = Vec::new();
+fn columns(answers: &[Answer]) -> Vec<CsvColumn<'_>> {
+    let mut columns: Vec<CsvColumn<'_>> = Vec::new();
     for answer in answers {
         for (at, column) in answer.columns.iter().enumerate() {
             let is_estimate = column.kind == ColumnKind::Estimate
                 || answer.rows.iter().any(|row| matches!(row.get(at), Some(Value::Estimate { .. })));
             match columns.iter_mut().find(|known| known.name == column.name) {
                 Some(known) => known.is_estimate |= is_estimate,
-                None => columns.push(Column { name: &column.name, is_estimate }),
+                None => columns.push(CsvColumn { name: &column.name, is_estimate }),
             }
         }
     }

@@ -4,7 +4,7 @@ use super::owner::{Terms, carry_out};
 use super::queries::file_name;
 use super::{App, on_a_thread};
 use crate::body;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::hub::now_ns;
 use crate::parameters::Parameters;
 use crate::request::{DryRunAsked, Request};
@@ -30,7 +30,7 @@ pub(super) async fn play(
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let asked = asked(&uri)?;
     let text = body::read_text(&headers, body, app.body_time).await?;
     let asked = DryRunAsked { text, ..asked };
@@ -46,16 +46,16 @@ pub(super) async fn play(
 }
 
 /// Returns what the parameters ask.
-fn asked(uri: &Uri) -> Result<DryRunAsked, Failure> {
+fn asked(uri: &Uri) -> Result<DryRunAsked, ApiFailure> {
     let parameters = Parameters::read(uri, &["file", "from", "to", "memory", "time"])?;
     let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
     if time.is_zero() || time > MOST_TIME {
-        return Err(Failure::bad("time: a dry run has 10min at most, and more than nothing"));
+        return Err(ApiFailure::bad("time: a dry run has 10min at most, and more than nothing"));
     }
     let end_ns = parameters.time_or_ago("to")?.unwrap_or_else(now_ns);
     let start_ns = parameters.time_or_ago("from")?.unwrap_or_else(|| end_ns.saturating_sub(USUAL_PERIOD_NS));
     if start_ns >= end_ns {
-        return Err(Failure::bad("from: it is not before the end of the time that is played"));
+        return Err(ApiFailure::bad("from: it is not before the end of the time that is played"));
     }
     Ok(DryRunAsked {
         file: file_name(&parameters)?,

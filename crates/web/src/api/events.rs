@@ -1,7 +1,7 @@
 //! Events.
 
 use super::{App, ask};
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::message::event_view;
 use crate::parameters::Parameters;
 use crate::responses::Events;
@@ -11,7 +11,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use std::sync::Arc;
 
-pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["query", "node", "kind", "since", "until", "limit"])?;
     let filter = parameters.event_filter()?;
     let write = |listing: Listing<StoredEvent>| {

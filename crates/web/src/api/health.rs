@@ -2,7 +2,7 @@
 //! that who asks needs no token.
 
 use super::App;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 const BROKER_AWAY: &str = "broker_away";
 
 /// The server answers.
-pub(super) async fn live(uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn live(uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     Ok(json_response(StatusCode::OK, json!({ "status": "ok" }).to_string()))
 }
 
 /// Answers whether what nodes send is taken and stored; 503 while a fault of the controller's own prevents that. A broker that was never reached
 /// is such a fault too, which the status has no entry of while it is tried for the first time.
-pub(super) async fn ready(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn ready(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let status = app.hub.status();
     // Rows that are damaged are left out of answers, and nothing else.

@@ -3,7 +3,7 @@
 use super::owner::{Terms, carry_out};
 use super::{App, on_a_thread};
 use crate::body;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::request::{HistoryAsked, Request};
 use axum::extract::State;
@@ -25,7 +25,7 @@ pub(super) async fn ask(
     uri: Uri,
     headers: HeaderMap,
     body: axum::body::Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let asked = asked(&uri)?;
     let text = body::read_text(&headers, body, app.body_time).await?;
     let asked = HistoryAsked { text, ..asked };
@@ -41,12 +41,12 @@ pub(super) async fn ask(
 }
 
 /// Returns what the parameters ask.
-fn asked(uri: &Uri) -> Result<HistoryAsked, Failure> {
+fn asked(uri: &Uri) -> Result<HistoryAsked, ApiFailure> {
     let names = ["nodes", "from", "to", "per", "top", "memory", "time"];
     let parameters = Parameters::read(uri, &names)?;
     let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
     if time.is_zero() || time > MOST_TIME {
-        return Err(Failure::bad("time: nodes have 10min at most, and more than nothing"));
+        return Err(ApiFailure::bad("time: nodes have 10min at most, and more than nothing"));
     }
     let nodes = parameters.text("nodes").map(|names| names.split(',').map(|name| name.trim().to_owned()));
     let per = parameters.duration("per")?;

@@ -1,7 +1,7 @@
 //! `GET /metrics`, at the root, where Prometheus looks for it.
 
 use super::{App, on_a_thread};
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::metrics;
 use crate::parameters::Parameters;
 use axum::extract::State;
@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-pub(super) async fn write(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn write(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let hub = app.hub.clone();
     let text = on_a_thread(move || Ok(metrics::of(&hub))).await?;

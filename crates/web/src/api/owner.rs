@@ -1,8 +1,8 @@
 //! Requests that the owner of the hub carries out.
 
 use super::App;
-use crate::failure::Failure;
-use crate::request::{self, Refusal, Reply, Request};
+use crate::failure::ApiFailure;
+use crate::request::{self, Reply, Request, RequestRefusal};
 use axum::http::StatusCode;
 use std::time::Duration;
 
@@ -21,19 +21,20 @@ pub(super) async fn carry_out<T>(
     app: &App,
     terms: Terms,
     request: impl FnOnce(Reply<T>) -> Request,
-) -> Result<T, Failure> {
-    let gone = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
-    let not_here = || Refusal::Conflict(terms.of_run.to_owned());
+) -> Result<T, ApiFailure> {
+    let gone =
+        || ApiFailure::new(StatusCode::SERVICE_UNAVAILABLE, "the controller has ended: start it again");
+    let not_here = || RequestRefusal::Conflict(terms.of_run.to_owned());
     let Some(requests) = &app.requests else { return Err(not_here().into()) };
     let answer = request::send(requests, request).ok_or_else(gone)?;
     match tokio::time::timeout(terms.patience, answer).await {
-        Ok(Ok(Err(Refusal::NotHere))) => Err(not_here().into()),
+        Ok(Ok(Err(RequestRefusal::NotHere))) => Err(not_here().into()),
         Ok(Ok(result)) => Ok(result?),
         Ok(Err(_)) => Err(gone()),
         Err(_) => {
             let seconds = terms.patience.as_secs();
             let error = format!("the controller did not answer in {seconds} s{}", terms.late);
-            Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, error))
+            Err(ApiFailure::new(StatusCode::GATEWAY_TIMEOUT, error))
         }
     }
 }

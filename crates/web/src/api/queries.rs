@@ -3,7 +3,7 @@
 use super::owner::{Terms, carry_out};
 use super::{App, name};
 use crate::body;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::request::Request;
 use axum::body::Body;
@@ -20,7 +20,7 @@ const MOST_NAME: usize = 255;
 /// The file of queries that come without one.
 const UNNAMED: &str = "query";
 
-pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     Ok(json_response(StatusCode::OK, app.hub.queries()?))
 }
@@ -30,7 +30,7 @@ pub(super) async fn install(
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let parameters = Parameters::read(&uri, &["file", "replace"])?;
     let (file, replaces) = (file_name(&parameters)?, parameters.flag("replace")?);
     let text = body::read_text(&headers, body, app.body_time).await?;
@@ -40,10 +40,10 @@ pub(super) async fn install(
 }
 
 /// The name of the file whose queries a request has.
-pub(super) fn file_name(parameters: &Parameters<'_>) -> Result<String, Failure> {
+pub(super) fn file_name(parameters: &Parameters<'_>) -> Result<String, ApiFailure> {
     let file = parameters.text("file").unwrap_or(UNNAMED);
     if file.len() > MOST_NAME || file.contains('/') || file.contains(char::is_control) {
-        return Err(Failure::bad("file: a name has no /, no control characters and at most 255 bytes"));
+        return Err(ApiFailure::bad("file: a name has no /, no control characters and at most 255 bytes"));
     }
     Ok(file.to_owned())
 }
@@ -52,7 +52,7 @@ pub(super) async fn remove(
     State(app): State<Arc<App>>,
     query: Result<Path<String>, PathRejection>,
     uri: Uri,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let name = name(query)?;
     let removed = carry_out(&app, terms(), |reply| Request::Remove { name, reply }).await?;

@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::access::{Identity, Role};
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::guard::foreign;
 use crate::peer::Peer;
 use axum::extract::{Request, State};
@@ -37,7 +37,7 @@ async fn allowed(
     method: &Method,
     headers: &HeaderMap,
     peer: IpAddr,
-) -> Result<Identity, Failure> {
+) -> Result<Identity, ApiFailure> {
     let app = &required.app;
     if let Some(line) = app.access.refresh() {
         app.hub.log(&line);
@@ -49,7 +49,7 @@ async fn allowed(
     if identity.role < required.role {
         let name = identity.name.as_deref().unwrap_or_default();
         let error = format!("this needs the role {}: the token {name} has {}", required.role, identity.role);
-        return Err(Failure::refused("role", StatusCode::FORBIDDEN, error));
+        return Err(ApiFailure::refused("role", StatusCode::FORBIDDEN, error));
     }
     Ok(identity)
 }

@@ -1,7 +1,7 @@
 //! The state of the whole and of its nodes.
 
 use super::App;
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::responses::Nodes;
 use axum::body::Bytes;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// The interface in the terms of OpenAPI 3.1.
 const DESCRIPTION: &str = include_str!("../../openapi.json");
 
-pub(super) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&app.hub.status())?))
 }
 
-pub(super) async fn nodes(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn nodes(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&Nodes { nodes: &app.hub.status().nodes })?))
 }

@@ -1,7 +1,7 @@
 //! Stories.
 
 use super::{App, ask};
-use crate::failure::{Failure, json_response};
+use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::responses::{ListedStory, Stories, WholeStory};
 use archive::{Acknowledgement, Archive, CaptureFilter, StoredCapture, StoryEntry};
@@ -16,9 +16,9 @@ use std::sync::Arc;
 const MOST_CAPTURES: u64 = 1_000;
 
 /// A story, those of its events that are kept, their captures, and its acknowledgement.
-type Found = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
+type StoryDetail = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
 
-pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     let limit = Parameters::read(&uri, &["limit"])?.limit()?;
     let write = |stories: Vec<StoryEntry>| {
         let stories = stories.into_iter().map(ListedStory::from).collect();
@@ -32,7 +32,7 @@ pub(super) async fn one(
     State(app): State<Arc<App>>,
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let id = super::name(id)?;
     let asked = id.clone();
@@ -44,14 +44,14 @@ pub(super) async fn one(
         let acknowledged = archive.acknowledgement(&story.id)?;
         Ok(Some((story, events, captures, acknowledged)))
     };
-    let write = move |found: Option<Found>| {
+    let write = move |found: Option<StoryDetail>| {
         let Some((story, events, captures, acknowledged)) = found else { return Err(unknown(&id)) };
         Ok(serde_json::to_vec(&WholeStory::new(&story, &events, captures, acknowledged))?)
     };
     Ok(json_response(StatusCode::OK, ask(&app, question, write).await?))
 }
 
-pub(super) fn unknown(id: &str) -> Failure {
+pub(super) fn unknown(id: &str) -> ApiFailure {
     let error = format!("there is no story of the event {id:?}: /api/v1/stories has those that are kept");
-    Failure::new(StatusCode::NOT_FOUND, error)
+    ApiFailure::new(StatusCode::NOT_FOUND, error)
 }

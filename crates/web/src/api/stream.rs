@@ -2,8 +2,8 @@
 
 use super::App;
 use crate::access::Identity;
-use crate::failure::Failure;
-use crate::feed::{Next, Subscription};
+use crate::failure::ApiFailure;
+use crate::feed::{NextMessage, Subscription};
 use crate::message::message;
 use crate::parameters::Parameters;
 use crate::responses::Lagged;
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 const PAUSE: Duration = Duration::from_secs(15);
 
 /// The state of one stream.
-struct Teller {
+struct StreamState {
     /// The message that the stream is told first.
     first: Option<Bytes>,
     subscription: Subscription,
@@ -36,14 +36,14 @@ pub(super) async fn follow(
     State(app): State<Arc<App>>,
     Extension(identity): Extension<Identity>,
     uri: Uri,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let Some((first, subscription)) = app.hub.subscribe()? else {
         let error = "there are too many streams: close a page or another client, and try again";
-        return Err(Failure::refused("too_many_streams", StatusCode::SERVICE_UNAVAILABLE, error));
+        return Err(ApiFailure::refused("too_many_streams", StatusCode::SERVICE_UNAVAILABLE, error));
     };
     let stops = app.stops.clone();
-    let teller = Teller { first: Some(first), subscription, app, stops, identity };
+    let teller = StreamState { first: Some(first), subscription, app, stops, identity };
     let told = stream::unfold(teller, |mut teller| async {
         let part = teller.next().await?;
         Some((Ok::<_, Infallible>(part), teller))
@@ -52,7 +52,7 @@ pub(super) async fn follow(
     Ok(([(header::CONTENT_TYPE, kind)], Body::from_stream(told)).into_response())
 }
 
-impl Teller {
+impl StreamState {
     /// Waits for the next part of the stream; `None` when the server stops, or who is told may not be told any more.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
@@ -63,9 +63,9 @@ impl Teller {
                 return None;
             }
             match self.subscription.take() {
-                Next::Message(told) => return Some(told),
-                Next::Missed(missed) => return message("lagged", &Lagged { missed }).ok(),
-                Next::Nothing => {}
+                NextMessage::Message(told) => return Some(told),
+                NextMessage::Missed(missed) => return message("lagged", &Lagged { missed }).ok(),
+                NextMessage::Nothing => {}
             }
             tokio::select! {
                 () = self.subscription.wait() => {}

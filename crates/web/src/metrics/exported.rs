@@ -1,8 +1,8 @@
 //! The latest answers of `export as metric` queries.
 
-use super::text::{Family, Kind, Text};
+use super::text::{MetricFamily, MetricType, Text};
 use crate::view::QueryView;
-use model::{Answer, Column, Status, Value};
+use model::{Answer, AnswerStatus, Column, Value};
 use notation::label_name;
 use std::collections::BTreeMap;
 
@@ -12,21 +12,30 @@ pub(crate) const MOST_KEYS: usize = 20;
 const TAKEN: [&str; 7] = ["query", "node", "column", "unit", "job", "instance", "le"];
 
 pub(super) fn write(text: &mut Text, queries: &[QueryView]) {
-    let exported: Vec<_> = queries.iter().filter(|query| query.metric).flat_map(Exported::of).collect();
+    let exported: Vec<_> =
+        queries.iter().filter(|query| query.metric).flat_map(ExportedAnswers::of).collect();
     for (name, help, bound) in [
         (
             "edison_query_value",
             "Numbers of the latest answers of queries with 'export as metric'.",
-            Bound::Value,
+            EstimatePart::Value,
         ),
-        ("edison_query_lower", "Of a number that is estimated: it is not less than this.", Bound::Lower),
-        ("edison_query_upper", "Of a number that is estimated: it is not more than this.", Bound::Upper),
+        (
+            "edison_query_lower",
+            "Of a number that is estimated: it is not less than this.",
+            EstimatePart::Lower,
+        ),
+        (
+            "edison_query_upper",
+            "Of a number that is estimated: it is not more than this.",
+            EstimatePart::Upper,
+        ),
     ] {
-        let mut family = text.family(name, Kind::Gauge, help);
+        let mut family = text.family(name, MetricType::Gauge, help);
         exported.iter().for_each(|exported| exported.write_rows(&mut family, bound));
     }
-    let mut each = |name, help, value: fn(&Exported<'_>) -> Option<f64>| {
-        let mut family = text.family(name, Kind::Gauge, help);
+    let mut each = |name, help, value: fn(&ExportedAnswers<'_>) -> Option<f64>| {
+        let mut family = text.family(name, MetricType::Gauge, help);
         for exported in &exported {
             if let Some(number) = value(exported) {
                 family.number(&exported.labels(), number);
@@ -40,7 +49,7 @@ pub(super) fn write(text: &mut Text, queries: &[QueryView]) {
         "edison_query_answer_complete",
         "1 where the latest answers are complete, 0 where they lack something.",
         |exported| {
-            let is_complete = exported.answers.iter().all(|answer| answer.status == Status::Complete);
+            let is_complete = exported.answers.iter().all(|answer| answer.status == AnswerStatus::Complete);
             Some(f64::from(u8::from(is_complete)))
         },
     );
@@ -61,21 +70,21 @@ pub(super) fn write(text: &mut Text, queries: &[QueryView]) {
 
 /// The number of a value that is exported: the value or one of its bounds.
 #[derive(Clone, Copy, Debug)]
-enum Bound {
+enum EstimatePart {
     Value,
     Lower,
     Upper,
 }
 
 /// The latest answers of a query and node: one, or those of its instances.
-struct Exported<'a> {
+struct ExportedAnswers<'a> {
     query: &'a QueryView,
     node: &'a str,
     answers: Vec<&'a Answer>,
     left_out: u64,
 }
 
-impl<'a> Exported<'a> {
+impl<'a> ExportedAnswers<'a> {
     fn of(query: &'a QueryView) -> Vec<Self> {
         let mut of_node: BTreeMap<&str, Vec<&Answer>> = BTreeMap::new();
         for answer in &query.latest {
@@ -98,7 +107,7 @@ impl<'a> Exported<'a> {
         self.query.key.contains(&column.name)
     }
 
-    fn write_rows(&self, family: &mut Family<'_>, bound: Bound) {
+    fn write_rows(&self, family: &mut MetricFamily<'_>, bound: EstimatePart) {
         let rows = self.answers.iter().flat_map(|answer| answer.rows.iter().map(move |row| (answer, row)));
         for (answer, row) in rows.take(MOST_KEYS) {
             let key = self.key(answer, row);
@@ -109,9 +118,9 @@ impl<'a> Exported<'a> {
                 labels.extend([("column", column.name.as_str()), ("unit", unit)]);
                 labels.extend(key.iter().map(|(name, value)| (name.as_str(), value.as_str())));
                 match number {
-                    Number::Whole(count) if divisor == 1.0 => family.count(&labels, count),
-                    Number::Whole(count) => family.number(&labels, count as f64 / divisor),
-                    Number::Real(number) => family.number(&labels, number / divisor),
+                    SampleValue::Whole(count) if divisor == 1.0 => family.count(&labels, count),
+                    SampleValue::Whole(count) => family.number(&labels, count as f64 / divisor),
+                    SampleValue::Real(number) => family.number(&labels, number / divisor),
                 }
             }
         }
@@ -142,20 +151,20 @@ impl<'a> Exported<'a> {
 }
 
 /// A number as it is known: whole ones are written with all digits.
-enum Number {
+enum SampleValue {
     Whole(u64),
     Real(f64),
 }
 
 /// The number of a value; bounds are those of estimates.
-fn number(value: &Value, bound: Bound) -> Option<Number> {
+fn number(value: &Value, bound: EstimatePart) -> Option<SampleValue> {
     match (value, bound) {
-        (Value::Unsigned(number), Bound::Value) => Some(Number::Whole(*number)),
-        (Value::Signed(number), Bound::Value) => Some(Number::Real(*number as f64)),
-        (Value::Float(number), Bound::Value) => Some(Number::Real(*number)),
-        (Value::Estimate { value, .. }, Bound::Value) => Some(Number::Real(*value)),
-        (Value::Estimate { lower, .. }, Bound::Lower) => Some(Number::Real(*lower)),
-        (Value::Estimate { upper, .. }, Bound::Upper) => Some(Number::Real(*upper)),
+        (Value::Unsigned(number), EstimatePart::Value) => Some(SampleValue::Whole(*number)),
+        (Value::Signed(number), EstimatePart::Value) => Some(SampleValue::Real(*number as f64)),
+        (Value::Float(number), EstimatePart::Value) => Some(SampleValue::Real(*number)),
+        (Value::Estimate { value, .. }, EstimatePart::Value) => Some(SampleValue::Real(*value)),
+        (Value::Estimate { lower, .. }, EstimatePart::Lower) => Some(SampleValue::Real(*lower)),
+        (Value::Estimate { upper, .. }, EstimatePart::Upper) => Some(SampleValue::Real(*upper)),
         _ => None,
     }
 }

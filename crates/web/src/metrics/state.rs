@@ -1,34 +1,34 @@
 //! The state of the whole and of its nodes. What is not known has no series.
 
-use super::text::{Kind, Text};
+use super::text::{MetricType, Text};
 use crate::view::{
     AlertmanagerView, BrokerState, Clock, Delivered, FAULTS, Fault, Load, MissingWindows, Mode, NodeState,
     NodeView, Spool, Status, Store,
 };
-use Kind::{Counter, Gauge};
+use MetricType::{Counter, Gauge};
 use model::Counters;
 
-type Family = (&'static str, Kind, &'static str);
+type MetricSpec = (&'static str, MetricType, &'static str);
 
 pub(super) fn write(text: &mut Text, status: &Status) {
     let mode = match status.mode {
         Mode::Controller => "controller",
         Mode::Run => "run",
     };
-    let build: Family = ("edison_build_info", Gauge, "1; the program's version, and what it is.");
+    let build: MetricSpec = ("edison_build_info", Gauge, "1; the program's version, and what it is.");
     family(text, build).count(&[("version", &status.version), ("mode", mode)], 1);
-    let started: Family = ("edison_start_timestamp_seconds", Gauge, "When it started, since the epoch.");
+    let started: MetricSpec = ("edison_start_timestamp_seconds", Gauge, "When it started, since the epoch.");
     family(text, started).number(&[], seconds(status.started_ns));
     if status.mode == Mode::Run {
-        let ended: Family = ("edison_run_ended", Gauge, "1 once nothing more is measured.");
+        let ended: MetricSpec = ("edison_run_ended", Gauge, "1 once nothing more is measured.");
         family(text, ended).flag(&[], status.ended);
     }
     if let Some(broker) = &status.broker {
-        let up: Family = ("edison_broker_up", Gauge, "1 while the connection to the broker is there.");
+        let up: MetricSpec = ("edison_broker_up", Gauge, "1 while the connection to the broker is there.");
         family(text, up).flag(&[], broker.state != BrokerState::Away);
     }
     if status.mode == Mode::Controller {
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_controller_fault",
             Gauge,
             "1 while the controller has this fault of its own, by its name.",
@@ -40,10 +40,10 @@ pub(super) fn write(text: &mut Text, status: &Status) {
         }
     }
     write_windows(text, status);
-    let refused: Family =
+    let refused: MetricSpec =
         ("edison_refused_messages_total", Counter, "Messages of probes that were refused, by reason.");
     counters(text, refused, "reason", &status.refused);
-    let refused: Family = (
+    let refused: MetricSpec = (
         "edison_refused_requests_total",
         Counter,
         "Requests and connections of clients that were refused, by reason.",
@@ -61,7 +61,7 @@ fn write_alertmanagers(text: &mut Text, status: &Status) {
     if told.is_empty() {
         return;
     }
-    let alerts: Family =
+    let alerts: MetricSpec =
         ("edison_alerts_total", Counter, "Alerts that an Alertmanager took, by what they say.");
     let mut alerts = family(text, alerts);
     for one in told {
@@ -70,7 +70,7 @@ fn write_alertmanagers(text: &mut Text, status: &Status) {
         }
     }
     type Counted = fn(&AlertmanagerView) -> &Counters;
-    let by_reason: [(Family, &str, Counted); 2] = [
+    let by_reason: [(MetricSpec, &str, Counted); 2] = [
         (("edison_alerts_lost_total", Counter, "Alerts that were given up, by reason."), "reason", |one| {
             &one.lost
         }),
@@ -88,13 +88,13 @@ fn write_alertmanagers(text: &mut Text, status: &Status) {
             }
         }
     }
-    let up: Family =
+    let up: MetricSpec =
         ("edison_alertmanager_up", Gauge, "1 while nothing keeps the Alertmanager from taking alerts.");
     let mut up = family(text, up);
     told.iter().for_each(|one| up.flag(&[("alertmanager", &one.address)], one.fault.is_none()));
 }
 
-fn family<'a>(text: &'a mut Text, (name, kind, help): Family) -> super::text::Family<'a> {
+fn family<'a>(text: &'a mut Text, (name, kind, help): MetricSpec) -> super::text::MetricFamily<'a> {
     text.family(name, kind, help)
 }
 
@@ -102,7 +102,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn counters(text: &mut Text, of: Family, label: &str, counters: &Counters) {
+fn counters(text: &mut Text, of: MetricSpec, label: &str, counters: &Counters) {
     let mut family = family(text, of);
     for (name, count) in &counters.0 {
         family.count(&[(label, name)], *count);
@@ -110,7 +110,8 @@ fn counters(text: &mut Text, of: Family, label: &str, counters: &Counters) {
 }
 
 fn write_windows(text: &mut Text, status: &Status) {
-    let of: Family = ("edison_windows_total", Counter, "Windows over all nodes, by how they were answered.");
+    let of: MetricSpec =
+        ("edison_windows_total", Counter, "Windows over all nodes, by how they were answered.");
     let mut family = family(text, of);
     let windows = status.windows;
     family.count(&[("kind", "complete")], windows.complete);
@@ -126,7 +127,7 @@ fn write_windows(text: &mut Text, status: &Status) {
 
 fn write_kafka(text: &mut Text, kafka: &Delivered) {
     let Delivered { delivered, bytes, again, lost, problems } = kafka;
-    let of: [(Family, u64); 3] = [
+    let of: [(MetricSpec, u64); 3] = [
         (("edison_kafka_delivered_messages_total", Counter, "Messages that are safe in Kafka."), *delivered),
         (("edison_kafka_delivered_bytes_total", Counter, "Bytes of their JSON."), *bytes),
         (("edison_kafka_repeated_messages_total", Counter, "Messages that were handed over again."), *again),
@@ -134,14 +135,15 @@ fn write_kafka(text: &mut Text, kafka: &Delivered) {
     for (of, count) in of {
         family(text, of).count(&[], count);
     }
-    let of: Family = ("edison_kafka_lost_messages_total", Counter, "What was given up, by reason.");
+    let of: MetricSpec = ("edison_kafka_lost_messages_total", Counter, "What was given up, by reason.");
     counters(text, of, "reason", lost);
-    let of: Family = ("edison_kafka_problems_total", Counter, "What went wrong and may pass, by its name.");
+    let of: MetricSpec =
+        ("edison_kafka_problems_total", Counter, "What went wrong and may pass, by its name.");
     counters(text, of, "problem", problems);
 }
 
 fn write_nodes(text: &mut Text, status: &Status) {
-    let mut nodes = Nodes { text, nodes: &status.nodes, is_controller: status.mode == Mode::Controller };
+    let mut nodes = NodeSeries { text, nodes: &status.nodes, is_controller: status.mode == Mode::Controller };
     nodes.write_presence();
     nodes.write_frames();
     nodes.write_missing_windows();
@@ -153,35 +155,35 @@ fn write_nodes(text: &mut Text, status: &Status) {
 }
 
 /// Writes families with a series for each node of which it is known.
-struct Nodes<'a> {
+struct NodeSeries<'a> {
     text: &'a mut Text,
     nodes: &'a [NodeView],
     is_controller: bool,
 }
 
-impl Nodes<'_> {
+impl NodeSeries<'_> {
     /// Writes whether nodes answer, and up to when.
     fn write_presence(&mut self) {
         let is_controller = self.is_controller;
         // How a node is that the controller cannot hear is unknown.
         let is_known = |node: &NodeView| node.state != NodeState::Unheard;
-        let of: Family = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
+        let of: MetricSpec = ("edison_node_up", Gauge, "1 while the node answers, in time or late.");
         self.flag(of, |node| is_known(node).then_some(matches!(node.state, NodeState::Up | NodeState::Late)));
-        let of: Family = ("edison_node_late", Gauge, "1 while the node answers after its time.");
+        let of: MetricSpec = ("edison_node_late", Gauge, "1 while the node answers after its time.");
         self.flag(of, |node| is_known(node).then_some(node.state == NodeState::Late));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_unheard",
             Gauge,
             "1 while a fault of the controller's own keeps it from hearing the node.",
         );
         self.flag(of, |node| is_controller.then_some(!is_known(node)));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_seen_timestamp_seconds",
             Gauge,
             "When the node was last heard of, since the epoch.",
         );
         self.number(of, |node| node.seen_ns.map(seconds));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_window_end_timestamp_seconds",
             Gauge,
             "The end of the last window that the node answered, since the epoch.",
@@ -194,35 +196,36 @@ impl Nodes<'_> {
         let is_controller = self.is_controller;
         // Of a node that was never heard of, nothing is known but that.
         let heard = |node: &NodeView| !is_controller || node.state != NodeState::Never;
-        let of: Family = ("edison_node_received_frames_total", Counter, "Frames taken from the source.");
+        let of: MetricSpec = ("edison_node_received_frames_total", Counter, "Frames taken from the source.");
         self.count(of, |node| heard(node).then_some(node.packets.received));
-        let of: Family = ("edison_node_measured_frames_total", Counter, "Frames that are in a flow record.");
+        let of: MetricSpec =
+            ("edison_node_measured_frames_total", Counter, "Frames that are in a flow record.");
         self.count(of, |node| heard(node).then_some(node.packets.measured));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_not_measured_frames_total",
             Counter,
             "Frames that are in no flow record, by reason.",
         );
         self.counters(of, "reason", |node| heard(node).then_some(&node.packets.not_measured));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_remarked_frames_total",
             Counter,
             "Frames with a remark, measured or not, by remark.",
         );
         self.counters(of, "remark", |node| heard(node).then_some(&node.packets.remarks));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_lost_frames_total",
             Counter,
             "Frames lost before the measurement, where the source can count them.",
         );
         self.count(of, |node| node.loss.as_ref().map(Counters::total));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_loss_frames_total",
             Counter,
             "The same by reason; a reason without a frame is absent.",
         );
         self.counters(of, "reason", |node| node.loss.as_ref());
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_coverage_ratio",
             Gauge,
             "The share of frames of the last window that were received, where the source can count its loss.",
@@ -232,16 +235,16 @@ impl Nodes<'_> {
 
     /// Writes the windows that never came, and the time that they cover.
     fn write_missing_windows(&mut self) {
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_missing_windows_total",
             Counter,
             "Windows that never came since the node's first one, by reason.",
         );
         self.missing(of, |family, labels, missing| family.count(labels, missing.windows));
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_missing_seconds_total", Counter, "The time that they cover, by reason.");
         self.missing(of, |family, labels, missing| family.number(labels, missing.seconds));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_watched_ratio",
             Gauge,
             "The part that the windows of a node cover of the time from its first window to the last one received. \
@@ -254,13 +257,13 @@ impl Nodes<'_> {
     fn write_load(&mut self) {
         let load = |get: fn(&Load) -> u64| move |node: &NodeView| node.load.as_ref().map(get);
         self.count(("edison_node_flows", Gauge, "Flows in the tables."), load(|load| load.flows));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_flows_limit",
             Gauge,
             "The most flows that the tables may hold; absent without a limit.",
         );
         self.count(of, |node| node.load.as_ref()?.most_flows);
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_busy_ratio", Gauge, "The share of time in which receivers had frames at hand.");
         self.number(of, |node| node.load?.busy);
     }
@@ -271,20 +274,20 @@ impl Nodes<'_> {
         let is_controller = self.is_controller;
         let reports = |node: &NodeView| is_controller && node.version.is_some();
         let spool = |get: fn(&Spool) -> u64| move |node: &NodeView| reports(node).then(|| get(&node.spool));
-        let of: Family = ("edison_node_spool_messages", Gauge, "Messages that wait for the broker.");
+        let of: MetricSpec = ("edison_node_spool_messages", Gauge, "Messages that wait for the broker.");
         self.count(of, spool(|spool| spool.messages));
-        let of: Family = ("edison_node_spool_bytes", Gauge, "Their size.");
+        let of: MetricSpec = ("edison_node_spool_bytes", Gauge, "Their size.");
         self.count(of, spool(|spool| spool.bytes));
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_spool_shortened_total", Counter, "Results of which the spool left out rows.");
         self.count(of, spool(|spool| spool.shortened));
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_spool_dropped_total", Counter, "Results that found no room in the spool.");
         self.count(of, spool(|spool| spool.dropped));
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_spool_unwritten_total", Counter, "Messages that the spool's file did not take.");
         self.count(of, spool(|spool| spool.unwritten));
-        let of: Family = ("edison_node_spool_fault", Gauge, "1 while the spool's file takes nothing.");
+        let of: MetricSpec = ("edison_node_spool_fault", Gauge, "1 while the spool's file takes nothing.");
         self.flag(of, |node| reports(node).then_some(node.spool.fault.is_some()));
     }
 
@@ -293,24 +296,24 @@ impl Nodes<'_> {
         let store = |get: fn(&Store) -> u64| move |node: &NodeView| node.store.as_ref().map(get);
         self.count(("edison_node_store_files", Gauge, "Files of the store."), store(|store| store.files));
         self.count(("edison_node_store_bytes", Gauge, "Their size."), store(|store| store.bytes));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_store_lost_rows_total",
             Counter,
             "Window rows and flow records that the store lacks since the node started.",
         );
         self.count(of, store(|store| store.lost));
-        let of: Family = ("edison_node_store_fault", Gauge, "1 while the store cannot be written.");
+        let of: MetricSpec = ("edison_node_store_fault", Gauge, "1 while the store cannot be written.");
         self.flag(of, |node| node.store.as_ref().map(|store| store.fault.is_some()));
     }
 
     /// Writes the clocks of nodes.
     fn write_clocks(&mut self) {
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_clock_synchronised", Gauge, "1 where the kernel takes the clock for synchronised.");
         self.flag(of, |node| node.clock?.kernel.synchronised);
-        let of: Family = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
+        let of: MetricSpec = ("edison_node_clock_error_seconds", Gauge, "The largest error of the clock.");
         self.number(of, |node| node.clock.and_then(|clock: Clock| clock.kernel.max_error_ns).map(seconds));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_clock_ahead_seconds",
             Gauge,
             "By how much the clock is ahead of the controller's at least.",
@@ -323,10 +326,10 @@ impl Nodes<'_> {
         // In a run a node has its tasks.
         let is_controller = self.is_controller;
         let reports = |node: &NodeView| is_controller && node.version.is_some();
-        let of: Family =
+        let of: MetricSpec =
             ("edison_node_tasks_current", Gauge, "1 while the node has the task list it is to have.");
         self.flag(of, |node| reports(node).then_some(node.tasks.applied == Some(node.tasks.wanted)));
-        let of: Family = (
+        let of: MetricSpec = (
             "edison_node_refused_messages_total",
             Counter,
             "Messages that came as the node's and were refused, by reason.",
@@ -335,8 +338,8 @@ impl Nodes<'_> {
     }
 }
 
-impl Nodes<'_> {
-    fn count(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<u64>) {
+impl NodeSeries<'_> {
+    fn count(&mut self, of: MetricSpec, value: impl Fn(&NodeView) -> Option<u64>) {
         let mut family = family(self.text, of);
         for node in self.nodes {
             if let Some(count) = value(node) {
@@ -345,7 +348,7 @@ impl Nodes<'_> {
         }
     }
 
-    fn number(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<f64>) {
+    fn number(&mut self, of: MetricSpec, value: impl Fn(&NodeView) -> Option<f64>) {
         let mut family = family(self.text, of);
         for node in self.nodes {
             if let Some(number) = value(node) {
@@ -354,14 +357,14 @@ impl Nodes<'_> {
         }
     }
 
-    fn flag(&mut self, of: Family, value: impl Fn(&NodeView) -> Option<bool>) {
+    fn flag(&mut self, of: MetricSpec, value: impl Fn(&NodeView) -> Option<bool>) {
         self.count(of, |node| value(node).map(u64::from));
     }
 
     fn missing(
         &mut self,
-        of: Family,
-        write: impl Fn(&mut super::text::Family<'_>, &[(&str, &str)], &MissingWindows),
+        of: MetricSpec,
+        write: impl Fn(&mut super::text::MetricFamily<'_>, &[(&str, &str)], &MissingWindows),
     ) {
         let mut family = family(self.text, of);
         for node in self.nodes {
@@ -371,7 +374,7 @@ impl Nodes<'_> {
         }
     }
 
-    fn counters(&mut self, of: Family, label: &str, value: impl Fn(&NodeView) -> Option<&Counters>) {
+    fn counters(&mut self, of: MetricSpec, label: &str, value: impl Fn(&NodeView) -> Option<&Counters>) {
         let mut family = family(self.text, of);
         for node in self.nodes {
             for (name, count) in value(node).into_iter().flat_map(|counters| &counters.0) {

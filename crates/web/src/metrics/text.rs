@@ -17,7 +17,7 @@ const MOST_CHARS: usize = 200;
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum MetricType {
     /// A value that falls only when it begins anew.
     Counter,
     /// A value of any other kind.
@@ -33,31 +33,36 @@ pub(crate) struct Text {
 
 impl Text {
     /// Begins a family. Without a sample, nothing of it is written.
-    pub(crate) fn family<'a>(&'a mut self, name: &'static str, kind: Kind, help: &'static str) -> Family<'a> {
-        Family { text: self, name, kind, help, series: HashMap::new() }
+    pub(crate) fn family<'a>(
+        &'a mut self,
+        name: &'static str,
+        kind: MetricType,
+        help: &'static str,
+    ) -> MetricFamily<'a> {
+        MetricFamily { text: self, name, kind, help, series: HashMap::new() }
     }
 
     /// Returns the whole text, with how many series are not there.
     pub(crate) fn end(mut self) -> String {
         let left_out = self.left_out;
         let help = "Series that are not here, because their family has too many or has their labels already.";
-        self.family("edison_series_left_out", Kind::Gauge, help).count(&[], left_out);
+        self.family("edison_series_left_out", MetricType::Gauge, help).count(&[], left_out);
         self.out
     }
 }
 
 /// Samples of one name.
 #[derive(Debug)]
-pub(crate) struct Family<'a> {
+pub(crate) struct MetricFamily<'a> {
     text: &'a mut Text,
     name: &'static str,
-    kind: Kind,
+    kind: MetricType,
     help: &'static str,
     /// The places of the labels of its series, by a hash of them or, where another one has that, one of the next numbers.
     series: HashMap<u64, Range<usize>>,
 }
 
-impl Family<'_> {
+impl MetricFamily<'_> {
     /// Adds a line whose value is a whole number.
     pub(crate) fn count(&mut self, labels: &[(&str, &str)], count: u64) {
         if self.begin(labels) {
@@ -87,8 +92,8 @@ impl Family<'_> {
         let (out, name) = (&mut self.text.out, self.name);
         if self.series.is_empty() {
             let kind = match self.kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
+                MetricType::Counter => "counter",
+                MetricType::Gauge => "gauge",
             };
             let _ = writeln!(out, "# HELP {name} {}\n# TYPE {name} {kind}", self.help);
         }
@@ -156,17 +161,17 @@ mod tests {
     #[test]
     fn a_family_is_bounded_and_its_labels_are_unique() {
         let mut text = Text::default();
-        let mut family = text.family("a_total", Kind::Counter, "All.");
+        let mut family = text.family("a_total", MetricType::Counter, "All.");
         for number in 0..MOST_SERIES + 7 {
             family.count(&[("n", &number.to_string())], 1);
         }
-        let mut family = text.family("b", Kind::Gauge, "Some.");
+        let mut family = text.family("b", MetricType::Gauge, "Some.");
         family.count(&[("n", "x\ty")], 1);
         family.count(&[("n", "x\u{1}y")], 2);
         family.number(&[], f64::NAN);
         family.number(&[("n", "")], f64::INFINITY);
         family.number(&[("n", "")], 0.25);
-        text.family("c", Kind::Gauge, "None.");
+        text.family("c", MetricType::Gauge, "None.");
         let text = text.end();
         assert_eq!(text.lines().filter(|line| line.starts_with("a_total{")).count(), MOST_SERIES);
         let rest: Vec<_> = text.lines().skip(MOST_SERIES + 2).collect();

@@ -1,6 +1,6 @@
 //! A connection, from its handshake to its end. Each way in which a client makes it fail has a name.
 
-use super::Limits;
+use super::ServerLimits;
 use super::paced::{Paced, Signs};
 use crate::Hub;
 use crate::certificate::Certificate;
@@ -33,7 +33,7 @@ pub(super) struct Connections {
     /// The acceptor of TLS; `None` where HTTP is spoken in clear.
     pub(super) tls: Option<(TlsAcceptor, Certificate)>,
     pub(super) hub: Hub,
-    pub(super) limits: Limits,
+    pub(super) limits: ServerLimits,
     /// True once the server stops.
     pub(super) stops: watch::Receiver<bool>,
 }

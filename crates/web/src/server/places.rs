@@ -1,6 +1,6 @@
 //! The numbers of connections, in all and of each client.
 
-use super::Limits;
+use super::ServerLimits;
 use crate::peer::network;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,28 +8,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The connections that there are.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<Taken>);
+pub(super) struct ConnectionLimiter(Mutex<ConnectionCounts>);
 
 #[derive(Debug, Default)]
-struct Taken {
+struct ConnectionCounts {
     all: usize,
     by_address: HashMap<IpAddr, usize>,
 }
 
 /// The place of a connection; it makes room when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct ConnectionPermit {
+    places: Arc<ConnectionLimiter>,
     network: IpAddr,
 }
 
-impl Places {
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+impl ConnectionLimiter {
+    fn taken(&self) -> MutexGuard<'_, ConnectionCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a client of this address, if there is one.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr, limits: &Limits) -> Option<Place> {
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr, limits: &ServerLimits) -> Option<ConnectionPermit> {
         let network = network(address);
         let most = if network.is_loopback() { limits.connections } else { limits.connections_of_address };
         let mut taken = self.taken();
@@ -39,11 +39,11 @@ impl Places {
         taken.all += 1;
         *taken.by_address.entry(network).or_default() += 1;
         drop(taken);
-        Some(Place { places: Arc::clone(self), network })
+        Some(ConnectionPermit { places: Arc::clone(self), network })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         taken.all -= 1;
@@ -62,9 +62,12 @@ mod tests {
 
     #[test]
     fn one_address_does_not_take_all_places_and_they_are_given_back() {
-        let (places, limits) =
-            (Arc::default(), Limits { connections: 4, connections_of_address: 2, ..Limits::default() });
-        let take = |address: &str| Places::take(&places, address.parse().expect("an address"), &limits);
+        let (places, limits) = (
+            Arc::default(),
+            ServerLimits { connections: 4, connections_of_address: 2, ..ServerLimits::default() },
+        );
+        let take =
+            |address: &str| ConnectionLimiter::take(&places, address.parse().expect("an address"), &limits);
         let mut held = vec![take("192.0.2.1"), take("192.0.2.1")];
         assert!(held.iter().all(Option::is_some) && take("192.0.2.1").is_none());
         held.extend([take("127.0.0.1"), take("127.0.0.1")]);

@@ -8,12 +8,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use web::{Hub, Role, Server, Settings, Token, TokenFile, Tokens};
+use web::{AccessToken, Hub, Role, Server, ServerSettings, TokenFile, Tokens};
 
 /// A file of tokens, one of each role under its name.
 pub(crate) struct Keys {
     folder: tempfile::TempDir,
-    pub(crate) tokens: Vec<(Role, Token)>,
+    pub(crate) tokens: Vec<(Role, AccessToken)>,
 }
 
 impl Keys {
@@ -35,9 +35,12 @@ impl Keys {
         TokenFile::change(&self.path(), change).expect("it is changed")
     }
 
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> ServerSettings {
         let tokens = Tokens::open(&self.path()).expect("tokens");
-        Settings { tokens: Some(tokens), ..Settings::new("127.0.0.1:0".parse().expect("an address")) }
+        ServerSettings {
+            tokens: Some(tokens),
+            ..ServerSettings::new("127.0.0.1:0".parse().expect("an address"))
+        }
     }
 
     pub(crate) fn serve(&self, hub: &Hub) -> Server {

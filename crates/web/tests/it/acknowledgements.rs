@@ -47,7 +47,7 @@ fn it_is_shown_and_told_until_it_is_withdrawn() {
     // A story that goes on is told with it, and has more events than were seen.
     let mut longer = story();
     longer.events_unlisted += 1;
-    hub.publish(&archive::Changes { stories: vec![longer], ..changes() }).expect("it is stored");
+    hub.publish(&archive::ArchiveChanges { stories: vec![longer], ..changes() }).expect("it is stored");
     assert_eq!(&next(&mut stream, "story")["acknowledged"], seen);
     assert_eq!(json(address, "/api/v1/stories")["stories"][0]["events_total"], 8);
     // No more can be seen than there is; without a number it is all.

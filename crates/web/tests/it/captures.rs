@@ -2,7 +2,7 @@
 
 use crate::client::{get, json};
 use crate::sample::{self, HOSTILE, PACKETS, START, full, serve};
-use archive::Changes;
+use archive::ArchiveChanges;
 use model::{Answer, Column, ColumnKind, Item, format_time};
 use serde_json::{Value as Json, json, to_value};
 use std::sync::Mutex;
@@ -96,7 +96,7 @@ fn a_file_is_fetched_by_event_and_node_and_each_fetch_is_logged() {
 
 #[test]
 fn a_file_that_made_room_is_not_found_for_that_reason() {
-    let keep = archive::Keep { capture_bytes: 4, ..archive::Keep::default() };
+    let keep = archive::ArchiveRetention { capture_bytes: 4, ..archive::ArchiveRetention::default() };
     let hub = web::Hub::new(archive::Archive::in_memory(keep).expect("an archive"));
     hub.publish(&sample::changes()).expect("it is stored");
     let server = serve(&hub);
@@ -117,7 +117,7 @@ fn answers_of_instances_stand_side_by_side() {
     hub.set_queries(sample::queries());
     let server = serve(&hub);
     let latest = |hub: &web::Hub, answers: Vec<Answer>| {
-        hub.publish(&Changes { answers, ..Changes::default() }).expect("it is stored");
+        hub.publish(&ArchiveChanges { answers, ..ArchiveChanges::default() }).expect("it is stored");
         json(server.address(), "/api/v1/queries")["queries"][0]["latest"].clone()
     };
     let (a, b) = (pinned(0, "a"), pinned(0, "b"));

@@ -2,27 +2,27 @@
 
 use crate::client::{Response, json, send};
 use crate::sample::{hub, serve};
-use equery::{ExplainOptions, Options, Source, Standing};
+use equery::{CheckOptions, ExplainContext, QueryItems, SourceText};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use web::{Checking, Hub};
 
-fn options() -> Options {
-    let standing = Standing {
+fn options() -> CheckOptions {
+    let standing = QueryItems {
         name: "flood".to_owned(),
         columns: vec!["sources".to_owned()],
         keys: vec!["dst_addr".to_owned()],
-        ..Standing::default()
+        ..QueryItems::default()
     };
-    Options {
+    CheckOptions {
         set: vec![("Large".to_owned(), "10K".to_owned())],
         known_nodes: Some(vec!["Node1".to_owned(), "Node2".to_owned()]),
         standing: vec![standing],
         base_window_ns: Some(1_000_000_000),
         key: Some(vec!["src_addr".to_owned(), "dst_addr".to_owned()]),
-        ..Options::default()
+        ..CheckOptions::default()
     }
 }
 
@@ -49,7 +49,7 @@ fn here() -> (Hub, web::Server) {
 fn a_text_is_checked_and_explained_for_what_is_here() {
     let (_hub, server) = here();
     let address = server.address();
-    let explain = ExplainOptions { grace_ns: 3_000_000_000, ..ExplainOptions::of(&options()) };
+    let explain = ExplainContext { grace_ns: 3_000_000_000, ..ExplainContext::of(&options()) };
     let right =
         "who: select src_addr, sum(total_byte) as b where node_id = Node2 groupby src_addr having b > Large
                  every 1s when flood.sources > 5 run 2s;
@@ -64,8 +64,8 @@ fn a_text_is_checked_and_explained_for_what_is_here() {
         "ü: '",
     ];
     for text in [right].into_iter().chain(wrong) {
-        let checked = equery::check(&Source { name: "a b.eq", text }, &options());
-        let standing: Vec<Standing> = checked.queries.iter().map(Standing::of).collect();
+        let checked = equery::check(&SourceText { name: "a b.eq", text }, &options());
+        let standing: Vec<QueryItems> = checked.queries.iter().map(QueryItems::of).collect();
         let explanation = (!checked.has_errors()).then(|| equery::explain(&checked, &explain));
         assert_eq!(explanation.is_some(), text == right, "{text}: {:?}", checked.diagnostics);
         let expected = json!({

@@ -7,7 +7,7 @@ use model::{Answer, DryRunNode, DryRunOutcome, HistoryAnswers, HistoryNode, Span
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use web::view::QueryView;
-use web::{Installed, Refusal, Removed, Request};
+use web::{Installed, Removed, Request, RequestRefusal};
 
 pub(crate) fn description() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
@@ -107,7 +107,7 @@ fn responses_are_as_described() {
         for request in received {
             match request {
                 Request::Install { file, reply, .. } if file == "wrong" => {
-                    reply.send(Err(Refusal::Invalid {
+                    reply.send(Err(RequestRefusal::Invalid {
                         error: "wrong".to_owned(),
                         diagnostics: vec![json!(diagnostic())],
                     }))
@@ -119,20 +119,20 @@ fn responses_are_as_described() {
                     }));
                 }
                 Request::Remove { name, reply } if name == "none" => {
-                    reply.send(Err(Refusal::Unknown("none".to_owned())));
+                    reply.send(Err(RequestRefusal::Unknown("none".to_owned())));
                 }
                 Request::Remove { name, reply } if name == "q1" => {
-                    reply.send(Err(Refusal::Conflict("used".to_owned())));
+                    reply.send(Err(RequestRefusal::Conflict("used".to_owned())));
                 }
                 Request::Remove { name, reply } => reply.send(Ok(Removed { removed: vec![name] })),
                 Request::History { asked, reply } => reply.send(match &*asked.nodes.join(",") {
-                    "busy" => Err(Refusal::Busy("busy".to_owned())),
-                    "none" => Err(Refusal::Unknown("none".to_owned())),
+                    "busy" => Err(RequestRefusal::Busy("busy".to_owned())),
+                    "none" => Err(RequestRefusal::Unknown("none".to_owned())),
                     _ => Ok(answered()),
                 }),
                 Request::DryRun { asked, reply } => reply.send(match &*asked.file {
-                    "busy" => Err(Refusal::Busy("busy".to_owned())),
-                    "run" => Err(Refusal::NotHere),
+                    "busy" => Err(RequestRefusal::Busy("busy".to_owned())),
+                    "run" => Err(RequestRefusal::NotHere),
                     _ => Ok(played()),
                 }),
             }
@@ -203,8 +203,8 @@ fn responses_are_as_described() {
 
 /// An error of the checker.
 fn diagnostic() -> equery::Diagnostic {
-    let source = equery::Source { name: "q", text: "select" };
-    equery::check(&source, &equery::Options::default()).diagnostics.remove(0)
+    let source = equery::SourceText { name: "q", text: "select" };
+    equery::check(&source, &equery::CheckOptions::default()).diagnostics.remove(0)
 }
 
 #[test]

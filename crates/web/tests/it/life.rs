@@ -46,7 +46,8 @@ fn a_server_that_stops_ends_streams_and_connections() {
         let columns = vec![model::Column::new("text", model::ColumnKind::Text, "")];
         let mut answer = model::Answer::new("large", None, columns, vec![vec![text]]);
         answer.revision = number;
-        hub.publish(&archive::Changes { answers: vec![answer], ..Default::default() }).expect("it is stored");
+        hub.publish(&archive::ArchiveChanges { answers: vec![answer], ..Default::default() })
+            .expect("it is stored");
         stream.next().expect("a message");
     }
     drop(server);

@@ -6,14 +6,15 @@ use crate::sample::{full, serve};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
-use web::{Hub, Limits, Role, Server, Settings};
+use web::{Hub, Role, Server, ServerLimits, ServerSettings};
 
 const SOON: Duration = Duration::from_millis(300);
 /// Long enough for who means to be quick, on a loaded machine.
 const SOON_ENOUGH: Duration = Duration::from_secs(3);
 
-fn with(hub: &Hub, limits: Limits) -> Server {
-    let settings = Settings { limits, ..Settings::new("127.0.0.1:0".parse().expect("an address")) };
+fn with(hub: &Hub, limits: ServerLimits) -> Server {
+    let settings =
+        ServerSettings { limits, ..ServerSettings::new("127.0.0.1:0".parse().expect("an address")) };
     web::serve_with(hub.clone(), settings, None).expect("a server")
 }
 
@@ -43,7 +44,7 @@ fn rest(mut connection: TcpStream) -> String {
 #[test]
 fn slow_heads_are_ended_and_hold_nobody() {
     let hub = full();
-    let server = with(&hub, Limits { head: SOON_ENOUGH, ..Limits::default() });
+    let server = with(&hub, ServerLimits { head: SOON_ENOUGH, ..ServerLimits::default() });
     let address = server.address();
     let slow: Vec<TcpStream> =
         (0..20).map(|_| begin(address, b"GET /api/v1/status HTTP/1.1\r\nHost: localh")).collect();
@@ -58,7 +59,7 @@ fn slow_heads_are_ended_and_hold_nobody() {
 #[test]
 fn slow_bodies_are_ended() {
     let hub = full();
-    let server = with(&hub, Limits { body: SOON, ..Limits::default() });
+    let server = with(&hub, ServerLimits { body: SOON, ..ServerLimits::default() });
     let head = b"POST /api/v1/queries?file=a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf";
     let answer = rest(begin(server.address(), head));
     assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("did not arrive in"), "{answer}");
@@ -68,7 +69,7 @@ fn slow_bodies_are_ended() {
 #[test]
 fn who_takes_nothing_is_let_go() {
     let hub = full();
-    let server = with(&hub, Limits { reading: SOON, ..Limits::default() });
+    let server = with(&hub, ServerLimits { reading: SOON, ..ServerLimits::default() });
     let stuck = begin(server.address(), b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let begun = Instant::now();
     let mut number = 0;
@@ -77,7 +78,8 @@ fn who_takes_nothing_is_let_go() {
         let columns = vec![model::Column::new("text", model::ColumnKind::Text, "")];
         let row = vec![model::Value::Text("x".repeat(1 << 20))];
         let answer = model::Answer { revision: number, ..model::Answer::new("q", None, columns, vec![row]) };
-        hub.publish(&archive::Changes { answers: vec![answer], ..Default::default() }).expect("it is stored");
+        hub.publish(&archive::ArchiveChanges { answers: vec![answer], ..Default::default() })
+            .expect("it is stored");
         number += 1;
     }
     drop(stuck);
@@ -86,7 +88,7 @@ fn who_takes_nothing_is_let_go() {
 #[test]
 fn connections_are_counted() {
     let hub = full();
-    let server = with(&hub, Limits { connections: 3, ..Limits::default() });
+    let server = with(&hub, ServerLimits { connections: 3, ..ServerLimits::default() });
     let address = server.address();
     let ask = b"GET /api/v1/nodes HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut held: Vec<TcpStream> = (0..3).map(|_| begin(address, ask)).collect();
@@ -107,7 +109,7 @@ fn connections_are_counted() {
 #[test]
 fn what_is_no_http_is_named() {
     let hub = full();
-    let server = with(&hub, Limits::default());
+    let server = with(&hub, ServerLimits::default());
     let address = server.address();
     assert!(
         rest(begin(address, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")).contains(" 400 ")

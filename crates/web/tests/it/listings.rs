@@ -76,7 +76,8 @@ fn a_table_has_the_rows_of_one_query() {
     answers[0].columns[1].kind = model::ColumnKind::Unsigned;
     answers[0].rows[0][2] = "=1+2".into();
     answers[0].coverage = None;
-    hub.publish(&archive::Changes { answers, ..archive::Changes::default() }).expect("it is stored");
+    hub.publish(&archive::ArchiveChanges { answers, ..archive::ArchiveChanges::default() })
+        .expect("it is stored");
     let server = serve(&hub);
     let table = get(server.address(), "/api/v1/answers?query=q1&format=csv&since=2026-11-24T15:40:20Z");
     assert_eq!(table.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
@@ -244,7 +245,8 @@ fn clients_are_answered_side_by_side() {
         for number in 0..50 {
             let mut answers = vec![answer(2 * number, None), answer(2 * number + 1, None)];
             answers.iter_mut().for_each(|answer| "growing".clone_into(&mut answer.query));
-            hub.publish(&archive::Changes { answers, ..archive::Changes::default() }).expect("it is stored");
+            hub.publish(&archive::ArchiveChanges { answers, ..archive::ArchiveChanges::default() })
+                .expect("it is stored");
         }
     });
     let answers = json(address, "/api/v1/answers?query=growing&limit=10000");

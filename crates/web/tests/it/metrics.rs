@@ -3,8 +3,8 @@
 use crate::access::Keys;
 use crate::client::{get, json, send};
 use crate::sample::{self, HOSTILE, SECOND, START, event, full, hub, serve, status, window};
-use archive::Changes;
-use model::{Answer, Column, ColumnKind, EventKind, Item, Status as AnswerStatus, Value};
+use archive::ArchiveChanges;
+use model::{Answer, AnswerStatus, Column, ColumnKind, EventKind, Item, Value};
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -171,7 +171,8 @@ fn names_of_strangers_stay_within_their_labels() {
     let mut answer = Answer::new(HOSTILE, Some(window(0)), columns, rows);
     answer.node = Some(HOSTILE.to_owned());
     answer.bound = vec![Item { column: Column::new("text", ColumnKind::Text, ""), value: text(HOSTILE) }];
-    hub.publish(&Changes { answers: vec![answer], ..Changes::default() }).expect("it is stored");
+    hub.publish(&ArchiveChanges { answers: vec![answer], ..ArchiveChanges::default() })
+        .expect("it is stored");
     let server = serve(&hub);
     let text = scrape(server.address());
     // U+2028 ends no line; the other control characters and the end of the line are not there as such.
@@ -227,7 +228,7 @@ fn answers_have_twenty_keys_and_bounds() {
         partial,
         answer("private", None, 0, 1),
     ];
-    hub.publish(&Changes { answers, ..Changes::default() }).expect("it is stored");
+    hub.publish(&ArchiveChanges { answers, ..ArchiveChanges::default() }).expect("it is stored");
     let server = serve(&hub);
     let text = scrape(server.address());
     let series = |name: &str, column: &str, unit: &str, address: u8| {
@@ -265,7 +266,8 @@ fn events_are_counted_of_queries_that_are_there() {
     has(&scrape(server.address()), &series("fired"), "0");
     for (number, kind) in [EventKind::Fired, EventKind::Resolved, EventKind::Fired].into_iter().enumerate() {
         let event = event(&number.to_string(), kind, START + number as u64 * SECOND);
-        hub.publish(&Changes { events: vec![event], ..Changes::default() }).expect("it is stored");
+        hub.publish(&ArchiveChanges { events: vec![event], ..ArchiveChanges::default() })
+            .expect("it is stored");
     }
     let text = scrape(server.address());
     has(&text, &series("fired"), "2");
@@ -340,7 +342,8 @@ fn a_scrape_of_a_thousand_nodes() {
         let node = Some(format!("Node{number}"));
         Answer { node, ..Answer::new(name, Some(window(0)), columns.clone(), rows.clone()) }
     });
-    hub.publish(&Changes { answers: answers.collect(), ..Changes::default() }).expect("it is stored");
+    hub.publish(&ArchiveChanges { answers: answers.collect(), ..ArchiveChanges::default() })
+        .expect("it is stored");
     let server = serve(&hub);
     let text = scrape(server.address());
     let series = text.lines().filter(|line| !line.starts_with('#')).count();

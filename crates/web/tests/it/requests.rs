@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use web::{DryRunAsked, HistoryAsked, Installed, Refusal, Removed, Request, Server};
+use web::{DryRunAsked, HistoryAsked, Installed, Removed, Request, RequestRefusal, Server};
 
 fn server() -> (Server, Receiver<Request>) {
     let (requests, received) = channel();
@@ -30,19 +30,19 @@ fn requests_reach_their_owner_and_are_answered_as_he_says() {
                 Request::Install { file, .. } if file == "ignored.eq" => {}
                 Request::Install { file, text, replaces, reply } => reply.send(match &*file {
                     "again.eq" => Ok(Installed { queries: vec![replaces.to_string()], warnings: Vec::new() }),
-                    "wrong.eq" => Err(Refusal::Invalid {
+                    "wrong.eq" => Err(RequestRefusal::Invalid {
                         error: "one error".to_owned(),
                         diagnostics: vec![
                             json!({ "severity": "error", "message": HOSTILE, "line": 1, "column": 2 }),
                         ],
                     }),
-                    "taken.eq" => Err(Refusal::Conflict("there is one already".to_owned())),
-                    "broken.eq" => Err(Refusal::Failed("it failed".to_owned())),
+                    "taken.eq" => Err(RequestRefusal::Conflict("there is one already".to_owned())),
+                    "broken.eq" => Err(RequestRefusal::Failed("it failed".to_owned())),
                     _ => Ok(Installed { queries: vec![file], warnings: vec![text] }),
                 }),
                 Request::Remove { name, reply } => reply.send(match &*name {
-                    "none" => Err(Refusal::Unknown("there is no such query".to_owned())),
-                    "parent" => Err(Refusal::Conflict("q2 is started by it".to_owned())),
+                    "none" => Err(RequestRefusal::Unknown("there is no such query".to_owned())),
+                    "parent" => Err(RequestRefusal::Conflict("q2 is started by it".to_owned())),
                     _ => Ok(Removed { removed: vec![name] }),
                 }),
                 Request::History { .. } | Request::DryRun { .. } => panic!("no such request is sent"),
@@ -220,7 +220,7 @@ fn a_dry_run_is_what_its_address_says() {
         assert_eq!(asked.period.length_ns(), 3_600_000_000_000);
         assert!(asked.period.start_ns > midnight);
         // An owner that does not carry out dry runs refuses them.
-        reply.send(Err(Refusal::NotHere));
+        reply.send(Err(RequestRefusal::NotHere));
         let refused = client.join().expect("a response");
         assert_eq!(refused.status, 409);
         assert!(refused.error().contains("--store"), "{}", refused.error());

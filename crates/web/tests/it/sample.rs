@@ -1,6 +1,6 @@
 //! Something to show, with texts that mean something in JSON, HTML, SQL and streams.
 
-use archive::{Archive, Changes, Ended, Keep};
+use archive::{Archive, ArchiveChanges, ArchiveRetention, EndedCapture};
 use model::{
     Account, Answer, Capture, Column, ColumnKind, Counters, Event, EventKind, Item, PacketCounts, Span,
     Story, Value,
@@ -18,7 +18,7 @@ pub(crate) const START: u64 = 1_795_534_800_000_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
 pub(crate) fn hub() -> Hub {
-    Hub::new(Archive::in_memory(Keep::default()).expect("an archive"))
+    Hub::new(Archive::in_memory(ArchiveRetention::default()).expect("an archive"))
 }
 
 pub(crate) fn serve(hub: &Hub) -> Server {
@@ -97,8 +97,8 @@ pub(crate) fn story() -> Story {
     Story { id: "e1".to_owned(), text: HOSTILE.to_owned(), events, events_unlisted: 4 }
 }
 
-pub(crate) fn changes() -> Changes {
-    Changes {
+pub(crate) fn changes() -> ArchiveChanges {
+    ArchiveChanges {
         answers: vec![
             answer(0, Some("Node1")),
             answer(1, Some("Node2")),
@@ -113,7 +113,7 @@ pub(crate) fn changes() -> Changes {
         ],
         stories: vec![story()],
         captures: captures(),
-        ..Changes::default()
+        ..ArchiveChanges::default()
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn changes() -> Changes {
 pub(crate) const PACKETS: &[u8] = b"\x0a\x0d\x0d\x0a\0\xff";
 
 /// One whose file is here, one that is too large, one that was refused, and one of an event without a story; with names of strangers.
-pub(crate) fn captures() -> Vec<Ended> {
+pub(crate) fn captures() -> Vec<EndedCapture> {
     let capture = |event: &str, node: &str, file: Option<&str>, refused: Option<&str>| Capture {
         event: event.to_owned(),
         node: node.to_owned(),
@@ -134,14 +134,16 @@ pub(crate) fn captures() -> Vec<Ended> {
         cut: true,
         refused: refused.map(str::to_owned),
     };
-    let here =
-        Ended { capture: capture("e1", "Node1", Some(HOSTILE), None), content: Some(PACKETS.to_vec()) };
-    let strange = Ended {
+    let here = EndedCapture {
+        capture: capture("e1", "Node1", Some(HOSTILE), None),
+        content: Some(PACKETS.to_vec()),
+    };
+    let strange = EndedCapture {
         capture: capture("e3", HOSTILE, Some("../../etc/passwd"), None),
         content: Some(PACKETS.to_vec()),
     };
-    let large = Ended { capture: capture("e2", "Node1", Some(HOSTILE), None), content: None };
-    let refused = Ended { capture: capture("e2", "Node2", None, Some(HOSTILE)), content: None };
+    let large = EndedCapture { capture: capture("e2", "Node1", Some(HOSTILE), None), content: None };
+    let refused = EndedCapture { capture: capture("e2", "Node2", None, Some(HOSTILE)), content: None };
     vec![here, strange, large, refused]
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::{Stream, get};
 use crate::sample::{self, HOSTILE, changes, full, hub, serve};
-use archive::Changes;
+use archive::ArchiveChanges;
 use model::{Answer, Column, ColumnKind, Span, Value};
 use serde_json::{json, to_value};
 use std::net::Shutdown;
@@ -28,7 +28,7 @@ fn a_stream_is_told_the_state_and_then_what_is_published() {
     hub.set_status(Status { now_ns: 7, ..sample::status() });
     hub.set_queries(sample::queries());
     hub.publish(&changes()).expect("it is stored");
-    let Changes { answers, events, .. } = changes();
+    let ArchiveChanges { answers, events, .. } = changes();
     for answer in answers {
         assert_eq!(stream.next(), Some(("answer".to_owned(), to_value(answer).expect("JSON"))));
     }
@@ -65,7 +65,7 @@ fn latest_answers_outlive_a_restart_and_new_states_of_their_query() {
     assert_eq!(latest(&hub), before);
     // Older ones do not replace newer ones.
     let answers = vec![sample::answer(0, None)];
-    hub.publish(&Changes { answers, ..Changes::default() }).expect("it is stored");
+    hub.publish(&ArchiveChanges { answers, ..ArchiveChanges::default() }).expect("it is stored");
     assert_eq!(latest(&hub), before);
     // As after a restart: they are in the archive.
     hub.set_queries(Vec::new());
@@ -78,11 +78,11 @@ fn latest_answers_outlive_a_restart_and_new_states_of_their_query() {
     assert_eq!(latest(&hub), json!([]));
 }
 
-fn large(number: u64) -> Changes {
+fn large(number: u64) -> ArchiveChanges {
     let window = Some(Span { start_ns: number, end_ns: number + 1 });
     let columns = vec![Column::new("text", ColumnKind::Text, "")];
     let answers = vec![Answer::new("q1", window, columns, vec![vec![Value::Text("x".repeat(1 << 20))]])];
-    Changes { answers, ..Changes::default() }
+    ArchiveChanges { answers, ..ArchiveChanges::default() }
 }
 
 #[test]
@@ -167,7 +167,8 @@ fn a_million_groups_are_told_as_the_first_and_a_rest() {
         (0..GROUPS).map(|group| vec![Value::Unsigned(group), Value::Unsigned(GROUPS - group)]).collect();
     let mut answer = Answer::new("many", Some(sample::window(0)), columns, rows);
     answer.rest.totals = vec![("total_byte".to_owned(), Value::Unsigned(0))];
-    hub.publish(&Changes { answers: vec![answer], ..Changes::default() }).expect("it is stored");
+    hub.publish(&ArchiveChanges { answers: vec![answer], ..ArchiveChanges::default() })
+        .expect("it is stored");
 
     let (name, told) = stream.next().expect("a message");
     assert_eq!(name, "answer");

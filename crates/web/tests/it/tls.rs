@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use web::{Certificate, Hub, Limits, Role, Server, Settings};
+use web::{Certificate, Hub, Role, Server, ServerLimits, ServerSettings};
 
 /// An authority of its own.
 struct Authority {
@@ -69,13 +69,13 @@ struct Served {
 }
 
 /// A server beyond loopback too: on all addresses.
-fn served(limits: Limits) -> Served {
+fn served(limits: ServerLimits) -> Served {
     let (hub, keys, authority) = (full(), Keys::new(), Authority::new());
     let folder = tempfile::tempdir().expect("a folder");
     let (chain, key) = authority.issue(folder.path(), &["monitor.example.org", "*.lab.example.org"]);
     let certificate = Certificate::read(&chain, &key).expect("a certificate");
     let listen = "0.0.0.0:0".parse().expect("an address");
-    let settings = Settings { listen, certificate: Some(certificate), limits, ..keys.settings() };
+    let settings = ServerSettings { listen, certificate: Some(certificate), limits, ..keys.settings() };
     let server = web::serve_with(hub.clone(), settings, None).expect("a server");
     Served { hub, keys, authority, folder, server }
 }
@@ -104,7 +104,7 @@ fn ask(
 
 #[test]
 fn names_of_the_certificate_are_answered_with_a_token() {
-    let served = served(Limits::default());
+    let served = served(ServerLimits::default());
     let client = served.authority.client();
     let bearer = served.keys.bearer(Role::View);
     let name = "monitor.example.org";
@@ -130,7 +130,7 @@ fn names_of_the_certificate_are_answered_with_a_token() {
 
 #[test]
 fn who_does_not_know_the_authority_is_not_served() {
-    let served = served(Limits::default());
+    let served = served(ServerLimits::default());
     let head = "GET / HTTP/1.1\r\nHost: monitor.example.org";
     let others = [
         (Authority::new().client(), "monitor.example.org"),
@@ -145,7 +145,7 @@ fn who_does_not_know_the_authority_is_not_served() {
 
 #[test]
 fn nothing_is_said_in_clear() {
-    let served = served(Limits::default());
+    let served = served(ServerLimits::default());
     let mut connection = connect(served.address());
     connection.write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
     let mut answer = String::new();
@@ -163,7 +163,7 @@ fn nothing_is_said_in_clear() {
 
 #[test]
 fn slow_handshakes_are_ended_and_hold_nobody() {
-    let served = served(Limits { handshake: Duration::from_millis(300), ..Limits::default() });
+    let served = served(ServerLimits { handshake: Duration::from_millis(300), ..ServerLimits::default() });
     let mut silent = connect(served.address());
     let mut half = connect(served.address());
     half.write_all(&[0x16, 3, 1]).expect("it is sent");
@@ -188,7 +188,7 @@ fn slow_handshakes_are_ended_and_hold_nobody() {
 
 #[test]
 fn a_renewed_certificate_is_taken() {
-    let served = served(Limits::default());
+    let served = served(ServerLimits::default());
     let head = "GET / HTTP/1.1\r\nHost: localhost";
     let new = Authority::new();
     assert!(ask(served.address(), &new.client(), "monitor.example.org", head).is_err());
@@ -213,16 +213,17 @@ fn beyond_loopback_both_are_needed() {
     let certificate = || Some(Certificate::read(&chain, &key).expect("a certificate"));
     let beyond: SocketAddr = "0.0.0.0:0".parse().expect("an address");
     let cases = [
-        Settings::new(beyond),
-        Settings { certificate: certificate(), ..Settings::new(beyond) },
-        Settings { listen: beyond, ..keys.settings() },
+        ServerSettings::new(beyond),
+        ServerSettings { certificate: certificate(), ..ServerSettings::new(beyond) },
+        ServerSettings { listen: beyond, ..keys.settings() },
     ];
     for settings in cases {
         let error = web::serve_with(full(), settings, None).expect_err("it is refused");
         assert!(error.to_string().contains("needs TLS and a token"), "{error}");
     }
     // On loopback either may be alone.
-    let loopback = Settings { certificate: certificate(), ..Settings::new(([127, 0, 0, 1], 0).into()) };
+    let loopback =
+        ServerSettings { certificate: certificate(), ..ServerSettings::new(([127, 0, 0, 1], 0).into()) };
     let server = web::serve_with(full(), loopback, None).expect("a server");
     let head = "GET /api/v1/status HTTP/1.1\r\nHost: localhost";
     let answer = ask(server.address(), &authority.client(), "monitor.example.org", head).expect("an answer");

@@ -1,6 +1,6 @@
 //! The accuracy of an answer.
 
-use super::truth::Truth;
+use super::truth::WindowTruth;
 use flow::Estimate;
 use hashbrown::{HashMap, HashSet};
 use packet::FlowKey;
@@ -8,7 +8,7 @@ use task::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows};
 
 /// A measure, as `docs/accuracy.md` defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metric {
+pub(super) enum AccuracyMetric {
     /// Precision: the share of the named flows that belong into the answer.
     Precision,
     /// Recall: the share of the flows that belong into the answer that is named.
@@ -21,7 +21,7 @@ pub(super) enum Metric {
     Aae,
     /// Weighted mean relative difference of two size distributions (Kumar et al. 2004).
     Wmre,
-    /// Relative error of one figure; of spreaders the mean over the true ones, which is [`Metric::Are`].
+    /// Relative error of one figure; of spreaders the mean over the true ones, which is [`AccuracyMetric::Are`].
     RelativeError,
     /// The largest distance between the requested share and one that the value has.
     RankError,
@@ -29,7 +29,7 @@ pub(super) enum Metric {
     Coverage,
 }
 
-impl Metric {
+impl AccuracyMetric {
     /// The measures in the order of tables.
     pub(super) const ALL: [Self; 9] = [
         Self::Precision,
@@ -76,53 +76,53 @@ impl Metric {
 
 /// The measures of one answer. A measure that means nothing there is missing, such as the recall where nothing belongs into the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Score {
-    values: Vec<(Metric, f64)>,
+pub(super) struct AnswerScore {
+    values: Vec<(AccuracyMetric, f64)>,
     /// The least probability with which bounds were promised.
     pub(super) confidence: Option<f64>,
 }
 
-impl Score {
+impl AnswerScore {
     /// Returns one measure; none if it is missing.
-    pub(super) fn get(&self, metric: Metric) -> Option<f64> {
+    pub(super) fn get(&self, metric: AccuracyMetric) -> Option<f64> {
         self.values.iter().find(|(of, _)| *of == metric).map(|(_, value)| *value)
     }
 
     #[cfg(test)]
-    pub(super) fn of_values(values: Vec<(Metric, f64)>) -> Self {
+    pub(super) fn of_values(values: Vec<(AccuracyMetric, f64)>) -> Self {
         Self { values, confidence: None }
     }
 
-    fn set(&mut self, metric: Metric, value: Option<f64>) {
+    fn set(&mut self, metric: AccuracyMetric, value: Option<f64>) {
         self.values.extend(value.map(|value| (metric, value)));
     }
 }
 
 /// Compares an answer with the truth of the same kind.
-pub(super) fn score(truth: &Truth, answer: &TaskAnswer) -> Score {
-    let mut score = Score::default();
+pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
+    let mut score = AnswerScore::default();
     match (truth, &answer.rows) {
-        (Truth::Flows { figures, least }, TaskRows::Flows { flows, .. }) => {
+        (WindowTruth::Flows { figures, least }, TaskRows::Flows { flows, .. }) => {
             of_flows(&mut score, figures, *least, flows);
             if answer.name == "super_spreaders" {
-                score.values.retain(|(metric, _)| *metric != Metric::Aae);
+                score.values.retain(|(metric, _)| *metric != AccuracyMetric::Aae);
                 score
                     .values
                     .iter_mut()
-                    .filter(|(metric, _)| *metric == Metric::Are)
-                    .for_each(|(metric, _)| *metric = Metric::RelativeError);
+                    .filter(|(metric, _)| *metric == AccuracyMetric::Are)
+                    .for_each(|(metric, _)| *metric = AccuracyMetric::RelativeError);
             }
         }
-        (Truth::Sizes(sizes), TaskRows::Sizes(rows)) => {
-            score.set(Metric::Wmre, wmre(sizes, rows));
+        (WindowTruth::Sizes(sizes), TaskRows::Sizes(rows)) => {
+            score.set(AccuracyMetric::Wmre, wmre(sizes, rows));
         }
-        (Truth::Entropy(bits), TaskRows::Entropy(Some(estimate))) => {
+        (WindowTruth::Entropy(bits), TaskRows::Entropy(Some(estimate))) => {
             let error = (estimate.value - bits).abs();
             let is_none = error == 0.0 && *bits == 0.0;
-            score.set(Metric::RelativeError, Some(if is_none { 0.0 } else { error / bits }));
+            score.set(AccuracyMetric::RelativeError, Some(if is_none { 0.0 } else { error / bits }));
             of_bounds(&mut score, std::iter::once((estimate, *bits)));
         }
-        (Truth::Quantiles(values), TaskRows::Quantiles { quantiles, .. }) => {
+        (WindowTruth::Quantiles(values), TaskRows::Quantiles { quantiles, .. }) => {
             of_quantiles(&mut score, values, quantiles);
         }
         // Nothing was answered.
@@ -131,7 +131,7 @@ pub(super) fn score(truth: &Truth, answer: &TaskAnswer) -> Score {
     score
 }
 
-fn of_flows(score: &mut Score, figures: &HashMap<FlowKey, f64>, least: f64, rows: &[EstimatedFlow]) {
+fn of_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: f64, rows: &[EstimatedFlow]) {
     let belongs = |figure: f64| figure.abs() >= least;
     let figure = |key: &FlowKey| figures.get(key).copied().unwrap_or(0.0);
     let named: HashSet<FlowKey> = rows.iter().map(|row| row.key).collect();
@@ -139,22 +139,22 @@ fn of_flows(score: &mut Score, figures: &HashMap<FlowKey, f64>, least: f64, rows
     let true_flows: Vec<(&FlowKey, f64)> =
         figures.iter().map(|(key, figure)| (key, *figure)).filter(|(_, figure)| belongs(*figure)).collect();
     let share = |part: f64, whole: usize| (whole > 0).then(|| part / whole as f64);
-    score.set(Metric::Precision, share(right, named.len()));
-    score.set(Metric::Recall, share(right, true_flows.len()));
-    score.set(Metric::F1, share(2.0 * right, named.len() + true_flows.len()));
+    score.set(AccuracyMetric::Precision, share(right, named.len()));
+    score.set(AccuracyMetric::Recall, share(right, true_flows.len()));
+    score.set(AccuracyMetric::F1, share(2.0 * right, named.len() + true_flows.len()));
     let estimates: HashMap<FlowKey, f64> = rows.iter().map(|row| (row.key, row.estimate.value)).collect();
     let errors: Vec<(f64, f64)> = true_flows
         .iter()
         .map(|(key, figure)| ((estimates.get(*key).copied().unwrap_or(0.0) - figure).abs(), figure.abs()))
         .collect();
     let relative: f64 = errors.iter().map(|(error, figure)| error / figure).sum();
-    score.set(Metric::Are, share(relative, errors.len()));
-    score.set(Metric::Aae, share(errors.iter().map(|(error, _)| error).sum(), errors.len()));
+    score.set(AccuracyMetric::Are, share(relative, errors.len()));
+    score.set(AccuracyMetric::Aae, share(errors.iter().map(|(error, _)| error).sum(), errors.len()));
     of_bounds(score, rows.iter().map(|row| (&row.estimate, figure(&row.key))));
 }
 
 /// Sets the coverage of estimates, each of which comes with the truth.
-fn of_bounds<'a>(score: &mut Score, rows: impl Iterator<Item = (&'a Estimate, f64)>) {
+fn of_bounds<'a>(score: &mut AnswerScore, rows: impl Iterator<Item = (&'a Estimate, f64)>) {
     // What was added up in another order differs in the last bits.
     let near = |value: f64| 1e-9 * value.abs();
     let rows = rows.filter_map(|(estimate, truth)| {
@@ -166,10 +166,10 @@ fn of_bounds<'a>(score: &mut Score, rows: impl Iterator<Item = (&'a Estimate, f6
 }
 
 /// Sets the coverage of rows, each of which says whether its bounds hold and with which probability that is promised.
-fn covered(score: &mut Score, rows: impl Iterator<Item = (bool, f64)>) {
+fn covered(score: &mut AnswerScore, rows: impl Iterator<Item = (bool, f64)>) {
     let rows: Vec<(bool, f64)> = rows.collect();
     let holding = rows.iter().filter(|(holds, _)| *holds).count() as f64;
-    score.set(Metric::Coverage, (!rows.is_empty()).then(|| holding / rows.len() as f64));
+    score.set(AccuracyMetric::Coverage, (!rows.is_empty()).then(|| holding / rows.len() as f64));
     score.confidence = rows.iter().map(|(_, confidence)| *confidence).reduce(f64::min);
 }
 
@@ -187,13 +187,13 @@ fn wmre(sizes: &HashMap<u64, f64>, rows: &[(u64, f64)]) -> Option<f64> {
     (mean > 0.0).then(|| difference / mean)
 }
 
-fn of_quantiles(score: &mut Score, values: &[Vec<Point>; 2], rows: &[QuantileRow]) {
+fn of_quantiles(score: &mut AnswerScore, values: &[Vec<Point>; 2], rows: &[QuantileRow]) {
     let family = |value: &Point| {
         let is_second = matches!(value, Point::Address(std::net::IpAddr::V6(_)));
         &values[usize::from(is_second)]
     };
     let errors = rows.iter().map(|row| rank_error(family(&row.value), row.share, row.value));
-    score.set(Metric::RankError, errors.reduce(f64::max));
+    score.set(AccuracyMetric::RankError, errors.reduce(f64::max));
     let bounds = rows.iter().filter_map(|row| {
         let (lower, upper, confidence) = row.bounds?;
         let truth = quantile(family(&row.value), row.share)?;
@@ -265,9 +265,9 @@ mod tests {
         )
     }
 
-    fn truth(figures: &[(u8, f64)], least: f64) -> Truth {
+    fn truth(figures: &[(u8, f64)], least: f64) -> WindowTruth {
         let figures = figures.iter().map(|(number, figure)| (key(*number), *figure)).collect();
-        Truth::Flows { figures, least }
+        WindowTruth::Flows { figures, least }
     }
 
     fn near(value: Option<f64>, expected: f64) {
@@ -284,23 +284,27 @@ mod tests {
             (9, Estimate::unbounded(41.0)),
         ];
         let score = score(&truth, &flows("heavy_hitters", &rows));
-        near(score.get(Metric::Precision), 2.0 / 4.0);
-        near(score.get(Metric::Recall), 2.0 / 3.0);
-        near(score.get(Metric::F1), 2.0 * 0.5 * (2.0 / 3.0) / (0.5 + 2.0 / 3.0));
-        near(score.get(Metric::Are), (0.1 + 0.2 + 1.0) / 3.0);
-        near(score.get(Metric::Aae), (10.0 + 10.0 + 40.0) / 3.0);
-        near(score.get(Metric::Coverage), 2.0 / 3.0);
+        near(score.get(AccuracyMetric::Precision), 2.0 / 4.0);
+        near(score.get(AccuracyMetric::Recall), 2.0 / 3.0);
+        near(score.get(AccuracyMetric::F1), 2.0 * 0.5 * (2.0 / 3.0) / (0.5 + 2.0 / 3.0));
+        near(score.get(AccuracyMetric::Are), (0.1 + 0.2 + 1.0) / 3.0);
+        near(score.get(AccuracyMetric::Aae), (10.0 + 10.0 + 40.0) / 3.0);
+        near(score.get(AccuracyMetric::Coverage), 2.0 / 3.0);
         assert_eq!(score.confidence, Some(0.8));
-        assert_eq!(score.get(Metric::RelativeError), None);
+        assert_eq!(score.get(AccuracyMetric::RelativeError), None);
     }
 
     #[test]
     fn spreaders_have_a_relative_error() {
         let rows = [(1, Estimate::unbounded(90.0))];
         let score = score(&truth(&[(1, 100.0), (2, 3.0)], 10.0), &flows("super_spreaders", &rows));
-        near(score.get(Metric::RelativeError), 0.1);
+        near(score.get(AccuracyMetric::RelativeError), 0.1);
         assert_eq!(
-            (score.get(Metric::Are), score.get(Metric::Aae), score.get(Metric::Coverage)),
+            (
+                score.get(AccuracyMetric::Are),
+                score.get(AccuracyMetric::Aae),
+                score.get(AccuracyMetric::Coverage)
+            ),
             (None, None, None)
         );
     }
@@ -310,45 +314,46 @@ mod tests {
         let truth = truth(&[(1, -100.0), (2, 100.0), (3, -5.0)], 50.0);
         let rows = [(1, Estimate::exact(-100.0)), (2, Estimate::bounded(-80.0, -90.0, -70.0, 1.0))];
         let score = score(&truth, &flows("change", &rows));
-        near(score.get(Metric::F1), 1.0);
-        near(score.get(Metric::Are), (0.0 + 1.8) / 2.0);
-        near(score.get(Metric::Coverage), 0.5);
+        near(score.get(AccuracyMetric::F1), 1.0);
+        near(score.get(AccuracyMetric::Are), (0.0 + 1.8) / 2.0);
+        near(score.get(AccuracyMetric::Coverage), 0.5);
     }
 
     #[test]
     fn what_means_nothing_is_missing() {
         let none = score(&truth(&[(1, 1.0)], 10.0), &flows("heavy_hitters", &[]));
-        assert_eq!(none, Score::default());
+        assert_eq!(none, AnswerScore::default());
         let missed = score(&truth(&[(1, 11.0)], 10.0), &flows("heavy_hitters", &[]));
-        assert_eq!(missed.get(Metric::Precision), None);
-        near(missed.get(Metric::F1), 0.0);
-        near(missed.get(Metric::Are), 1.0);
-        let empty = score(&Truth::Entropy(0.0), &answer("entropy", TaskRows::Entropy(None)));
-        assert_eq!(empty, Score::default());
+        assert_eq!(missed.get(AccuracyMetric::Precision), None);
+        near(missed.get(AccuracyMetric::F1), 0.0);
+        near(missed.get(AccuracyMetric::Are), 1.0);
+        let empty = score(&WindowTruth::Entropy(0.0), &answer("entropy", TaskRows::Entropy(None)));
+        assert_eq!(empty, AnswerScore::default());
         assert_eq!(
-            score(&Truth::Sizes(HashMap::new()), &answer("flow_sizes", TaskRows::Sizes(vec![]))),
+            score(&WindowTruth::Sizes(HashMap::new()), &answer("flow_sizes", TaskRows::Sizes(vec![]))),
             empty
         );
     }
 
     #[test]
     fn distributions_of_sizes() {
-        let truth = Truth::Sizes([(1, 10.0), (2, 4.0), (7, 1.0)].into_iter().collect());
+        let truth = WindowTruth::Sizes([(1, 10.0), (2, 4.0), (7, 1.0)].into_iter().collect());
         let rows = |rows| score(&truth, &answer("flow_sizes", TaskRows::Sizes(rows)));
-        near(rows(vec![(1, 10.0), (2, 4.0), (7, 1.0)]).get(Metric::Wmre), 0.0);
+        near(rows(vec![(1, 10.0), (2, 4.0), (7, 1.0)]).get(AccuracyMetric::Wmre), 0.0);
         // |10 − 8| + |4 − 5| + |1 − 0| + |0 − 1| of (18 + 9 + 1 + 1) / 2.
-        near(rows(vec![(1, 8.0), (2, 5.0), (9, 1.0)]).get(Metric::Wmre), 5.0 / 14.5);
-        near(rows(vec![]).get(Metric::Wmre), 2.0);
+        near(rows(vec![(1, 8.0), (2, 5.0), (9, 1.0)]).get(AccuracyMetric::Wmre), 5.0 / 14.5);
+        near(rows(vec![]).get(AccuracyMetric::Wmre), 2.0);
     }
 
     #[test]
     fn entropy_is_off_by_a_part_of_itself() {
-        let of =
-            |estimate| score(&Truth::Entropy(4.0), &answer("entropy", TaskRows::Entropy(Some(estimate))));
+        let of = |estimate| {
+            score(&WindowTruth::Entropy(4.0), &answer("entropy", TaskRows::Entropy(Some(estimate))))
+        };
         let off = of(Estimate::bounded(3.0, 2.0, 3.9, 0.95));
-        near(off.get(Metric::RelativeError), 0.25);
-        near(off.get(Metric::Coverage), 0.0);
-        near(of(Estimate::exact(4.0)).get(Metric::Coverage), 1.0);
+        near(off.get(AccuracyMetric::RelativeError), 0.25);
+        near(off.get(AccuracyMetric::Coverage), 0.0);
+        near(of(Estimate::exact(4.0)).get(AccuracyMetric::Coverage), 1.0);
     }
 
     #[test]
@@ -377,11 +382,11 @@ mod tests {
             row(1.0, address(1), Some((address(1), address(4), 0.7))),
         ];
         let score = score(
-            &Truth::Quantiles(values),
+            &WindowTruth::Quantiles(values),
             &answer("quantiles", TaskRows::Quantiles { of: "src_addr", quantiles: rows }),
         );
-        near(score.get(Metric::RankError), 0.5);
-        near(score.get(Metric::Coverage), 0.5);
+        near(score.get(AccuracyMetric::RankError), 0.5);
+        near(score.get(AccuracyMetric::Coverage), 0.5);
         assert_eq!(score.confidence, Some(0.7));
     }
 }

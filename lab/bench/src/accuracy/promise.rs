@@ -1,42 +1,47 @@
 //! The promises of the planner's choice on a million packets of Zipf(1), and the results of every structure in the same memory.
 
-use super::metrics::Metric;
-use super::question::Question;
-use super::stream::Stream;
-use super::study::{Case, Study, spread};
-use super::trial::Design;
-use crate::Line;
+use super::metrics::AccuracyMetric;
+use super::question::AccuracyQuestion;
+use super::stream::StreamKind;
+use super::study::{AccuracyCase, Study, spread};
+use super::trial::TrialDesign;
+use crate::BenchResult;
 use serde_json::json;
 
 /// Seeds with which promises are checked.
 const SEEDS: u64 = 10;
 
 /// A measure, and how good it has to be by the median.
-struct Promise {
+struct AccuracyTarget {
     /// Name of the question.
     question: &'static str,
     memory: usize,
-    metric: Metric,
+    metric: AccuracyMetric,
     limit: f64,
 }
 
-const fn promise(question: &'static str, memory: usize, metric: Metric, limit: f64) -> Promise {
-    Promise { question, memory, metric, limit }
+const fn promise(
+    question: &'static str,
+    memory: usize,
+    metric: AccuracyMetric,
+    limit: f64,
+) -> AccuracyTarget {
+    AccuracyTarget { question, memory, metric, limit }
 }
 
-const PROMISES: [Promise; 6] = [
-    promise("heavy hitters", 128 << 10, Metric::F1, 0.99),
-    promise("super-spreaders", 1 << 20, Metric::RelativeError, 0.05),
-    promise("flow sizes", 1 << 20, Metric::Wmre, 0.1),
-    promise("entropy", 256 << 10, Metric::RelativeError, 0.01),
-    promise("quantiles of source addresses", 256 << 10, Metric::RankError, 0.01),
-    promise("quantiles of sizes", 256 << 10, Metric::RankError, 0.01),
+const PROMISES: [AccuracyTarget; 6] = [
+    promise("heavy hitters", 128 << 10, AccuracyMetric::F1, 0.99),
+    promise("super-spreaders", 1 << 20, AccuracyMetric::RelativeError, 0.05),
+    promise("flow sizes", 1 << 20, AccuracyMetric::Wmre, 0.1),
+    promise("entropy", 256 << 10, AccuracyMetric::RelativeError, 0.01),
+    promise("quantiles of source addresses", 256 << 10, AccuracyMetric::RankError, 0.01),
+    promise("quantiles of sizes", 256 << 10, AccuracyMetric::RankError, 0.01),
 ];
 
-impl Promise {
+impl AccuracyTarget {
     /// True if the measure is as good as was promised.
     fn holds(&self, value: f64) -> bool {
-        if self.metric == Metric::F1 { value >= self.limit } else { value <= self.limit }
+        if self.metric == AccuracyMetric::F1 { value >= self.limit } else { value <= self.limit }
     }
 }
 
@@ -44,7 +49,7 @@ impl Promise {
 const USUAL_MEMORY: usize = 1 << 20;
 
 /// The memory in which something is promised of a question.
-pub(super) fn memory_of(question: &Question) -> usize {
+pub(super) fn memory_of(question: &AccuracyQuestion) -> usize {
     let promise = PROMISES.iter().find(|promise| promise.question == question.name);
     promise.map_or(USUAL_MEMORY, |promise| promise.memory)
 }
@@ -53,18 +58,29 @@ pub(super) fn memory_of(question: &Question) -> usize {
 ///
 /// # Errors
 /// What is wrong with the stream.
-pub(super) fn run(stream: &Stream, questions: &[Question], out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let promise_of = |case: &Case| {
+pub(super) fn run(
+    stream: &StreamKind,
+    questions: &[AccuracyQuestion],
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
+    let promise_of = |case: &AccuracyCase| {
         let name = questions[case.question].name;
         PROMISES.iter().find(|promise| promise.question == name && promise.memory == case.memory)
     };
     let mut sizes: Vec<usize> = PROMISES.iter().map(|promise| promise.memory).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let cases = sizes.into_iter().flat_map(|memory| Case::all(questions, memory));
-    let cases: Vec<Case> = cases.filter(|case| promise_of(case).is_some()).collect();
-    let study =
-        Study { part: "promise", stream, questions, design: Design::ONE, cases, seeds: SEEDS, threads: 1 };
+    let cases = sizes.into_iter().flat_map(|memory| AccuracyCase::all(questions, memory));
+    let cases: Vec<AccuracyCase> = cases.filter(|case| promise_of(case).is_some()).collect();
+    let study = Study {
+        part: "promise",
+        stream,
+        questions,
+        design: TrialDesign::ONE,
+        cases,
+        seeds: SEEDS,
+        threads: 1,
+    };
     for (case, trials) in study.cases.iter().zip(study.run()?) {
         let mut line = study.line(case, &trials);
         if let Some(promise) = promise_of(case) {

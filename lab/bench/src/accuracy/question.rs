@@ -2,7 +2,7 @@
 
 use packet::KeySpec;
 use std::str::FromStr;
-use task::{Kind, Structure, TaskSpec};
+use task::{Structure, TaskKind, TaskSpec};
 
 /// The share of the packets from which on a flow is heavy (Alipourfard et al., section 3.1).
 const HEAVY: f64 = 0.002;
@@ -13,10 +13,10 @@ const CONTACTS_PPM: u64 = 1_000;
 
 /// A task, and what its truth needs to know.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct AccuracyQuestion {
     /// The name in tables.
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: TaskKind,
     /// The fields of its flows' keys.
     pub(super) key: &'static str,
     /// `kind:…` of a specification, without structure and memory.
@@ -27,11 +27,11 @@ pub(super) struct Question {
 
 const FIVE_TUPLE: &str = "src_addr,dst_addr,protocol,src_port,dst_port";
 
-impl Question {
+impl AccuracyQuestion {
     /// Returns all questions, for windows of this many packets.
     pub(super) fn all(packets: u64) -> Vec<Self> {
         let contacts = (packets * CONTACTS_PPM / 1_000_000).max(2);
-        let question = |name, kind: Kind, key, spec: &str, least| Self {
+        let question = |name, kind: TaskKind, key, spec: &str, least| Self {
             name,
             kind,
             key,
@@ -39,26 +39,26 @@ impl Question {
             least,
         };
         vec![
-            question("heavy hitters", Kind::HeavyHitters, FIVE_TUPLE, "share=0.2%", HEAVY),
+            question("heavy hitters", TaskKind::HeavyHitters, FIVE_TUPLE, "share=0.2%", HEAVY),
             question(
                 "heavy hitters, address pairs",
-                Kind::HeavyHitters,
+                TaskKind::HeavyHitters,
                 "src_addr,dst_addr",
                 "key=src_addr+dst_addr,share=0.2%",
                 HEAVY,
             ),
             question(
                 "super-spreaders",
-                Kind::SuperSpreaders,
+                TaskKind::SuperSpreaders,
                 "src_addr",
                 &format!("count={contacts}"),
                 contacts as f64,
             ),
-            question("flow sizes", Kind::FlowSizes, FIVE_TUPLE, "", 0.0),
-            question("change", Kind::Change, FIVE_TUPLE, "share=0.5%", CHANGED),
-            question("entropy", Kind::Entropy, FIVE_TUPLE, "", 0.0),
-            question("quantiles of source addresses", Kind::Quantiles, "src_addr", "key=src_addr", 0.0),
-            question("quantiles of sizes", Kind::Quantiles, "", "key=size", 0.0),
+            question("flow sizes", TaskKind::FlowSizes, FIVE_TUPLE, "", 0.0),
+            question("change", TaskKind::Change, FIVE_TUPLE, "share=0.5%", CHANGED),
+            question("entropy", TaskKind::Entropy, FIVE_TUPLE, "", 0.0),
+            question("quantiles of source addresses", TaskKind::Quantiles, "src_addr", "key=src_addr", 0.0),
+            question("quantiles of sizes", TaskKind::Quantiles, "", "key=size", 0.0),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! The streams that are measured: windows of a capture, of generated traffic, or drawn by Zipf's law from the flows of either.
 
-use super::window::{BURST, Window, read};
+use super::window::{BURST, BurstWindow, read};
 use packet::{PacketFields, PacketKey, Seed};
 use port::{CaptureSource, SyntheticSource};
 use serde_json::{Value, json};
@@ -40,24 +40,24 @@ fn planted(packets: u64) -> String {
 type RankedFlow = (PacketKey, PacketFields);
 
 /// A kind of stream, of which a seed makes windows.
-pub(super) enum Stream {
+pub(super) enum StreamKind {
     /// Zipf(1) with planted events.
     Generated { packets: u64, flows: u64 },
     /// Windows of a capture, unchanged.
-    Capture { name: String, windows: Vec<Window> },
+    Capture { name: String, windows: Vec<BurstWindow> },
     /// Packets drawn by Zipf's law from flows, the heaviest first.
     Ranked { of: String, flows: Vec<RankedFlow>, zipf: f64, packets: u64 },
 }
 
 /// A window, and the previous one if any.
-pub(super) struct Sample {
+pub(super) struct WindowPair {
     /// The seed by which keys are hashed.
     pub(super) seed: Seed,
-    pub(super) before: Option<Window>,
-    pub(super) now: Window,
+    pub(super) before: Option<BurstWindow>,
+    pub(super) now: BurstWindow,
 }
 
-impl Stream {
+impl StreamKind {
     /// Generated traffic: two windows of this many packets.
     pub(super) fn generated(packets: u64, flows: Option<u64>) -> Self {
         Self::Generated { packets, flows: flows.unwrap_or(FLOWS) }
@@ -80,7 +80,7 @@ impl Stream {
     /// The flows of this stream's first window, the heaviest first, with sizes by Zipf's law (Alipourfard et al., section 3.3).
     ///
     /// # Errors
-    /// See [`Stream::sample`].
+    /// See [`StreamKind::sample`].
     pub(super) fn with_skew(&self, zipf: f64) -> Result<Self, String> {
         let sample = self.sample(1)?;
         let mut flows: HashMap<FlowBytes, (u64, RankedFlow)> = HashMap::new();
@@ -131,7 +131,7 @@ impl Stream {
     ///
     /// # Errors
     /// One line.
-    pub(super) fn sample(&self, seed: u64) -> Result<Sample, String> {
+    pub(super) fn sample(&self, seed: u64) -> Result<WindowPair, String> {
         let hash_seed = Seed::new(seed);
         let (before, now) = match self {
             Self::Generated { packets, flows } => {
@@ -158,7 +158,7 @@ impl Stream {
             Self::Ranked { flows, zipf, packets, .. } => {
                 let window = |random, is_before: bool| {
                     let mut draw = RankDraw::new(flows.len() as u32, *zipf, random);
-                    let (mut window, mut ranks) = (Window::default(), [0; BURST]);
+                    let (mut window, mut ranks) = (BurstWindow::default(), [0; BURST]);
                     while window.packets < *packets {
                         draw.draw(&mut ranks);
                         for rank in ranks.iter().take((*packets - window.packets) as usize) {
@@ -173,7 +173,7 @@ impl Stream {
                 (Some(window(2 * seed, true)), window(2 * seed + 1, false))
             }
         };
-        Ok(Sample { seed: hash_seed, before, now })
+        Ok(WindowPair { seed: hash_seed, before, now })
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn keys(window: &Window) -> HashMap<FlowBytes, u64> {
+    fn keys(window: &BurstWindow) -> HashMap<FlowBytes, u64> {
         let mut keys = HashMap::new();
         window.each(|key, _| *keys.entry(bytes_of(&key)).or_default() += 1);
         keys
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_skew_keeps_the_streams_flows_and_their_order() {
-        let stream = Stream::generated(20_000, Some(2_000));
+        let stream = StreamKind::generated(20_000, Some(2_000));
         let of_stream = keys(&stream.sample(1).expect("a sample").now);
         for zipf in [0.0, 1.0, 2.0] {
             let ranked = stream.with_skew(zipf).expect("a stream");

@@ -1,25 +1,25 @@
 //! Many structures on the same windows, over several seeds.
 
 use super::BENCH;
-use super::metrics::{Metric, Score, score};
-use super::question::Question;
-use super::stream::Stream;
-use super::trial::{self, Design, Outcome, Shared};
-use super::truth::{Counted, Truth};
-use crate::Line;
+use super::metrics::{AccuracyMetric, AnswerScore, score};
+use super::question::AccuracyQuestion;
+use super::stream::StreamKind;
+use super::trial::{self, TrialDesign, TrialResult, WorkerWindows};
+use super::truth::{TruthContext, WindowTruth};
+use crate::BenchResult;
 use crate::compare;
 use crate::line::to_digits;
 use notation::size_text;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use task::{Kind, Structure};
+use task::{Structure, TaskKind};
 
 /// Decimal places of a measure.
 const DIGITS: i32 = 5;
 
 /// A case that is tried: a question, a structure and its memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
+pub(super) struct AccuracyCase {
     /// Place in the study's questions.
     pub(super) question: usize,
     /// `None`: the planner's choice.
@@ -27,10 +27,10 @@ pub(super) struct Case {
     pub(super) memory: usize,
 }
 
-impl Case {
+impl AccuracyCase {
     /// Returns the cases of each structure of each of these questions, and of the planner's choice, in this much memory.
-    pub(super) fn all(questions: &[Question], memory: usize) -> Vec<Self> {
-        let of = |(question, asked): (usize, &Question)| {
+    pub(super) fn all(questions: &[AccuracyQuestion], memory: usize) -> Vec<Self> {
+        let of = |(question, asked): (usize, &AccuracyQuestion)| {
             let structures = task::catalog::structures(asked.kind).map(Some).chain([None]);
             structures.map(move |structure| Self { question, structure, memory }).collect::<Vec<_>>()
         };
@@ -41,7 +41,7 @@ impl Case {
 /// The result of a case: by seed, or why it cannot be run.
 #[derive(Debug, Default)]
 pub(super) struct Trials {
-    pub(super) scores: Vec<Score>,
+    pub(super) scores: Vec<AnswerScore>,
     /// Processor time of counting a window, nanoseconds.
     pub(super) times: Vec<f64>,
     pub(super) chosen: Option<Structure>,
@@ -55,9 +55,9 @@ pub(super) struct Trials {
 
 impl Trials {
     /// The result for a window of this many packets.
-    fn add(&mut self, tried: Result<(Score, Outcome), String>, packets: u64) {
+    fn add(&mut self, tried: Result<(AnswerScore, TrialResult), String>, packets: u64) {
         match tried {
-            Ok((score, Outcome { answer, structure, ns })) => {
+            Ok((score, TrialResult { answer, structure, ns })) => {
                 self.scores.push(score);
                 self.times.push(ns);
                 self.chosen = Some(structure);
@@ -102,10 +102,10 @@ fn on_threads<I: Sync, T: Send>(threads: usize, items: &[I], work: impl Fn(&I) -
 pub(super) struct Study<'a> {
     /// The part of the bench that the study is.
     pub(super) part: &'static str,
-    pub(super) stream: &'a Stream,
-    pub(super) questions: &'a [Question],
-    pub(super) design: Design,
-    pub(super) cases: Vec<Case>,
+    pub(super) stream: &'a StreamKind,
+    pub(super) questions: &'a [AccuracyQuestion],
+    pub(super) design: TrialDesign,
+    pub(super) cases: Vec<AccuracyCase>,
     /// The fewest seeds.
     pub(super) seeds: u64,
     /// Cases that are tried at a time; more than one where times are not measured.
@@ -121,12 +121,12 @@ impl Study<'_> {
         let mut all: Vec<Trials> = self.cases.iter().map(|_| Trials::default()).collect();
         for seed in 1..=self.stream.samples(self.seeds) {
             let sample = self.stream.sample(seed)?;
-            let counted = Counted::new(&sample.now, sample.before.as_ref());
+            let counted = TruthContext::new(&sample.now, sample.before.as_ref());
             let truths: Vec<_> = self.questions.iter().map(|question| counted.truth(question)).collect();
             let packets = sample.now.packets;
             let share = |window| self.design.share(window, &sample.seed);
             let before = sample.before.map(share);
-            let windows = Shared { seed: sample.seed, before, now: share(sample.now), packets };
+            let windows = WorkerWindows { seed: sample.seed, before, now: share(sample.now), packets };
             let is_open = |case: &usize| all[*case].refused.is_none();
             let open: Vec<usize> = (0..self.cases.len()).filter(is_open).collect();
             let tried = on_threads(self.threads, &open, |at| {
@@ -140,27 +140,27 @@ impl Study<'_> {
 
     fn attempt(
         &self,
-        case: &Case,
-        truth: Option<&Truth>,
-        windows: &Shared,
-    ) -> Result<(Score, Outcome), String> {
+        case: &AccuracyCase,
+        truth: Option<&WindowTruth>,
+        windows: &WorkerWindows,
+    ) -> Result<(AnswerScore, TrialResult), String> {
         let truth = truth.ok_or_else(|| {
             format!("one window of {} packets, and none before it to compare with", windows.packets)
         })?;
         let question = &self.questions[case.question];
         let spec = question.task(case.structure, case.memory)?;
-        let outcome = trial::run(&spec, self.design, windows, question.kind == Kind::Change)?;
+        let outcome = trial::run(&spec, self.design, windows, question.kind == TaskKind::Change)?;
         Ok((score(truth, &outcome.answer), outcome))
     }
 
     /// The line of a case.
-    pub(super) fn line(&self, case: &Case, trials: &Trials) -> Line {
+    pub(super) fn line(&self, case: &AccuracyCase, trials: &Trials) -> BenchResult {
         let rounds_ns = trials.times.clone();
         let mut more = vec![("seeds", json!(trials.scores.len())), ("threads", json!(self.threads))];
         if case.structure.is_none() {
             more.extend(trials.chosen.map(|structure| ("chosen", json!(structure.name()))));
         }
-        for metric in Metric::ALL {
+        for metric in AccuracyMetric::ALL {
             if let Some([middle, least, most]) = spread(&trials.scores, metric) {
                 let [name, spread] = metric.names();
                 more.push((name, json!(middle)));
@@ -171,7 +171,7 @@ impl Study<'_> {
         more.extend(promised.map(|promised| ("promised_coverage", json!(to_digits(promised, DIGITS)))));
         more.extend(trials.status.as_ref().map(|status| ("status", json!(status))));
         more.extend(trials.refused.as_ref().map(|why| ("refused", json!(why))));
-        Line {
+        BenchResult {
             bench: BENCH,
             variant: case.structure.map_or("planner", Structure::name).to_owned(),
             params: self.params(case),
@@ -183,7 +183,7 @@ impl Study<'_> {
         }
     }
 
-    fn params(&self, case: &Case) -> Vec<(&'static str, Value)> {
+    fn params(&self, case: &AccuracyCase) -> Vec<(&'static str, Value)> {
         vec![
             ("part", json!(self.part)),
             ("task", json!(self.questions[case.question].name)),
@@ -198,7 +198,7 @@ impl Study<'_> {
     ///
     /// # Errors
     /// As [`Study::run`].
-    pub(super) fn report(&self, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+    pub(super) fn report(&self, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
         let trials = self.run()?;
         self.cases.iter().zip(&trials).for_each(|(case, trials)| out(self.line(case, trials)));
         Ok(())
@@ -206,7 +206,7 @@ impl Study<'_> {
 }
 
 /// Median, least and most of a measure; `None` if it never meant anything.
-pub(super) fn spread(scores: &[Score], metric: Metric) -> Option<[f64; 3]> {
+pub(super) fn spread(scores: &[AnswerScore], metric: AccuracyMetric) -> Option<[f64; 3]> {
     let values: Vec<f64> = scores.iter().filter_map(|score| score.get(metric)).collect();
     let [least, most] = compare::spread(&values);
     let middle = (!values.is_empty()).then(|| compare::median(&values))?;
@@ -219,10 +219,10 @@ mod tests {
 
     const PACKETS: u64 = 20_000;
 
-    fn studied(design: Design, memory: usize) -> Vec<(Question, Case, Trials)> {
-        let stream = Stream::generated(PACKETS, Some(2_000));
-        let questions = Question::all(PACKETS);
-        let cases = Case::all(&questions, memory);
+    fn studied(design: TrialDesign, memory: usize) -> Vec<(AccuracyQuestion, AccuracyCase, Trials)> {
+        let stream = StreamKind::generated(PACKETS, Some(2_000));
+        let questions = AccuracyQuestion::all(PACKETS);
+        let cases = AccuracyCase::all(&questions, memory);
         let study = Study {
             part: "test",
             stream: &stream,
@@ -237,17 +237,25 @@ mod tests {
         all.map(|(case, trials)| (questions[case.question].clone(), *case, trials)).collect()
     }
 
-    fn is_perfect(score: &Score) -> bool {
+    fn is_perfect(score: &AnswerScore) -> bool {
         let is = |metric, value: f64| score.get(metric).is_none_or(|got| (got - value).abs() < 1e-9);
-        [Metric::Precision, Metric::Recall, Metric::F1, Metric::Coverage].iter().all(|one| is(*one, 1.0))
-            && [Metric::Are, Metric::Aae, Metric::Wmre, Metric::RelativeError, Metric::RankError]
-                .iter()
-                .all(|none| is(*none, 0.0))
+        [AccuracyMetric::Precision, AccuracyMetric::Recall, AccuracyMetric::F1, AccuracyMetric::Coverage]
+            .iter()
+            .all(|one| is(*one, 1.0))
+            && [
+                AccuracyMetric::Are,
+                AccuracyMetric::Aae,
+                AccuracyMetric::Wmre,
+                AccuracyMetric::RelativeError,
+                AccuracyMetric::RankError,
+            ]
+            .iter()
+            .all(|none| is(*none, 0.0))
     }
 
     #[test]
     fn every_structure_is_measured_and_the_exact_one_is_right() {
-        for (question, case, trials) in studied(Design::ONE, 2 << 20) {
+        for (question, case, trials) in studied(TrialDesign::ONE, 2 << 20) {
             let of = format!("{question:?} {case:?} {trials:?}");
             if case.structure == Some(Structure::DdSketch) && question.name != "quantiles of sizes" {
                 assert!(trials.refused.is_some(), "{of}");
@@ -256,21 +264,28 @@ mod tests {
             assert_eq!((&trials.refused, trials.scores.len()), (&None, 1), "{of}");
             assert!(trials.is_checked(), "{of}");
             let score = &trials.scores[0];
-            for share in [Metric::Precision, Metric::Recall, Metric::F1, Metric::Coverage, Metric::RankError]
-            {
+            for share in [
+                AccuracyMetric::Precision,
+                AccuracyMetric::Recall,
+                AccuracyMetric::F1,
+                AccuracyMetric::Coverage,
+                AccuracyMetric::RankError,
+            ] {
                 assert!(score.get(share).is_none_or(|share| (0.0..=1.0).contains(&share)), "{of}");
             }
-            for error in [Metric::Are, Metric::Aae, Metric::RelativeError] {
+            for error in [AccuracyMetric::Are, AccuracyMetric::Aae, AccuracyMetric::RelativeError] {
                 assert!(score.get(error).is_none_or(|error| error.is_finite() && error >= 0.0), "{of}");
             }
-            assert!(score.get(Metric::Wmre).is_none_or(|wmre| (0.0..=2.0).contains(&wmre)), "{of}");
+            assert!(score.get(AccuracyMetric::Wmre).is_none_or(|wmre| (0.0..=2.0).contains(&wmre)), "{of}");
             if case.structure == Some(Structure::Exact) {
                 assert!(is_perfect(score), "{of}");
                 let main = match question.kind {
-                    Kind::HeavyHitters | Kind::SuperSpreaders | Kind::Change => Metric::F1,
-                    Kind::FlowSizes => Metric::Wmre,
-                    Kind::Entropy => Metric::RelativeError,
-                    Kind::Quantiles => Metric::RankError,
+                    TaskKind::HeavyHitters | TaskKind::SuperSpreaders | TaskKind::Change => {
+                        AccuracyMetric::F1
+                    }
+                    TaskKind::FlowSizes => AccuracyMetric::Wmre,
+                    TaskKind::Entropy => AccuracyMetric::RelativeError,
+                    TaskKind::Quantiles => AccuracyMetric::RankError,
                 };
                 assert!(score.get(main).is_some(), "nothing was asked: {of}");
             }
@@ -279,7 +294,7 @@ mod tests {
 
     #[test]
     fn merged_exact_tables_are_right_in_every_design() {
-        for design in Design::SEVERAL {
+        for design in TrialDesign::SEVERAL {
             let exact = studied(design, 2 << 20);
             let exact = exact.iter().filter(|(_, case, _)| case.structure == Some(Structure::Exact));
             let mut tasks = 0;
@@ -288,22 +303,23 @@ mod tests {
                 assert!(is_perfect(&trials.scores[0]), "{design:?} {question:?} {trials:?}");
                 tasks += 1;
             }
-            assert_eq!(tasks, Question::all(PACKETS).len());
+            assert_eq!(tasks, AccuracyQuestion::all(PACKETS).len());
         }
     }
 
     #[test]
     fn checked_is_what_was_answered_for_all_packets_and_every_seed() {
         let of = |counted: &[u64], refused: Option<&str>| {
-            let stream = Stream::generated(PACKETS, Some(2_000));
-            let question = &Question::all(PACKETS)[0];
+            let stream = StreamKind::generated(PACKETS, Some(2_000));
+            let question = &AccuracyQuestion::all(PACKETS)[0];
             let sample = stream.sample(1).expect("a window");
             let spec = question.task(None, 1 << 20).expect("a task");
-            let windows = Shared { seed: sample.seed, before: None, now: vec![sample.now], packets: PACKETS };
+            let windows =
+                WorkerWindows { seed: sample.seed, before: None, now: vec![sample.now], packets: PACKETS };
             let mut trials = Trials::default();
             for packets in counted {
-                let outcome = trial::run(&spec, Design::ONE, &windows, false).expect("an answer");
-                trials.add(Ok((Score::of_values(vec![]), outcome)), *packets);
+                let outcome = trial::run(&spec, TrialDesign::ONE, &windows, false).expect("an answer");
+                trials.add(Ok((AnswerScore::of_values(vec![]), outcome)), *packets);
             }
             refused.into_iter().for_each(|why| trials.add(Err(why.to_owned()), PACKETS));
             trials.is_checked()
@@ -316,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_a_design_forbids_is_said() {
-        let trials = studied(Design::SEVERAL[2], 1 << 20);
+        let trials = studied(TrialDesign::SEVERAL[2], 1 << 20);
         let refused = |structure| {
             let of = trials.iter().find(|(_, case, _)| case.structure == Some(structure));
             of.and_then(|(_, _, trials)| trials.refused.clone()).unwrap_or_default()
@@ -336,9 +352,9 @@ mod tests {
 
     #[test]
     fn lines_have_the_median_and_its_spread() {
-        let of = |f1: f64| Score::of_values(vec![(Metric::F1, f1)]);
-        assert_eq!(spread(&[of(0.5), of(1.0), of(0.75)], Metric::F1), Some([0.75, 0.5, 1.0]));
-        assert_eq!(spread(&[of(0.5), of(1.0)], Metric::F1), Some([0.75, 0.5, 1.0]));
-        assert_eq!(spread(&[of(0.5)], Metric::Recall), None);
+        let of = |f1: f64| AnswerScore::of_values(vec![(AccuracyMetric::F1, f1)]);
+        assert_eq!(spread(&[of(0.5), of(1.0), of(0.75)], AccuracyMetric::F1), Some([0.75, 0.5, 1.0]));
+        assert_eq!(spread(&[of(0.5), of(1.0)], AccuracyMetric::F1), Some([0.75, 0.5, 1.0]));
+        assert_eq!(spread(&[of(0.5)], AccuracyMetric::Recall), None);
     }
 }

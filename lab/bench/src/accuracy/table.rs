@@ -1,17 +1,18 @@
 //! The lines as Markdown tables (`results/`).
 
-use super::metrics::Metric;
-use crate::Line;
+use super::metrics::AccuracyMetric;
+use crate::BenchResult;
 use crate::line::to_digits;
 use serde_json::Value;
 
 /// The entry where nothing was measured.
 const NOTHING: &str = "–";
 /// The main measure of a task: the first that it has.
-const MAIN: [Metric; 4] = [Metric::RelativeError, Metric::Wmre, Metric::RankError, Metric::F1];
+const MAIN: [AccuracyMetric; 4] =
+    [AccuracyMetric::RelativeError, AccuracyMetric::Wmre, AccuracyMetric::RankError, AccuracyMetric::F1];
 
 /// Writes the tables of a run's lines.
-pub(crate) fn markdown(lines: &[Line]) -> String {
+pub(crate) fn markdown(lines: &[BenchResult]) -> String {
     let of_part = |part: &str| lines.iter().filter(|line| text(line, "part") == part).collect::<Vec<_>>();
     let mut page = String::new();
     promises(&mut page, &of_part("promise"));
@@ -47,12 +48,12 @@ pub(crate) fn markdown(lines: &[Line]) -> String {
     page
 }
 
-fn member<'a>(line: &'a Line, name: &str) -> Option<&'a Value> {
+fn member<'a>(line: &'a BenchResult, name: &str) -> Option<&'a Value> {
     line.params.iter().chain(&line.more).find(|(of, _)| *of == name).map(|(_, value)| value)
 }
 
 /// A parameter or another member, in readable form.
-fn text(line: &Line, name: &str) -> String {
+fn text(line: &BenchResult, name: &str) -> String {
     match member(line, name) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
@@ -61,8 +62,8 @@ fn text(line: &Line, name: &str) -> String {
 }
 
 /// Lines with the same of each of these, in the order of the first one of each.
-fn by<'a>(lines: &[&'a Line], names: &[&str]) -> Vec<(String, Vec<&'a Line>)> {
-    let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
+fn by<'a>(lines: &[&'a BenchResult], names: &[&str]) -> Vec<(String, Vec<&'a BenchResult>)> {
+    let mut groups: Vec<(String, Vec<&BenchResult>)> = Vec::new();
     for line in lines {
         let title = names.iter().map(|name| text(line, name)).collect::<Vec<_>>().join(", ");
         match groups.iter_mut().find(|(of, _)| *of == title) {
@@ -74,7 +75,7 @@ fn by<'a>(lines: &[&'a Line], names: &[&str]) -> Vec<(String, Vec<&'a Line>)> {
 }
 
 /// Writes what the lines are about, in a sentence.
-fn stream_of(lines: &[&Line]) -> String {
+fn stream_of(lines: &[&BenchResult]) -> String {
     let seeds = lines.iter().filter_map(|line| member(line, "seeds")?.as_u64()).max().unwrap_or(0);
     let skew = match member(lines[0], "zipf") {
         Some(Value::Null) | None => String::new(),
@@ -94,7 +95,7 @@ fn table(headings: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// A median, with its spread where it has one.
-fn measure(line: &Line, metric: Metric) -> String {
+fn measure(line: &BenchResult, metric: AccuracyMetric) -> String {
     let [name, spread] = metric.names();
     let number = |value: &Value| value.as_f64().map(|value| short(value).to_string());
     let Some(middle) = member(line, name).and_then(number) else { return NOTHING.to_owned() };
@@ -118,27 +119,27 @@ fn short(value: f64) -> f64 {
 }
 
 /// The measure that these lines are about.
-fn main_of(lines: &[&Line]) -> Option<Metric> {
-    let has = |metric: &Metric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
+fn main_of(lines: &[&BenchResult]) -> Option<AccuracyMetric> {
+    let has = |metric: &AccuracyMetric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
     MAIN.into_iter().find(has)
 }
 
-fn mpps(line: &Line) -> String {
+fn mpps(line: &BenchResult) -> String {
     let mpps = line.mpps();
     if mpps.is_finite() { to_digits(mpps, 1).to_string() } else { NOTHING.to_owned() }
 }
 
 /// A line for each structure and all other differences between lines, with all measures.
-fn every_measure(lines: &[&Line], parameter: &str) -> String {
-    let has = |metric: &Metric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
-    let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(has).collect();
+fn every_measure(lines: &[&BenchResult], parameter: &str) -> String {
+    let has = |metric: &AccuracyMetric| lines.iter().any(|line| member(line, metric.names()[0]).is_some());
+    let metrics: Vec<AccuracyMetric> = AccuracyMetric::ALL.into_iter().filter(has).collect();
     let mut headings = vec!["structure".to_owned(), parameter.to_owned()];
     headings.extend(metrics.iter().map(|metric| metric.heading().to_owned()));
     headings.extend(["promised".to_owned(), "Mpps".to_owned()]);
     let answered = lines.iter().filter(|line| member(line, "refused").is_none());
-    let mut answered: Vec<&Line> = answered.copied().collect();
+    let mut answered: Vec<&BenchResult> = answered.copied().collect();
     answered.sort_by_key(|line| lines.iter().position(|first| first.variant == line.variant));
-    let row = |line: &&Line| {
+    let row = |line: &&BenchResult| {
         let mut cells = vec![variant(line), text(line, parameter)];
         cells.extend(metrics.iter().map(|metric| measure(line, *metric)));
         cells.extend([text(line, "promised_coverage"), mpps(line)]);
@@ -148,7 +149,7 @@ fn every_measure(lines: &[&Line], parameter: &str) -> String {
 }
 
 /// The structure; for the planner's choice, the chosen one.
-fn variant(line: &Line) -> String {
+fn variant(line: &BenchResult) -> String {
     match member(line, "chosen") {
         Some(Value::String(chosen)) => format!("{}: {chosen}", line.variant),
         _ => line.variant.clone(),
@@ -156,7 +157,7 @@ fn variant(line: &Line) -> String {
 }
 
 /// Writes a table of one measure: structures by all other differences between the lines.
-fn pivot(lines: &[&Line], parameter: &str) -> String {
+fn pivot(lines: &[&BenchResult], parameter: &str) -> String {
     let Some(metric) = main_of(lines) else { return format!("Nothing to measure.\n\n{}", refusals(lines)) };
     let columns: Vec<String> = by(lines, &[parameter]).into_iter().map(|(title, _)| title).collect();
     let mut headings = vec![metric.heading().to_owned()];
@@ -176,8 +177,8 @@ fn pivot(lines: &[&Line], parameter: &str) -> String {
     table(&headings, &rows) + &refusals(lines)
 }
 
-fn structures<'a>(lines: &[&'a Line]) -> Vec<(String, Vec<&'a Line>)> {
-    let mut groups: Vec<(String, Vec<&Line>)> = Vec::new();
+fn structures<'a>(lines: &[&'a BenchResult]) -> Vec<(String, Vec<&'a BenchResult>)> {
+    let mut groups: Vec<(String, Vec<&BenchResult>)> = Vec::new();
     for line in lines {
         match groups.iter_mut().find(|(of, _)| *of == line.variant) {
             Some((_, group)) => group.push(line),
@@ -188,7 +189,7 @@ fn structures<'a>(lines: &[&'a Line]) -> Vec<(String, Vec<&'a Line>)> {
 }
 
 /// Writes what was not possible, and why; each reason once.
-fn refusals(lines: &[&Line]) -> String {
+fn refusals(lines: &[&BenchResult]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for line in lines {
         if let Some(Value::String(why)) = member(line, "refused") {
@@ -210,30 +211,30 @@ fn refusals(lines: &[&Line]) -> String {
     reasons.iter().map(|reason| format!("- refused: {reason}\n")).collect::<String>() + "\n"
 }
 
-fn promises(page: &mut String, lines: &[&Line]) {
+fn promises(page: &mut String, lines: &[&BenchResult]) {
     if lines.is_empty() {
         return;
     }
     let headings = |first: &str| {
         [first, "memory", "measure", "asked", "median (least to most)", "holds"].map(str::to_owned).to_vec()
     };
-    let row = |line: &&Line, first: String| {
-        let metric = Metric::ALL.into_iter().find(|metric| metric.names()[0] == text(line, "of"));
+    let row = |line: &&BenchResult, first: String| {
+        let metric = AccuracyMetric::ALL.into_iter().find(|metric| metric.names()[0] == text(line, "of"));
         let asked = match metric {
-            Some(Metric::F1) => format!("at least {}", text(line, "asked")),
+            Some(AccuracyMetric::F1) => format!("at least {}", text(line, "asked")),
             _ => format!("at most {}", text(line, "asked")),
         };
         let holds = if text(line, "holds") == "true" { "yes" } else { "**no**" };
         vec![
             first,
             text(line, "memory"),
-            metric.map_or(NOTHING, Metric::heading).to_owned(),
+            metric.map_or(NOTHING, AccuracyMetric::heading).to_owned(),
             asked,
             metric.map_or(NOTHING.to_owned(), |metric| measure(line, metric)),
             holds.to_owned(),
         ]
     };
-    let (planned, others): (Vec<&Line>, Vec<&Line>) =
+    let (planned, others): (Vec<&BenchResult>, Vec<&BenchResult>) =
         lines.iter().partition(|line| line.variant == "planner");
     page.push_str(&format!("### Promised\n\n{}\n", stream_of(lines)));
     let rows =
@@ -247,7 +248,7 @@ fn promises(page: &mut String, lines: &[&Line]) {
 }
 
 /// Nanoseconds a packet, with the fastest and the slowest round.
-fn ns(line: &Line) -> String {
+fn ns(line: &BenchResult) -> String {
     let at = |index: usize| {
         line.rounds_ns.get(index).map_or(f64::NAN, |ns| to_digits(ns / line.packets as f64, 1))
     };
@@ -255,14 +256,14 @@ fn ns(line: &Line) -> String {
     format!("{} ({} to {})", to_digits(line.ns_per_packet(), 1), at(0), at(last))
 }
 
-fn cost(page: &mut String, lines: &[&Line]) {
+fn cost(page: &mut String, lines: &[&BenchResult]) {
     if lines.is_empty() {
         return;
     }
     page.push_str("### Six tasks at once\n\n");
     let headings =
         ["", "memory", "ns a packet", "times the plain record", "asked", "structures"].map(str::to_owned);
-    let row = |line: &&Line| {
+    let row = |line: &&BenchResult| {
         vec![
             line.variant.clone(),
             text(line, "memory"),
@@ -275,21 +276,21 @@ fn cost(page: &mut String, lines: &[&Line]) {
     page.push_str(&table(&headings, &lines.iter().map(row).collect::<Vec<_>>()));
 }
 
-fn speed(page: &mut String, lines: &[&Line]) {
+fn speed(page: &mut String, lines: &[&BenchResult]) {
     if lines.is_empty() {
         return;
     }
     page.push_str("### Hash table, Count-Min, heap\n\n");
     let headings = ["memory", "structure", "ns a packet", "times as fast as the next", "precision", "recall"]
         .map(str::to_owned);
-    let row = |line: &&Line| {
+    let row = |line: &&BenchResult| {
         vec![
             text(line, "memory"),
             line.variant.clone(),
             ns(line),
             text(line, "times_the_next"),
-            measure(line, Metric::Precision),
-            measure(line, Metric::Recall),
+            measure(line, AccuracyMetric::Precision),
+            measure(line, AccuracyMetric::Recall),
         ]
     };
     page.push_str(&table(&headings, &lines.iter().map(row).collect::<Vec<_>>()));
@@ -300,8 +301,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn line(part: &str, variant: &str, memory: &str, design: &str, more: Vec<(&'static str, Value)>) -> Line {
-        Line {
+    fn line(
+        part: &str,
+        variant: &str,
+        memory: &str,
+        design: &str,
+        more: Vec<(&'static str, Value)>,
+    ) -> BenchResult {
+        BenchResult {
             bench: super::super::BENCH,
             variant: variant.to_owned(),
             params: vec![

@@ -1,21 +1,21 @@
 //! A trial of a structure on a window: counted as a run's workers do, merged, and answered.
 
-use super::window::Window;
+use super::window::BurstWindow;
 use crate::compare::thread_time;
 use engine::Split;
 use packet::{KeySpec, Seed};
 use task::TaskAnswer;
-use task::{Desk, Setting, Structure, TaskCounter, TaskSpec, Tasks, WindowId, WorkerId};
+use task::{RunProperties, Structure, TaskCounter, TaskRunner, TaskSpec, Tasks, WindowId, WorkerId};
 
 /// The way in which packets are shared out to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Design {
+pub(super) struct TrialDesign {
     pub(super) name: &'static str,
     pub(super) workers: usize,
     pub(super) split: Split,
 }
 
-impl Design {
+impl TrialDesign {
     /// The design of one core.
     pub(super) const ONE: Self = Self { name: "one worker", workers: 1, split: Split::Hash };
     /// The designs that are compared with the one of one core.
@@ -26,13 +26,13 @@ impl Design {
     ];
 
     /// Returns the share of a window that each worker gets.
-    pub(super) fn share(self, window: Window, seed: &Seed) -> Vec<Window> {
+    pub(super) fn share(self, window: BurstWindow, seed: &Seed) -> Vec<BurstWindow> {
         if self.workers == 1 { vec![window] } else { window.split(self.split, self.workers, seed) }
     }
 
     /// Tasks of a run like this, whose windows have this many packets.
     pub(super) fn plan(self, specs: &[TaskSpec], packets: u64, seed: Seed) -> Result<Tasks, String> {
-        let setting = Setting {
+        let setting = RunProperties {
             key: KeySpec::FIVE_TUPLE,
             is_paired: false,
             packets: Some(packets),
@@ -45,15 +45,15 @@ impl Design {
 }
 
 /// Windows as workers get them.
-pub(super) struct Shared {
+pub(super) struct WorkerWindows {
     pub(super) seed: Seed,
-    pub(super) before: Option<Vec<Window>>,
-    pub(super) now: Vec<Window>,
+    pub(super) before: Option<Vec<BurstWindow>>,
+    pub(super) now: Vec<BurstWindow>,
     pub(super) packets: u64,
 }
 
 /// The result.
-pub(super) struct Outcome {
+pub(super) struct TrialResult {
     pub(super) answer: TaskAnswer,
     /// The structure that counted.
     pub(super) structure: Structure,
@@ -67,10 +67,10 @@ pub(super) struct Outcome {
 /// One line: why the structure cannot do this.
 pub(super) fn run(
     spec: &TaskSpec,
-    design: Design,
-    windows: &Shared,
+    design: TrialDesign,
+    windows: &WorkerWindows,
     with_before: bool,
-) -> Result<Outcome, String> {
+) -> Result<TrialResult, String> {
     let tasks = design.plan(std::slice::from_ref(spec), windows.packets, windows.seed)?;
     let structure =
         tasks.choices().map(|(_, choice)| choice.structure).next().ok_or("nothing was planned")?;
@@ -82,7 +82,7 @@ pub(super) fn run(
     };
     let counters = (0..design.workers).map(|_| Ok(TaskCounter::new(&tasks, states()?)));
     let mut counters = counters.collect::<Result<Vec<_>, String>>()?;
-    let mut desk = Desk::new(tasks.clone(), design.workers);
+    let mut desk = TaskRunner::new(tasks.clone(), design.workers);
     let before_now = WindowId::default();
     if let Some(before) = windows.before.as_ref().filter(|_| with_before) {
         for (worker, (counter, window)) in counters.iter_mut().zip(before).enumerate() {
@@ -99,10 +99,10 @@ pub(super) fn run(
         desk.part(WorkerId::new(worker), before_now.next(), counter.into_states());
     }
     let answer = desk.report(before_now.next(), Some(0)).pop().ok_or("the window was not answered")?;
-    Ok(Outcome { answer, structure, ns })
+    Ok(TrialResult { answer, structure, ns })
 }
 
 /// Counts all packets of a window.
-pub(super) fn count(counter: &mut TaskCounter, window: &Window) {
+pub(super) fn count(counter: &mut TaskCounter, window: &BurstWindow) {
     window.bursts.iter().for_each(|bursts| counter.count(bursts));
 }

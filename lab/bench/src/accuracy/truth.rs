@@ -1,22 +1,22 @@
 //! The truth about a window, from a count of every flow in an ordinary map.
 
-use super::question::Question;
-use super::window::Window;
+use super::question::AccuracyQuestion;
+use super::window::BurstWindow;
 use hashbrown::{HashMap, HashSet};
 use packet::{FlowKey, Key, KeySpec, PacketFields, PacketKey};
 use std::net::{IpAddr, Ipv6Addr};
-use task::Kind;
 use task::Point;
+use task::TaskKind;
 
 /// Bits of an IPv6 address that quantiles use.
 const IPV6_BITS: u32 = 48;
 
 /// Packets of every 5-tuple.
-type Counts = HashMap<FlowKey, u64>;
+type ExactFlowCounts = HashMap<FlowKey, u64>;
 
 /// The truth about a window, in the form of one kind of answer.
 #[derive(Debug)]
-pub(super) enum Truth {
+pub(super) enum WindowTruth {
     /// The figure of every flow, and the absolute value from which on it belongs into the answer.
     Flows { figures: HashMap<FlowKey, f64>, least: f64 },
     /// The number of flows of each size.
@@ -28,11 +28,11 @@ pub(super) enum Truth {
 }
 
 /// The counts of a window, with which all truths about it begin.
-pub(super) struct Counted<'a> {
-    window: &'a Window,
-    now: Counts,
+pub(super) struct TruthContext<'a> {
+    window: &'a BurstWindow,
+    now: ExactFlowCounts,
     /// Values of the previous window.
-    before: Option<Counts>,
+    before: Option<ExactFlowCounts>,
 }
 
 fn flow_key(key: &PacketKey, spec: &KeySpec) -> FlowKey {
@@ -42,8 +42,8 @@ fn flow_key(key: &PacketKey, spec: &KeySpec) -> FlowKey {
     }
 }
 
-fn count(window: &Window) -> Counts {
-    let mut counts = Counts::new();
+fn count(window: &BurstWindow) -> ExactFlowCounts {
+    let mut counts = ExactFlowCounts::new();
     window.each(|key, _| *counts.entry(flow_key(&key, &KeySpec::FIVE_TUPLE)).or_default() += 1);
     counts
 }
@@ -61,8 +61,8 @@ fn part(key: &FlowKey, spec: &KeySpec) -> FlowKey {
     }
 }
 
-impl<'a> Counted<'a> {
-    pub(super) fn new(window: &'a Window, before: Option<&Window>) -> Self {
+impl<'a> TruthContext<'a> {
+    pub(super) fn new(window: &'a BurstWindow, before: Option<&BurstWindow>) -> Self {
         Self { window, now: count(window), before: before.map(count) }
     }
 
@@ -72,30 +72,30 @@ impl<'a> Counted<'a> {
     }
 
     /// The truth about one question; `None` if there is none: a change in a window without a predecessor.
-    pub(super) fn truth(&self, question: &Question) -> Option<Truth> {
+    pub(super) fn truth(&self, question: &AccuracyQuestion) -> Option<WindowTruth> {
         Some(match question.kind {
-            Kind::HeavyHitters => {
+            TaskKind::HeavyHitters => {
                 let spec = question.key();
                 let mut figures: HashMap<FlowKey, f64> = HashMap::new();
                 for (key, packets) in &self.now {
                     *figures.entry(part(key, &spec)).or_default() += *packets as f64;
                 }
-                Truth::Flows { figures, least: least(question.least, self.window.packets) }
+                WindowTruth::Flows { figures, least: least(question.least, self.window.packets) }
             }
-            Kind::SuperSpreaders => {
+            TaskKind::SuperSpreaders => {
                 let mut contacts: HashMap<FlowKey, HashSet<Option<IpAddr>>> = HashMap::new();
                 for key in self.now.keys() {
                     contacts.entry(part(key, &question.key())).or_default().insert(key.dst_addr);
                 }
                 let figures = contacts.into_iter().map(|(key, others)| (key, others.len() as f64)).collect();
-                Truth::Flows { figures, least: question.least }
+                WindowTruth::Flows { figures, least: question.least }
             }
-            Kind::FlowSizes => {
+            TaskKind::FlowSizes => {
                 let mut sizes: HashMap<u64, f64> = HashMap::new();
                 self.now.values().for_each(|packets| *sizes.entry(*packets).or_default() += 1.0);
-                Truth::Sizes(sizes)
+                WindowTruth::Sizes(sizes)
             }
-            Kind::Change => {
+            TaskKind::Change => {
                 let before = self.before.as_ref()?;
                 let mut figures: HashMap<FlowKey, f64> =
                     self.now.iter().map(|(key, packets)| (*key, *packets as f64)).collect();
@@ -103,17 +103,17 @@ impl<'a> Counted<'a> {
                     *figures.entry(*key).or_default() -= *packets as f64;
                 });
                 let most = self.window.packets.max(before.values().sum());
-                Truth::Flows { figures, least: least(question.least, most) }
+                WindowTruth::Flows { figures, least: least(question.least, most) }
             }
-            Kind::Entropy => {
+            TaskKind::Entropy => {
                 let total = self.window.packets as f64;
                 let of_flow = |packets: &u64| {
                     let share = *packets as f64 / total;
                     -share * share.log2()
                 };
-                Truth::Entropy(self.now.values().map(of_flow).sum())
+                WindowTruth::Entropy(self.now.values().map(of_flow).sum())
             }
-            Kind::Quantiles => Truth::Quantiles(self.values(question.key == "src_addr")),
+            TaskKind::Quantiles => WindowTruth::Quantiles(self.values(question.key == "src_addr")),
         })
     }
 

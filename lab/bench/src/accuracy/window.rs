@@ -9,12 +9,12 @@ pub(super) const BURST: usize = 64;
 
 /// The packets of a window, with their hashes by one seed.
 #[derive(Default)]
-pub(super) struct Window {
+pub(super) struct BurstWindow {
     pub(super) bursts: Vec<Bursts>,
     pub(super) packets: u64,
 }
 
-impl Window {
+impl BurstWindow {
     /// Adds a packet.
     pub(super) fn push(&mut self, key: &PacketKey, fields: PacketFields, seed: &Seed) {
         if self.bursts.last().is_none_or(|last| last.len() == BURST) {
@@ -76,9 +76,9 @@ pub(super) fn read(
     seed: &Seed,
     packets: u64,
     most: usize,
-) -> Result<Vec<Window>, String> {
+) -> Result<Vec<BurstWindow>, String> {
     let mut parser = BurstParser::new(*seed, Tunnel::Outer, BURST);
-    let mut windows: Vec<Window> = Vec::new();
+    let mut windows: Vec<BurstWindow> = Vec::new();
     loop {
         match source.rx_burst().map_err(|error| error.to_string())? {
             Poll::Burst(burst) => burst.frames().for_each(|frame| parser.push::<true>(&frame, 0)),
@@ -89,7 +89,7 @@ pub(super) fn read(
         let v6 = parser.bursts.v6.packets().iter().map(|one| (PacketKey::V6(one.key), one.fields));
         for (key, fields) in v4.chain(v6) {
             if windows.last().is_none_or(|last| last.packets == packets) {
-                windows.push(Window::default());
+                windows.push(BurstWindow::default());
             }
             if let Some(last) = windows.last_mut() {
                 last.push(&key, fields, seed);

@@ -1,7 +1,7 @@
 //! Simulated probes: real connections, each with what a probe says, and no packets.
 
 use super::rows;
-use super::site::Site;
+use super::site::TestDeployment;
 use arena::Limits;
 use model::view::{Load, Spool};
 use model::{Account, Answer, PacketCounts, Span};
@@ -46,7 +46,7 @@ pub(super) fn now_ns() -> u64 {
 
 impl Fleet {
     /// Connects a probe of each node.
-    pub(super) fn connect(site: &Site) -> Result<Self, String> {
+    pub(super) fn connect(site: &TestDeployment) -> Result<Self, String> {
         let probe = |(number, node): (usize, &String)| -> Result<Simulated, String> {
             let settings = ProbeSettings {
                 broker: site.broker(node)?,
@@ -119,9 +119,9 @@ impl Fleet {
             let TaskList { tasks, .. } = list;
             let queries: Vec<Query> = tasks.into_iter().map(|task| task.query).collect();
             if self.planned.is_none() || queries != self.queries {
-                let site = task::rows::Site {
+                let site = task::rows::PlanContext {
                     window_ns: Some(self.window_ns),
-                    ..task::rows::Site::new(
+                    ..task::rows::PlanContext::new(
                         KeySpec::FIVE_TUPLE,
                         Seed::new(1),
                         Limits::new(1 << 24, usize::MAX),

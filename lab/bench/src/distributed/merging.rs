@@ -3,15 +3,15 @@
 use super::rows::GROUPS;
 use crate::compare::{in_turn, thread_time};
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
-use equery::{Across, Options, Source, check};
+use equery::{Across, CheckOptions, SourceText, check};
 use model::{Answer, Column, ColumnKind, Span, Value};
 use packet::{KeySpec, Seed};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
-use task::rows::{Merging, Site};
+use task::rows::{Merging, PlanContext};
 
 /// The query: all groups are merged, the largest are answered.
 const QUERY: &str = "q: select src_addr, sum(total_byte) as bytes groupby src_addr order by bytes desc limit 1K across nodes by sum";
@@ -21,12 +21,12 @@ const NODES: u64 = 10;
 const WINDOW: Span = Span { start_ns: 0, end_ns: 10_000_000_000 };
 
 /// Runs it. Half of the groups of a node are those of others too.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let rows = points.flows.unwrap_or(1_000_000).max(NODES * u64::from(GROUPS));
     let of_node = rows / NODES;
-    let checked = check(&Source { name: "bench", text: QUERY }, &Options::default());
+    let checked = check(&SourceText { name: "bench", text: QUERY }, &CheckOptions::default());
     let plan = &checked.queries.first().ok_or("the query is refused")?.plan;
-    let site = Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(0, 0));
+    let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(0, 0));
     let merging = Merging::new(plan, Across::Sum, &site)
         .map_err(|reasons| format!("the query is refused: {reasons:?}"))?;
     // What nodes answer has names of its own: the group, and its part of the sum.
@@ -59,7 +59,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         is_right &= agrees(&merged, &truth);
         took
     });
-    out(Line {
+    out(BenchResult {
         bench: "distributed",
         variant: "merged_rows".to_owned(),
         params: vec![("nodes", json!(NODES)), ("groups", json!(truth.len())), ("cores", json!(1))],

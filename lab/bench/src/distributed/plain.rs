@@ -2,7 +2,7 @@
 //! sides run in this process, whose time is measured.
 
 use super::fleet::{Fleet, HEARTBEAT, LOOK, heartbeat, now_ns};
-use super::site::Site;
+use super::site::TestDeployment;
 use crate::compare::process_time;
 use futures_core::Stream;
 use lapin::options::{
@@ -12,8 +12,10 @@ use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, Consumer};
 use model::Span;
 use model::view::Spool;
-use protocol::amqp::{self, ControllerSettings};
-use protocol::{Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, Received, WindowResult};
+use protocol::amqp::{self, ControllerLinkSettings};
+use protocol::{
+    Boot, ControllerLink, Envelope, FromProbe, MessageId, ProbeLink, ReceivedMessage, WindowResult,
+};
 use std::fmt::Display;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -44,14 +46,14 @@ pub(super) struct Passed {
 
 /// The times at which all probes send.
 #[derive(Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct ProbePace {
     pub(super) window: Duration,
     /// The number of windows.
     pub(super) windows: u32,
 }
 
 /// Returns the result that each probe sends in each window.
-pub(super) fn results(fleet: &Fleet, site: &Site) -> Result<Vec<WindowResult>, String> {
+pub(super) fn results(fleet: &Fleet, site: &TestDeployment) -> Result<Vec<WindowResult>, String> {
     let start_ns = (now_ns() / site.window_ns - 1) * site.window_ns;
     let window = Span { start_ns, end_ns: start_ns + site.window_ns };
     (0..site.nodes.len()).map(|number| fleet.result(number, window)).collect()
@@ -59,12 +61,12 @@ pub(super) fn results(fleet: &Fleet, site: &Site) -> Result<Vec<WindowResult>, S
 
 /// Sends the results by the connections of probes and of a controller.
 pub(super) fn by_protocol(
-    site: &Site,
+    site: &TestDeployment,
     fleet: &Fleet,
     results: &[WindowResult],
-    pace: Pace,
+    pace: ProbePace,
 ) -> Result<Passed, String> {
-    let settings = ControllerSettings::new(site.broker("controller")?, site.nodes.clone());
+    let settings = ControllerLinkSettings::new(site.broker("controller")?, site.nodes.clone());
     let link = amqp::controller_link(settings).map_err(|error| error.to_string())?;
     let began = Instant::now();
     while !link.state().connected {
@@ -79,7 +81,7 @@ pub(super) fn by_protocol(
         scope.spawn(|| {
             while !ends.load(Relaxed) {
                 let group = Instant::now();
-                while let Ok(Some(Received { message, .. })) = link.receive(GROUP) {
+                while let Ok(Some(ReceivedMessage { message, .. })) = link.receive(GROUP) {
                     let count = if matches!(message, FromProbe::Window(_)) { &arrived } else { &heartbeats };
                     count.fetch_add(1, Relaxed);
                     if group.elapsed() >= GROUP {
@@ -102,7 +104,7 @@ pub(super) fn by_protocol(
     })
 }
 
-fn send_by_protocol(fleet: &Fleet, results: &[WindowResult], pace: Pace) -> u64 {
+fn send_by_protocol(fleet: &Fleet, results: &[WindowResult], pace: ProbePace) -> u64 {
     let began = Instant::now();
     let count = results.len() as u32;
     let mut heartbeats: Vec<Instant> =
@@ -135,7 +137,11 @@ fn await_all(arrived: &AtomicU64, sent: u64) {
 }
 
 /// Sends the results by connections that are told what to send and nothing else.
-pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace) -> Result<Passed, String> {
+pub(super) fn by_plain_library(
+    site: &TestDeployment,
+    results: &[WindowResult],
+    pace: ProbePace,
+) -> Result<Passed, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
         let mut connections = Vec::new();
@@ -152,7 +158,7 @@ pub(super) fn by_plain_library(site: &Site, results: &[WindowResult], pace: Pace
         let consuming = Consuming::begin(&consumer).await?;
         let mut publishers = Vec::new();
         for ((node, result), connection) in site.nodes.iter().zip(results).zip(&connections) {
-            publishers.push(Publisher::new(connection, node, result).await?);
+            publishers.push(NodePublisher::new(connection, node, result).await?);
         }
         // All is connected, as it is before the protocol is measured.
         let arrived = Arc::new(AtomicU64::new(0));
@@ -188,14 +194,14 @@ fn text(error: impl Display) -> String {
 }
 
 /// The messages of a node, and the channel on which it publishes them.
-struct Publisher {
+struct NodePublisher {
     channel: Channel,
     node: String,
     result: Vec<u8>,
     heartbeat: Vec<u8>,
 }
 
-impl Publisher {
+impl NodePublisher {
     async fn new(connection: &Connection, node: &str, result: &WindowResult) -> Result<Self, String> {
         let channel = connection.create_channel().await.map_err(text)?;
         channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(text)?;
@@ -214,7 +220,7 @@ impl Publisher {
         self,
         began: tokio::time::Instant,
         mut next_heartbeat: tokio::time::Instant,
-        pace: Pace,
+        pace: ProbePace,
     ) -> Result<u64, String> {
         let mut heartbeats = 0;
         for window in 1..=pace.windows {

@@ -22,7 +22,7 @@ const TCP: u8 = 6;
 const GROUPED_BY: [&str; 3] = ["dst_addr", "dst_port", "src_port"];
 
 /// A flow of a probe in a window.
-pub(super) struct Flow {
+pub(super) struct ProbeFlow {
     source: Ipv4Addr,
     destination: Ipv4Addr,
     source_port: u16,
@@ -32,12 +32,12 @@ pub(super) struct Flow {
 }
 
 /// The flows of a probe in a window, by their numbers.
-pub(super) fn flows(probe: u64, window: u64) -> impl Iterator<Item = Flow> {
+pub(super) fn flows(probe: u64, window: u64) -> impl Iterator<Item = ProbeFlow> {
     (0..FLOWS).map(move |number| {
         let drawn = split_mix(&mut (probe << 40 ^ window << 8 ^ u64::from(number)));
         let packets = 1 + drawn % 1000;
         let group = number % GROUPS;
-        Flow {
+        ProbeFlow {
             source: Ipv4Addr::from(0x0a00_0000 | number),
             destination: Ipv4Addr::from(0xc000_0200 | group),
             source_port: 50_000 + (number / 2) as u16,
@@ -49,7 +49,7 @@ pub(super) fn flows(probe: u64, window: u64) -> impl Iterator<Item = Flow> {
 }
 
 /// The flows as rows of their window.
-pub(super) fn rows(flows: impl Iterator<Item = Flow>, window: Span) -> Rows<KeyV4> {
+pub(super) fn rows(flows: impl Iterator<Item = ProbeFlow>, window: Span) -> Rows<KeyV4> {
     let mut rows = Rows::with_capacity(FLOWS as usize, 0);
     for flow in flows {
         let addresses: Vec<u8> = [flow.source.octets(), flow.destination.octets()].concat();
@@ -100,7 +100,7 @@ pub(super) fn number_of(query: &str) -> Option<usize> {
 }
 
 /// Sums of bytes and packets by the field that a query groups by.
-fn sums(query: usize, flows: impl Iterator<Item = Flow>) -> HashMap<String, (u64, u64)> {
+fn sums(query: usize, flows: impl Iterator<Item = ProbeFlow>) -> HashMap<String, (u64, u64)> {
     let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
     for flow in flows {
         let group = match GROUPED_BY[query % GROUPED_BY.len()] {

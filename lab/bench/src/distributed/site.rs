@@ -2,7 +2,7 @@
 
 use super::rows;
 use crate::program;
-use protocol::amqp::{Broker, Tls};
+use protocol::amqp::{BrokerAddress, Tls};
 use std::fmt::Display;
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Seek};
@@ -26,7 +26,7 @@ rm -rf "$1""#;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The deployment. It ends when it is dropped, and when this process ends, by whatever.
-pub(super) struct Site {
+pub(super) struct TestDeployment {
     folder: TempDir,
     guard: Child,
     port: u16,
@@ -35,13 +35,13 @@ pub(super) struct Site {
 }
 
 /// A controller that runs.
-pub(super) struct Controller {
+pub(super) struct ControllerProcess {
     child: Child,
     /// The address of its API.
     pub(super) url: String,
 }
 
-impl Site {
+impl TestDeployment {
     /// Makes certificates, starts the broker, and provisions it for this number of nodes.
     pub(super) fn new(nodes: u64, window_ns: u64) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(words("no place for temporary files"))?;
@@ -96,12 +96,12 @@ impl Site {
     }
 
     /// The broker, spoken to as this user, by a certificate.
-    pub(super) fn broker(&self, user: &str) -> Result<Broker, String> {
+    pub(super) fn broker(&self, user: &str) -> Result<BrokerAddress, String> {
         let file = |name: String| fs::read(self.path("tls").join(&name)).map_err(words(&name));
         let (certificate, key) = (file(format!("{user}.pem"))?, file(format!("{user}.key"))?);
         let tls = Tls::new(&file("ca.pem".to_owned())?, Some((&certificate, &key)));
         let tls = tls.map_err(words("the certificates"))?;
-        let broker: Broker =
+        let broker: BrokerAddress =
             format!("amqps://{user}@127.0.0.1:{}", self.port).parse().map_err(words("the address"))?;
         broker.with_tls(tls).map_err(words("the address"))
     }
@@ -125,14 +125,14 @@ impl Site {
     }
 
     /// Starts a controller and waits until it says where its API is.
-    pub(super) fn start_controller(&self) -> Result<Controller, String> {
+    pub(super) fn start_controller(&self) -> Result<ControllerProcess, String> {
         let said = self.path("controller.log");
         let log = File::create(&said).map_err(words("the controller's log"))?;
         let mut call = edison()?;
         call.args(["controller", "--config"]).arg(self.path("controller.toml"));
         let child = call.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
         let url = format!("http://127.0.0.1:{}", self.port + 4);
-        let mut controller = Controller { child: child.map_err(words("the controller"))?, url };
+        let mut controller = ControllerProcess { child: child.map_err(words("the controller"))?, url };
         write(&self.path("controller.pid"), &controller.process().to_string())?;
         let began = Instant::now();
         loop {
@@ -149,7 +149,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for TestDeployment {
     fn drop(&mut self) {
         // The controller has ended before it: numbers of processes are used again, so the guard looks whose it is.
         drop(self.guard.stdin.take());
@@ -157,7 +157,7 @@ impl Drop for Site {
     }
 }
 
-impl Controller {
+impl ControllerProcess {
     /// The number of its process.
     pub(super) fn process(&self) -> u32 {
         self.child.id()
@@ -173,7 +173,7 @@ impl Controller {
     }
 }
 
-impl Drop for Controller {
+impl Drop for ControllerProcess {
     fn drop(&mut self) {
         // One that has ended is no error.
         let _ = self.child.kill();

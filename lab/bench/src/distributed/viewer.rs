@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A query, a window and a node; `None` for all nodes together.
-pub(super) type Which = (usize, u64, Option<usize>);
+pub(super) type AnswerKey = (usize, u64, Option<usize>);
 
 /// An answer that was there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct ViewedAnswer {
     /// The time from the end of its window until it was there first.
     pub(super) lag: Duration,
     /// True if it is what the flows make it, as it was there last.
@@ -28,8 +28,8 @@ pub(super) struct Seen {
 
 /// The answers and other messages that a client saw.
 #[derive(Debug, Default)]
-pub(super) struct View {
-    pub(super) answers: HashMap<Which, Seen>,
+pub(super) struct ViewerRecord {
+    pub(super) answers: HashMap<AnswerKey, ViewedAnswer>,
     /// Answers of nothing that was asked.
     pub(super) foreign: u64,
     /// Messages that the controller says this client was too slow for.
@@ -41,12 +41,12 @@ pub(super) struct View {
 /// A client, whose thread ends with the controller.
 #[derive(Clone)]
 pub(super) struct Viewer {
-    view: Arc<Mutex<View>>,
-    known: Arc<Known>,
+    view: Arc<Mutex<ViewerRecord>>,
+    known: Arc<ViewerTarget>,
 }
 
 /// The facts that a reader needs.
-struct Known {
+struct ViewerTarget {
     /// The API.
     url: String,
     nodes: HashMap<String, usize>,
@@ -54,12 +54,12 @@ struct Known {
 }
 
 #[derive(Deserialize)]
-struct Lagged {
+struct LaggedEvent {
     missed: u64,
 }
 
 #[derive(Deserialize)]
-struct Answers {
+struct AnswersResponse {
     answers: Vec<Answer>,
 }
 
@@ -67,7 +67,7 @@ impl Viewer {
     /// Reads the stream of a controller from now on.
     pub(super) fn start(url: &str, nodes: &[String], window_ns: u64) -> Result<Self, String> {
         let numbered = nodes.iter().enumerate();
-        let known = Known {
+        let known = ViewerTarget {
             url: format!("{url}/api/v1"),
             nodes: numbered.map(|(number, node)| (node.clone(), number)).collect(),
             window_ns,
@@ -91,7 +91,7 @@ impl Viewer {
         let of_nodes =
             (0..rows::OF_NODES).flat_map(|query| (0..nodes.len()).map(move |node| (query, Some(node))));
         let all = of_nodes.chain([(rows::OF_NODES, None)]);
-        let lacks = |view: &View, (query, node): &(usize, Option<usize>)| {
+        let lacks = |view: &ViewerRecord, (query, node): &(usize, Option<usize>)| {
             windows.iter().any(|window| !view.answers.contains_key(&(*query, *window, *node)))
         };
         let missing: BTreeSet<_> = self.view(|view| all.filter(|one| lacks(view, one)).collect());
@@ -101,7 +101,7 @@ impl Viewer {
                 None => format!("/answers?query={}&limit=10000", rows::OF_ALL),
             };
             let mut body = self.known.get(&path)?.into_with_config().limit(u64::MAX).reader();
-            let Answers { answers } =
+            let AnswersResponse { answers } =
                 serde_json::from_reader(&mut body).map_err(|error| error.to_string())?;
             for answer in &answers {
                 let is_seen = self
@@ -122,7 +122,7 @@ impl Viewer {
     }
 
     /// Looks at what was seen.
-    pub(super) fn view<R>(&self, look: impl FnOnce(&mut View) -> R) -> R {
+    pub(super) fn view<R>(&self, look: impl FnOnce(&mut ViewerRecord) -> R) -> R {
         look(&mut self.view.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -145,7 +145,7 @@ impl Viewer {
                         Err(error) => return format!("an answer is damaged: {error}"),
                     },
                     "lagged" => {
-                        let lagged = serde_json::from_str::<Lagged>(data);
+                        let lagged = serde_json::from_str::<LaggedEvent>(data);
                         self.view(|view| view.missed += lagged.map_or(1, |lagged| lagged.missed));
                     }
                     _ => {}
@@ -173,24 +173,24 @@ impl Viewer {
                 view.foreign += 1;
                 return;
             };
-            let new = Seen { lag, is_right, times: 0, revision, is_late: answer.late };
+            let new = ViewedAnswer { lag, is_right, times: 0, revision, is_late: answer.late };
             let seen = view.answers.entry(which).or_insert(new);
             match revision == seen.revision {
                 true => seen.times += u32::from(is_told),
-                false => *seen = Seen { times: 1, lag: seen.lag, is_late: true, ..new },
+                false => *seen = ViewedAnswer { times: 1, lag: seen.lag, is_late: true, ..new },
             }
         });
     }
 }
 
-impl Known {
+impl ViewerTarget {
     fn get(&self, path: &str) -> Result<ureq::Body, String> {
         let answered = ureq::get(format!("{}{path}", self.url)).call();
         Ok(answered.map_err(|error| format!("the controller's API: {error}"))?.into_body())
     }
 
     /// Returns the query, window and node of an answer; `None` if that was not asked.
-    fn which(&self, answer: &Answer) -> Option<Which> {
+    fn which(&self, answer: &Answer) -> Option<AnswerKey> {
         let (query, window) = (rows::number_of(&answer.query)?, answer.window?);
         let node = match &answer.node {
             Some(node) => Some(*self.nodes.get(node)?),

@@ -3,8 +3,8 @@
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, median_ratio, thread_time};
 use crate::line::to_digits;
-use crate::{Line, Points};
-use controller::{Actions, Controller, Output, Setting};
+use crate::{BenchResult, Points};
+use controller::{Actions, Controller, ControllerContext, ControllerOutput};
 use equery::Chain;
 use model::{Answer, Column, Event, EventKind, Span, Value};
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
@@ -22,17 +22,17 @@ const QUERIES: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_add
                        q2: select src_addr, sum(total_byte) groupby src_addr when q1.n > 100;";
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let chain = chain(QUERIES, &NODES, 64)?;
-    let mut jobs = [2, MANY].map(|windows| Job { windows, chain: &chain, events: Ok(Vec::new()) });
-    let times = in_turn(&mut jobs, points.seconds, Job::round);
+    let mut jobs = [2, MANY].map(|windows| WindowGapJob { windows, chain: &chain, events: Ok(Vec::new()) });
+    let times = in_turn(&mut jobs, points.seconds, WindowGapJob::round);
     let [few, many] = jobs;
     let [few_events, many_events] = [few.events?, many.events?];
     let is_right =
         has_all(&few_events) && moved(few_events, MANY - few.windows) == without_names(many_events);
     for (windows, rounds_ns) in [few.windows, many.windows].into_iter().zip(&times) {
         let times_two = median_ratio(rounds_ns, &times[0]);
-        out(Line {
+        out(BenchResult {
             bench: "events",
             variant: "empty_windows".to_owned(),
             params: vec![("windows", json!(windows)), ("nodes", json!(NODES.len())), ("cores", json!(1))],
@@ -50,14 +50,14 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// A gap of this many windows.
-struct Job<'a> {
+struct WindowGapJob<'a> {
     windows: u64,
     chain: &'a Chain,
     /// The events of the last round; an error if two controllers of it said different things.
     events: Result<Vec<Event>, String>,
 }
 
-impl Job<'_> {
+impl WindowGapJob<'_> {
     /// Passes the gap with many controllers; returns the processor time of the messages that end it.
     fn round(&mut self) -> f64 {
         let mut systems: Vec<System> = (0..GAPS).map(|_| System::new(self.chain)).collect();
@@ -91,8 +91,10 @@ struct System<'a> {
 
 impl<'a> System<'a> {
     fn new(chain: &'a Chain) -> Self {
-        let controller =
-            Controller::new(chain.clone(), Setting { window_ns: WINDOW_NS, is_replay: true, key: None });
+        let controller = Controller::new(
+            chain.clone(),
+            ControllerContext { window_ns: WINDOW_NS, is_replay: true, key: None },
+        );
         let mut system = Self { chain, controller, told: Default::default(), events: Vec::new() };
         let actions = system.controller.begin();
         system.carry_out(actions);
@@ -106,7 +108,7 @@ impl<'a> System<'a> {
             }
         }
         for output in actions.show {
-            if let Output::Event(event) = output {
+            if let ControllerOutput::Event(event) = output {
                 self.events.push(*event);
             }
         }
@@ -208,7 +210,7 @@ mod tests {
     fn a_gap_of_years_has_the_events_of_one_of_two_windows() {
         let chain = chain(QUERIES, &NODES, 64).expect("a chain");
         let events = |windows| {
-            let mut job = Job { windows, chain: &chain, events: Ok(Vec::new()) };
+            let mut job = WindowGapJob { windows, chain: &chain, events: Ok(Vec::new()) };
             assert!(job.round().is_finite());
             job.events.expect("events")
         };

@@ -3,7 +3,7 @@
 
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
 use engine::{Control, WindowId};
 use flow::{Rows, WindowRow};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use task::query::{Over, Query};
-use task::rows::{RowScratch, Site, Unplaced};
+use task::rows::{PlanContext, RowScratch, Unplaced};
 use task::{Generation, TaskSet};
 
 /// Keys that fire, of which each step has an instance.
@@ -24,9 +24,9 @@ const KEYS: u32 = 64;
 const STEPS: usize = 4;
 
 /// A list, and the rows of a window.
-struct Job {
+struct TaskListJob {
     tasks: Vec<Task>,
-    site: Site,
+    site: PlanContext,
     generation: u64,
     rows: Rows<KeyV4>,
     /// The bytes to each key that fired.
@@ -38,13 +38,13 @@ struct Job {
 }
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(1_000_000).clamp(1, 10_000_000) as u32;
-    let mut jobs = [Job::new(flows)?];
-    in_turn(&mut jobs, points.seconds, Job::round);
+    let mut jobs = [TaskListJob::new(flows)?];
+    in_turn(&mut jobs, points.seconds, TaskListJob::round);
     let [job] = jobs;
     for (variant, times) in [("instances_install", &job.install_ns), ("instances_answer", &job.answer_ns)] {
-        out(Line {
+        out(BenchResult {
             bench: "events",
             variant: variant.to_owned(),
             params: vec![("instances", json!(KEYS)), ("steps", json!(STEPS)), ("flows", json!(flows))],
@@ -63,7 +63,7 @@ fn address(key: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | key)
 }
 
-impl Job {
+impl TaskListJob {
     fn new(flows: u32) -> Result<Self, String> {
         let mut text = "q0: select dst_addr, sum(total_byte) as b groupby dst_addr every 1s;".to_owned();
         for step in 1..=STEPS {
@@ -103,9 +103,9 @@ impl Job {
         }
         Ok(Self {
             tasks: chain.tasks[1..].iter().map(task).collect(),
-            site: Site {
+            site: PlanContext {
                 window_ns: Some(WINDOW_NS),
-                ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 30, 1_000_000))
+                ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 30, 1_000_000))
             },
             generation: 1,
             rows,

@@ -2,8 +2,8 @@
 
 use super::{BEGIN_NS, WINDOW_NS, chain, milliseconds};
 use crate::compare::{in_turn, median, thread_time};
-use crate::{Line, Points};
-use events::{Asked, Find, Machine, Seen, Step};
+use crate::{BenchResult, Points};
+use events::{Find, Machine, MachineStep, ObservedWindow, QueryWindow};
 use model::{Answer, Column, Event, EventKind, Value};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const STEPS: usize = 5;
 
 /// The values of all keys in the window of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Window {
+enum StepWindow {
     /// Values below the threshold.
     Low,
     /// Values above the threshold.
@@ -26,36 +26,56 @@ enum Window {
 }
 
 /// The windows of a step that is timed, and of those before it.
-struct Case {
+struct EventMachineCase {
     name: &'static str,
     comparison: &'static str,
-    before: &'static [Window],
-    timed: Window,
+    before: &'static [StepWindow],
+    timed: StepWindow,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [EventMachineCase; 6] = [
     // Nothing is remembered.
-    Case { name: "idle", comparison: ">", before: &[], timed: Window::Low },
+    EventMachineCase { name: "idle", comparison: ">", before: &[], timed: StepWindow::Low },
     // All keys fired before.
-    Case { name: "active", comparison: ">", before: &[Window::High], timed: Window::High },
+    EventMachineCase {
+        name: "active",
+        comparison: ">",
+        before: &[StepWindow::High],
+        timed: StepWindow::High,
+    },
     // All keys are known, had no packets for two windows and fired in the first of these.
-    Case { name: "absent", comparison: "<", before: &[Window::High, Window::Empty], timed: Window::Empty },
-    Case { name: "fired", comparison: ">", before: &[Window::Low], timed: Window::High },
-    Case { name: "resolved", comparison: ">", before: &[Window::High], timed: Window::Low },
+    EventMachineCase {
+        name: "absent",
+        comparison: "<",
+        before: &[StepWindow::High, StepWindow::Empty],
+        timed: StepWindow::Empty,
+    },
+    EventMachineCase { name: "fired", comparison: ">", before: &[StepWindow::Low], timed: StepWindow::High },
+    EventMachineCase {
+        name: "resolved",
+        comparison: ">",
+        before: &[StepWindow::High],
+        timed: StepWindow::Low,
+    },
     // All keys fire as they have no packets any more.
-    Case { name: "fired_absent", comparison: "<", before: &[Window::High], timed: Window::Empty },
+    EventMachineCase {
+        name: "fired_absent",
+        comparison: "<",
+        before: &[StepWindow::High],
+        timed: StepWindow::Empty,
+    },
 ];
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let keys = points.flows.unwrap_or(10_000).clamp(1, 65_536);
-    let jobs = CASES.iter().map(|case| Job::new(case, keys as u32));
+    let jobs = CASES.iter().map(|case| MachineJob::new(case, keys as u32));
     let mut jobs = jobs.collect::<Result<Vec<_>, _>>()?;
-    let times = in_turn(&mut jobs, points.seconds, Job::round);
+    let times = in_turn(&mut jobs, points.seconds, MachineJob::round);
     for (job, rounds_ns) in jobs.into_iter().zip(times) {
         let ms = milliseconds(median(&rounds_ns), STEPS);
         let events = job.events / rounds_ns.len() / STEPS;
-        out(Line {
+        out(BenchResult {
             bench: "events",
             variant: format!("machines_{keys}"),
             params: vec![("case", json!(job.case.name)), ("cores", json!(1))],
@@ -70,20 +90,20 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// A machine, and what a plain loop says of it.
-struct Job {
-    case: &'static Case,
+struct MachineJob {
+    case: &'static EventMachineCase,
     machine: Machine,
     low: Answer,
     high: Answer,
     end_ns: u64,
-    plain: Plain,
+    plain: PlainEvaluator,
     /// Events of all steps that were timed.
     events: usize,
     is_right: bool,
 }
 
-impl Job {
-    fn new(case: &'static Case, keys: u32) -> Result<Self, String> {
+impl MachineJob {
+    fn new(case: &'static EventMachineCase, keys: u32) -> Result<Self, String> {
         let text = format!(
             "q1: select src_addr, count(dst_addr) as n groupby src_addr every 1s; \
              q2: select count(*) when q1.n {} {THRESHOLD};",
@@ -106,7 +126,7 @@ impl Job {
             low: answer(0),
             high: answer(THRESHOLD + 1),
             end_ns: BEGIN_NS,
-            plain: Plain { is_less: case.comparison == "<", active: BTreeMap::new() },
+            plain: PlainEvaluator { is_less: case.comparison == "<", active: BTreeMap::new() },
             events: 0,
             is_right: true,
         })
@@ -127,16 +147,16 @@ impl Job {
     }
 
     /// Takes a window; returns the number of its events and the processor time.
-    fn step(&mut self, window: Window) -> (usize, f64) {
+    fn step(&mut self, window: StepWindow) -> (usize, f64) {
         self.end_ns += WINDOW_NS;
         let answer = match window {
-            Window::Low => Some(&self.low),
-            Window::High => Some(&self.high),
-            Window::Empty => None,
+            StepWindow::Low => Some(&self.low),
+            StepWindow::High => Some(&self.high),
+            StepWindow::Empty => None,
         };
-        let find: &Find<'_> = &|asked: Asked<'_>| match (asked.query, answer) {
-            (0, Some(answer)) => Seen::Answer(answer),
-            _ => Seen::Empty,
+        let find: &Find<'_> = &|asked: QueryWindow<'_>| match (asked.query, answer) {
+            (0, Some(answer)) => ObservedWindow::Answer(answer),
+            _ => ObservedWindow::Empty,
         };
         let began = thread_time();
         let step = self.machine.step(self.end_ns, find);
@@ -149,14 +169,14 @@ impl Job {
 
 /// The keys that are known and whether they fired, by a loop over the rows.
 #[derive(Default)]
-struct Plain {
+struct PlainEvaluator {
     is_less: bool,
     active: BTreeMap<IpAddr, bool>,
 }
 
-impl Plain {
+impl PlainEvaluator {
     /// Takes a window; whether its events are those of the step.
-    fn agrees(&mut self, rows: &[Vec<Value>], step: &Step) -> bool {
+    fn agrees(&mut self, rows: &[Vec<Value>], step: &MachineStep) -> bool {
         let mut values: BTreeMap<IpAddr, u64> = self.active.keys().map(|key| (*key, 0)).collect();
         for row in rows {
             if let [Value::Address(key), Value::Unsigned(value)] = row[..] {
@@ -180,7 +200,7 @@ impl Plain {
 }
 
 /// The keys of all events of a kind, in order.
-fn keys_of(step: &Step, kind: EventKind) -> Vec<IpAddr> {
+fn keys_of(step: &MachineStep, kind: EventKind) -> Vec<IpAddr> {
     let key = |event: &Event| match event.key.first()?.value {
         Value::Address(address) => Some(address),
         _ => None,
@@ -199,7 +219,7 @@ mod tests {
     fn each_case_has_the_events_that_it_is_about() {
         const KEYS: usize = 40;
         for case in &CASES {
-            let mut job = Job::new(case, KEYS as u32).expect("a chain");
+            let mut job = MachineJob::new(case, KEYS as u32).expect("a chain");
             job.round();
             job.events = 0;
             job.round();
@@ -222,11 +242,11 @@ mod tests {
 
     #[test]
     fn other_events_are_found_wrong() {
-        let mut job = Job::new(&CASES[3], 40).expect("a chain");
+        let mut job = MachineJob::new(&CASES[3], 40).expect("a chain");
         job.plain.is_less = true;
         job.round();
         assert!(!job.is_right);
-        let mut job = Job::new(&CASES[0], 40).expect("a chain");
+        let mut job = MachineJob::new(&CASES[0], 40).expect("a chain");
         let [Value::Address(key), _] = job.low.rows[7][..] else { panic!("an address and a number") };
         job.plain.active.insert(key, true);
         job.round();

@@ -2,9 +2,9 @@
 //! replay of one capture, with and without them.
 
 use super::WINDOW_NS;
-use crate::callgrind::{self, Counted};
+use crate::callgrind::{self, CallgrindRun};
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use model::{Answer, Value};
 use port::CaptureWriter;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 const ETHERNET: u16 = 1;
 /// Packets per second of the traffic, as in `edison-lab bench query`.
@@ -24,10 +24,10 @@ const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_ad
 const TRIGGERED: &str = "q2: select count(*) when q1.n > 1000G";
 
 /// The number of sources of each destination in a window, by the number of the window.
-type Truth = BTreeMap<(u64, Ipv4Addr), u64>;
+type DestinationSources = BTreeMap<(u64, Ipv4Addr), u64>;
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     if !callgrind::is_there("events") {
         return Ok(());
     }
@@ -49,7 +49,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         if variant == "controlled" {
             figures.push(("more_percent", json!(to_digits(more, 3))));
         }
-        out(Line {
+        out(BenchResult {
             bench: "events",
             variant: format!("transport_{variant}"),
             params: vec![("flows", json!(flows)), ("zipf", json!(1.0)), ("cores", json!(1))],
@@ -64,8 +64,8 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// Writes the traffic, and counts what the standing query asks.
-fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
-    let spec: Spec = spec.parse().map_err(|error| format!("{spec}: {error}"))?;
+fn write_capture(path: &Path, spec: &str) -> Result<DestinationSources, String> {
+    let spec: TrafficSpec = spec.parse().map_err(|error| format!("{spec}: {error}"))?;
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut generator = Generator::new(spec);
     let mut frame = vec![0; generator.longest_capture()];
@@ -77,13 +77,13 @@ fn write_capture(path: &Path, spec: &str) -> Result<Truth, String> {
         pairs.insert((made.time_ns / WINDOW_NS, address(30), address(26)));
     }
     writer.finish().map_err(fail)?;
-    let mut truth = Truth::new();
+    let mut truth = DestinationSources::new();
     pairs.into_iter().for_each(|(window, to, _)| *truth.entry((window, to)).or_default() += 1);
     Ok(truth)
 }
 
 /// Checks that all packets were measured, that the answers are those that were counted apart, and that nothing else was said.
-fn check(counted: &Counted, packets: u64, truth: &Truth) -> Result<(), String> {
+fn check(counted: &CallgrindRun, packets: u64, truth: &DestinationSources) -> Result<(), String> {
     if counted.packets != packets {
         return Err(format!("{} of {packets} packets were measured", counted.packets));
     }
@@ -97,8 +97,8 @@ fn check(counted: &Counted, packets: u64, truth: &Truth) -> Result<(), String> {
 }
 
 /// Reads the rows of all answers; `None` if a line is no answer of the standing query.
-fn answered(lines: &[serde_json::Value]) -> Option<Truth> {
-    let mut all = Truth::new();
+fn answered(lines: &[serde_json::Value]) -> Option<DestinationSources> {
+    let mut all = DestinationSources::new();
     for line in lines {
         let answer = Answer::deserialize(line).ok().filter(|answer| answer.query == "q1")?;
         let window = answer.window?.start_ns / WINDOW_NS;
@@ -138,7 +138,7 @@ mod tests {
         };
         let lines: Vec<_> = windows.iter().map(|window| json!(answer(*window))).collect();
         let counted =
-            |lines: &[serde_json::Value]| Counted { instructions: 1, packets: 9, lines: lines.to_vec() };
+            |lines: &[serde_json::Value]| CallgrindRun { instructions: 1, packets: 9, lines: lines.to_vec() };
         assert_eq!(check(&counted(&lines), 9, &truth), Ok(()));
         assert!(check(&counted(&lines), 10, &truth).is_err());
         assert!(check(&counted(&lines[1..]), 9, &truth).is_err());

@@ -2,9 +2,9 @@
 
 use super::frame::FIRST_PORT;
 use crate::record_list::RecordList;
-use engine::{Config, Every, Observer, Plan, Snapshot, run};
+use engine::{Every, MeasurementConfig, Observer, ResolvedDesign, Snapshot, run};
 use flow::Metric;
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use port::{InterfaceOptions, InterfaceSource, PacketSource};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -15,11 +15,11 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// A run that measures.
-pub(super) struct Monitor(JoinHandle<Result<Seen, String>>);
+pub(super) struct Monitor(JoinHandle<Result<MonitorResult, String>>);
 
 /// The results of a run that measures.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct MonitorResult {
     /// The number of frames.
     pub(super) received: u64,
     /// Frames that the capture lost, by its own count.
@@ -36,23 +36,27 @@ impl Monitor {
         let options = InterfaceOptions { snaplen: 64, ..InterfaceOptions::default() };
         let source = InterfaceSource::open(interface, &options).map_err(|error| error.to_string())?;
         let gap = "mean".parse().map_err(|error| format!("{error}"))?;
-        let config = Config {
+        let config = MeasurementConfig {
             every: Every::Time(1 << 62),
             timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
-            parts: Parts { statistics: [Some((Metric::Gap, gap)), None, None], ..Parts::default() },
+            parts: MeasuredParts {
+                statistics: [Some((Metric::Gap, gap)), None, None],
+                ..MeasuredParts::default()
+            },
             idle_exit: Some(SILENCE),
-            ..Config::default()
+            ..MeasurementConfig::default()
         };
         let measure = move || {
             let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(source)];
             let (stop, records) = (AtomicBool::new(false), RecordList::default());
-            let outcome = run(&mut sources, None, &config, &Plan::single(), &stop, records, &mut Silent)
-                .map_err(|error| error.to_string())?;
+            let outcome =
+                run(&mut sources, None, &config, &ResolvedDesign::single(), &stop, records, &mut Silent)
+                    .map_err(|error| error.to_string())?;
             let packets = &outcome.ended.packets;
-            let mut seen = Seen {
+            let mut seen = MonitorResult {
                 received: packets.received,
                 lost: outcome.loss.iter().flat_map(|loss| &loss.0).map(|(_, count)| count).sum(),
-                ..Seen::default()
+                ..MonitorResult::default()
             };
             let mut recorded = 0;
             for record in &outcome.records.0 {
@@ -72,12 +76,12 @@ impl Monitor {
     }
 
     /// Waits until it is silent.
-    pub(super) fn finish(self) -> Result<Seen, String> {
+    pub(super) fn finish(self) -> Result<MonitorResult, String> {
         self.0.join().unwrap_or_else(|_| Err("a monitor failed".to_owned()))
     }
 }
 
-impl Seen {
+impl MonitorResult {
     /// Packets of a flow.
     pub(super) fn packets(&self, flow: u16) -> u64 {
         self.flows.get(&flow).map_or(0, |(packets, _)| *packets)

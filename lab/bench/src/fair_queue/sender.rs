@@ -10,14 +10,14 @@ const BATCH: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All packets by the times at which they are due.
-pub(super) struct Schedule {
+pub(super) struct PacketSchedule {
     /// Nanoseconds since the start, and the flow.
     due: Vec<(u64, u16)>,
     /// Packets of each flow.
     sent: Vec<u64>,
 }
 
-impl Schedule {
+impl PacketSchedule {
     pub(super) fn new(flows: u16, packets_per_second: f64, seconds: f64) -> Self {
         let parts: f64 = (1..=flows).map(|flow| 1.0 / f64::from(flow)).sum();
         let mut due = Vec::new();
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_kth_flow_is_k_times_slower() {
-        let schedule = Schedule::new(100, 10_000.0, 2.0);
+        let schedule = PacketSchedule::new(100, 10_000.0, 2.0);
         let all: u64 = (1..=100).map(|flow| schedule.sent(flow)).sum();
         assert_eq!(all, schedule.due.len() as u64);
         assert!(all.abs_diff(20_000) <= 100, "{all}");

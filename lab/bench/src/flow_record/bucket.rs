@@ -1,6 +1,6 @@
 //! The common parts of FloWatcher's tables: the division of the RSS hash, and two entries in line.
 
-use super::counted::Counted;
+use super::counted::EntryCounts;
 
 /// Buckets, or heads of lists.
 pub(super) const BUCKETS: usize = 1 << 16;
@@ -26,7 +26,7 @@ pub(super) fn hash_of(bucket: usize, high: u16) -> u32 {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pair {
     highs: [u16; 2],
-    counted: [Counted; 2],
+    counted: [EntryCounts; 2],
 }
 
 impl Pair {
@@ -50,7 +50,7 @@ impl Pair {
     }
 
     /// Takes a free entry for a flow with what it has counted; false if there is none.
-    pub(super) fn load(&mut self, high: u16, counted: Counted) -> bool {
+    pub(super) fn load(&mut self, high: u16, counted: EntryCounts) -> bool {
         let free = self.counted.iter().position(|counted| counted.packets == 0);
         if let Some(at) = free {
             (self.highs[at], self.counted[at]) = (high, counted);
@@ -59,7 +59,7 @@ impl Pair {
     }
 
     /// The entries in use.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (u16, Counted)> + '_ {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (u16, EntryCounts)> + '_ {
         let all = self.highs.iter().copied().zip(self.counted);
         all.filter(|(_, counted)| counted.packets != 0)
     }

@@ -1,21 +1,21 @@
 //! FloWatcher's combined hash (section III.B, figure 3c).
 
 use super::bucket::{BUCKETS, Pair, hash_of, high, low};
-use super::counted::Counted;
-use super::flows::{Flow, Packets};
-use super::list::{Link, Lists};
-use super::table::{Entries, Knows, Table};
+use super::counted::EntryCounts;
+use super::flows::{HashedPackets, StreamFlow};
+use super::list::{ListArena, ListLink};
+use super::table::{BenchFlowTable, Entries, Knows};
 
 /// A bucket in a separate cache line: two entries, and a list of later ones.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-struct Bucket {
+struct CombinedBucket {
     entries: Pair,
-    later: Link,
+    later: ListLink,
 }
 
-impl AsMut<Link> for Bucket {
-    fn as_mut(&mut self) -> &mut Link {
+impl AsMut<ListLink> for CombinedBucket {
+    fn as_mut(&mut self) -> &mut ListLink {
         &mut self.later
     }
 }
@@ -23,17 +23,17 @@ impl AsMut<Link> for Bucket {
 /// The double hash with a linked list at each bucket, known by the hash as well.
 #[derive(Debug)]
 pub(super) struct Combined {
-    buckets: Vec<Bucket>,
-    lists: Lists<u16>,
+    buckets: Vec<CombinedBucket>,
+    lists: ListArena<u16>,
 }
 
 impl Combined {
     pub(super) fn new(flows: usize) -> Self {
-        Self { buckets: vec![Bucket::default(); BUCKETS], lists: Lists::with_room(flows) }
+        Self { buckets: vec![CombinedBucket::default(); BUCKETS], lists: ListArena::with_room(flows) }
     }
 }
 
-impl Table for Combined {
+impl BenchFlowTable for Combined {
     fn name(&self) -> &'static str {
         "combined"
     }
@@ -43,7 +43,7 @@ impl Table for Combined {
     }
 
     fn renew(&mut self) {
-        self.buckets.fill(Bucket::default());
+        self.buckets.fill(CombinedBucket::default());
         self.lists.clear();
     }
 
@@ -51,10 +51,10 @@ impl Table for Combined {
         true
     }
 
-    fn load(&mut self, flows: &[Flow]) {
+    fn load(&mut self, flows: &[StreamFlow]) {
         let mut later = Vec::new();
-        for (hash, packets) in Flow::first_of_each_hash(flows) {
-            let counted = Counted::of(packets);
+        for (hash, packets) in StreamFlow::first_of_each_hash(flows) {
+            let counted = EntryCounts::of(packets);
             if !self.buckets[low(hash)].entries.load(high(hash), counted) {
                 later.push((low(hash), high(hash), counted));
             }
@@ -62,7 +62,7 @@ impl Table for Combined {
         self.lists.load(&mut self.buckets, later.into_iter());
     }
 
-    fn count(&mut self, packets: Packets<'_>) {
+    fn count(&mut self, packets: HashedPackets<'_>) {
         for &hash in packets.hashes {
             let bucket = &mut self.buckets[low(hash)];
             if !bucket.entries.count(high(hash)) {

@@ -2,12 +2,12 @@
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct EntryCounts {
     pub(super) packets: u64,
     pub(super) bytes: u64,
 }
 
-impl Counted {
+impl EntryCounts {
     /// Bytes of each packet (the IP length of the shortest Ethernet frame); one length for all, so that tables
     /// differ in nothing but finding the entry.
     pub(super) const PACKET_BYTES: u32 = crate::cuckoo::PACKET.total_byte;

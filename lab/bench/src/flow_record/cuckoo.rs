@@ -1,12 +1,12 @@
 //! Edison's table compared with FloWatcher's, which do not hash keys.
 
-use super::counted::Counted;
-use super::flows::Packets;
-use super::table::{Entries, Knows, Table};
+use super::counted::EntryCounts;
+use super::flows::HashedPackets;
+use super::table::{BenchFlowTable, Entries, Knows};
 use crate::cuckoo::Cuckoo;
 use crate::tuple::Tuple;
 
-impl Table for Cuckoo {
+impl BenchFlowTable for Cuckoo {
     fn name(&self) -> &'static str {
         "cuckoo"
     }
@@ -19,7 +19,7 @@ impl Table for Cuckoo {
         self.renew();
     }
 
-    fn count(&mut self, packets: Packets<'_>) {
+    fn count(&mut self, packets: HashedPackets<'_>) {
         self.count(packets.keys);
     }
 
@@ -31,7 +31,8 @@ impl Table for Cuckoo {
         let mut entries = Vec::new();
         self.end(|record| {
             let Some(tuple) = record.key.as_ref().and_then(Tuple::of_record) else { return };
-            entries.push((tuple.key(), Counted { packets: record.total_count, bytes: record.total_byte }));
+            entries
+                .push((tuple.key(), EntryCounts { packets: record.total_count, bytes: record.total_byte }));
         });
         Entries::ByKey(entries)
     }

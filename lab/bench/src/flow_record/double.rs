@@ -1,13 +1,13 @@
 //! FloWatcher's double hash (section III.B, figure 3a).
 
 use super::bucket::{BUCKETS, Pair, hash_of, high, low};
-use super::flows::Packets;
-use super::table::{Entries, Knows, Table};
+use super::flows::HashedPackets;
+use super::table::{BenchFlowTable, Entries, Knows};
 
 /// A bucket in a separate cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-struct Bucket {
+struct DoubleBucket {
     entries: Pair,
     /// Packets of all flows that arrived when both entries were taken: one number for all of them, not by
     /// flow.
@@ -18,15 +18,15 @@ struct Bucket {
 /// entries, as nothing is ever evicted; packets of any other are counted together, by bucket and not by flow
 /// (FloWatcher's run-to-completion program; its pipeline program forgets them). Flows of one hash are one.
 #[derive(Debug)]
-pub(super) struct Double(Vec<Bucket>);
+pub(super) struct Double(Vec<DoubleBucket>);
 
 impl Double {
     pub(super) fn new() -> Self {
-        Self(vec![Bucket::default(); BUCKETS])
+        Self(vec![DoubleBucket::default(); BUCKETS])
     }
 }
 
-impl Table for Double {
+impl BenchFlowTable for Double {
     fn name(&self) -> &'static str {
         "double"
     }
@@ -36,10 +36,10 @@ impl Table for Double {
     }
 
     fn renew(&mut self) {
-        self.0.fill(Bucket::default());
+        self.0.fill(DoubleBucket::default());
     }
 
-    fn count(&mut self, packets: Packets<'_>) {
+    fn count(&mut self, packets: HashedPackets<'_>) {
         for &hash in packets.hashes {
             let bucket = &mut self.0[low(hash)];
             bucket.untracked += u64::from(!bucket.entries.count(high(hash)));

@@ -3,16 +3,16 @@
 use crate::tuple::Tuple;
 use hashbrown::HashMap;
 use packet::{KeyV4, Toeplitz};
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 /// Packets as a card hands them over: keys from the header, RSS hashes from the descriptor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packets<'a> {
+pub(super) struct HashedPackets<'a> {
     pub(super) keys: &'a [KeyV4],
     pub(super) hashes: &'a [u32],
 }
 
-impl Packets<'_> {
+impl HashedPackets<'_> {
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -20,7 +20,7 @@ impl Packets<'_> {
 
 /// A flow and how often it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flow {
+pub(super) struct StreamFlow {
     pub(super) key: KeyV4,
     /// The RSS hash of the flow.
     pub(super) hash: u32,
@@ -30,7 +30,7 @@ pub(super) struct Flow {
     pub(super) sampled: u32,
 }
 
-impl Flow {
+impl StreamFlow {
     /// Returns the number of packets that a table should have counted after the whole stream and this many passes over the sample.
     pub(super) fn counted(&self, passes: u64) -> u64 {
         u64::from(self.packets) + passes * u64::from(self.sampled)
@@ -65,7 +65,7 @@ impl Arrival {
 }
 
 /// The packets of a point and the truth about them.
-pub(super) struct Traffic {
+pub(super) struct PointTraffic {
     stream: KeyStream<KeyV4>,
     /// Packets before the drawn ones.
     before: usize,
@@ -73,15 +73,15 @@ pub(super) struct Traffic {
     sampled_keys: Vec<KeyV4>,
     sampled_hashes: Vec<u32>,
     /// The flows in the order of their first packets.
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<StreamFlow>,
     /// The index of each flow in `flows`, by its key.
     places: HashMap<KeyV4, u32>,
 }
 
-impl Traffic {
+impl PointTraffic {
     /// Draws the packets and computes their RSS hashes, as a card with Microsoft's key would.
     pub(super) fn draw(packets: u64, flows: u64, zipf: f64, arrival: Arrival) -> Result<Self, String> {
-        let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
+        let spec: TrafficSpec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
             .parse()
             .map_err(|error| format!("{error}"))?;
         let stream = match arrival {
@@ -92,12 +92,12 @@ impl Traffic {
         let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
         let hashes: Vec<u32> = stream.keys().iter().map(|key| Tuple::of(key).rss(&rss)).collect();
         let mut places = HashMap::with_capacity(stream.distinct());
-        let mut flows: Vec<Flow> = Vec::with_capacity(stream.distinct());
+        let mut flows: Vec<StreamFlow> = Vec::with_capacity(stream.distinct());
         for (&key, &hash) in stream.keys().iter().zip(&hashes) {
             let place = *places.entry(key).or_insert(flows.len() as u32);
             match flows.get_mut(place as usize) {
                 Some(flow) => flow.packets += 1,
-                None => flows.push(Flow { key, hash, packets: 1, sampled: 0 }),
+                None => flows.push(StreamFlow { key, hash, packets: 1, sampled: 0 }),
             }
         }
         let traffic = Self {
@@ -141,13 +141,13 @@ impl Traffic {
         self.flows.iter_mut().for_each(|flow| flow.hash = change(flow.hash));
     }
 
-    pub(super) fn packets(&self) -> Packets<'_> {
-        Packets { keys: self.stream.keys(), hashes: &self.hashes }
+    pub(super) fn packets(&self) -> HashedPackets<'_> {
+        HashedPackets { keys: self.stream.keys(), hashes: &self.hashes }
     }
 
     /// The packets of the sample.
-    pub(super) fn sampled(&self) -> Packets<'_> {
-        Packets { keys: &self.sampled_keys, hashes: &self.sampled_hashes }
+    pub(super) fn sampled(&self) -> HashedPackets<'_> {
+        HashedPackets { keys: &self.sampled_keys, hashes: &self.sampled_hashes }
     }
 
     /// Returns the index in `flows` of the flow of this key.

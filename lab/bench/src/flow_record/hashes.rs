@@ -2,14 +2,14 @@
 
 use super::BENCH;
 use super::bucket::low;
-use super::flows::{Arrival, Traffic};
+use super::flows::{Arrival, PointTraffic};
 use super::spooky::spooky;
 use super::tables::MOST_PACKETS;
 use crate::compare::{in_turn, ns};
 use crate::line::to_digits;
 use crate::murmur3::murmur3;
 use crate::tuple::Tuple;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use packet::{Key, KeyBurst, PacketFields, Seed, Toeplitz};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -21,7 +21,7 @@ const PASSES: usize = 500;
 const SEED: u32 = 1;
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     for flows in points.flows.map_or(vec![64_000, 1_000_000], |flows| vec![flows]) {
         point(flows, points.seconds, out)?;
     }
@@ -36,18 +36,18 @@ struct Folded {
 }
 
 /// A pass over all inputs, compiled for one function.
-type Pass = dyn Fn(&[Tuple]) -> Folded;
+type HashPass = dyn Fn(&[Tuple]) -> Folded;
 /// The check that a pass gave the correct result, computed in a different way.
-type Check = dyn Fn(&[Tuple], Folded) -> bool;
+type HashCheck = dyn Fn(&[Tuple], Folded) -> bool;
 
 /// A function under test.
 struct Function {
     name: &'static str,
     /// Bytes that it reads of a tuple.
     bytes: usize,
-    pass: Box<Pass>,
+    pass: Box<HashPass>,
     one: Box<dyn Fn(&Tuple) -> u32>,
-    check: Box<Check>,
+    check: Box<HashCheck>,
 }
 
 impl Function {
@@ -173,9 +173,9 @@ fn functions() -> Vec<Function> {
     ]
 }
 
-fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     // So that nearly all flows come.
-    let traffic = Traffic::draw(flows.saturating_mul(4).min(MOST_PACKETS), flows, 0.0, Arrival::Drawn)?;
+    let traffic = PointTraffic::draw(flows.saturating_mul(4).min(MOST_PACKETS), flows, 0.0, Arrival::Drawn)?;
     let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
     drop(traffic);
     let inputs: Vec<Tuple> = tuples.iter().copied().cycle().take(INPUTS).collect();
@@ -193,7 +193,7 @@ fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     for ((function, checked), rounds_ns) in functions.into_iter().zip(times) {
         let mut more = vec![("bytes_read", json!(function.bytes))];
         more.extend(collisions(tuples.iter().map(|tuple| (function.one)(tuple)).collect()));
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: function.name.to_owned(),
             params: vec![("flows", json!(flows)), ("cores", json!(1))],
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn every_function_passes_its_check_and_a_wrong_fold_does_not() {
-        let traffic = Traffic::draw(4_000, 2_000, 0.0, Arrival::Drawn).unwrap();
+        let traffic = PointTraffic::draw(4_000, 2_000, 0.0, Arrival::Drawn).unwrap();
         let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
         for function in functions() {
             let folded = (function.pass)(&tuples);

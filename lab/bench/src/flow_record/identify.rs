@@ -1,21 +1,21 @@
 //! The cost of identifying a packet's flow (figure 6b): from the descriptor alone, or from headers in memory.
 
 use super::BENCH;
-use super::flows::{Arrival, Traffic};
+use super::flows::{Arrival, PointTraffic};
 use crate::compare::{in_turn, ns};
 use crate::huge::room;
 use crate::tuple::Tuple;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use serde_json::json;
 use std::hint::black_box;
 use std::time::Instant;
-use traffic::{Generator, Spec};
+use traffic::{Generator, TrafficSpec};
 
 /// Packets of a round.
 const ROUND: usize = 4_000_000;
 
 /// Runs it: frames that fit in L2, and such that do not.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     for frames in [1_000, 64_000] {
         point(frames, points, out)?;
     }
@@ -71,28 +71,28 @@ const DST_PORT: usize = 36;
 const HEADERS: usize = 38;
 
 /// The sums of what is read of all packets, in host order, separately for each member.
-type Sums = [u64; 5];
+type FieldSums = [u64; 5];
 
 /// The contents of a frame, as known from the key stream without parsing it.
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentFrame {
     tuple: Tuple,
     rss: u32,
 }
 
 /// A way to identify a flow.
-struct Way {
+struct IdentifyMethod {
     name: &'static str,
     /// Bytes of the frame that it reads.
     bytes: usize,
-    pass: fn(&[Mbuf]) -> Sums,
+    pass: fn(&[Mbuf]) -> FieldSums,
     /// The expected result of a pass.
-    expected: fn(&[Sent]) -> Sums,
+    expected: fn(&[SentFrame]) -> FieldSums,
 }
 
 #[inline(always)]
-fn sums(mbufs: &[Mbuf], read: impl Fn(&Mbuf) -> Sums) -> Sums {
-    mbufs.iter().fold(Sums::default(), |sums, mbuf| {
+fn sums(mbufs: &[Mbuf], read: impl Fn(&Mbuf) -> FieldSums) -> FieldSums {
+    mbufs.iter().fold(FieldSums::default(), |sums, mbuf| {
         // One packet at a time.
         let read = read(black_box(mbuf));
         std::array::from_fn(|i| sums[i] + read[i])
@@ -100,21 +100,21 @@ fn sums(mbufs: &[Mbuf], read: impl Fn(&Mbuf) -> Sums) -> Sums {
 }
 
 /// The sums of the first `count` members of the tuples.
-fn members(sent: &[Sent], count: usize) -> Sums {
+fn members(sent: &[SentFrame], count: usize) -> FieldSums {
     std::array::from_fn(|member| {
         let is_read = u64::from(member < count);
         is_read * sent.iter().map(|sent| u64::from(sent.tuple.members()[member])).sum::<u64>()
     })
 }
 
-const WAYS: [Way; 4] = [
-    Way {
+const WAYS: [IdentifyMethod; 4] = [
+    IdentifyMethod {
         name: "identify_rss_hash",
         bytes: 0,
         pass: |mbufs| sums(mbufs, |mbuf| [u64::from(mbuf.rss), 0, 0, 0, 0]),
         expected: |sent| [sent.iter().map(|sent| u64::from(sent.rss)).sum(), 0, 0, 0, 0],
     },
-    Way {
+    IdentifyMethod {
         name: "identify_addresses",
         bytes: 8,
         pass: |mbufs| {
@@ -125,7 +125,7 @@ const WAYS: [Way; 4] = [
         },
         expected: |sent| members(sent, 2),
     },
-    Way {
+    IdentifyMethod {
         name: "identify_addresses_ports",
         bytes: 12,
         pass: |mbufs| {
@@ -136,7 +136,7 @@ const WAYS: [Way; 4] = [
         },
         expected: |sent| members(sent, 4),
     },
-    Way {
+    IdentifyMethod {
         name: "identify_five_tuple",
         bytes: 13,
         pass: |mbufs| {
@@ -151,11 +151,11 @@ const WAYS: [Way; 4] = [
 ];
 
 /// Frames of TCP and UDP, and what they hold.
-fn frames(count: usize, flows: u64, zipf: f64) -> Result<(Vec<Mbuf>, Vec<Sent>), String> {
+fn frames(count: usize, flows: u64, zipf: f64) -> Result<(Vec<Mbuf>, Vec<SentFrame>), String> {
     // Echoes have no ports, and are left out: one frame in 64.
     let drawn = 2 * count as u64;
-    let traffic = Traffic::draw(drawn, flows, zipf, Arrival::Drawn)?;
-    let spec: Spec = format!("packets={drawn},flows={flows},zipf={zipf},size=64,ipv6=0%,seed=1")
+    let traffic = PointTraffic::draw(drawn, flows, zipf, Arrival::Drawn)?;
+    let spec: TrafficSpec = format!("packets={drawn},flows={flows},zipf={zipf},size=64,ipv6=0%,seed=1")
         .parse()
         .map_err(|error| format!("{error}"))?;
     let mut generator = Generator::new(spec);
@@ -167,13 +167,13 @@ fn frames(count: usize, flows: u64, zipf: f64) -> Result<(Vec<Mbuf>, Vec<Sent>),
         let tuple = Tuple::of(key);
         if tuple.has_ports() && mbufs.len() < count {
             mbufs.push(Mbuf::new(rss, &buffer[..made.captured as usize]));
-            sent.push(Sent { tuple, rss });
+            sent.push(SentFrame { tuple, rss });
         }
     }
     Ok((mbufs, sent))
 }
 
-fn point(count: usize, points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn point(count: usize, points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(1_000_000);
     let zipf = points.zipf.unwrap_or(1.0);
     let (mbufs, sent) = frames(count, flows, zipf)?;
@@ -189,7 +189,7 @@ fn point(count: usize, points: &Points, out: &mut dyn FnMut(Line)) -> Result<(),
         time
     });
     for ((way, checked), rounds_ns) in ways.into_iter().zip(times) {
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: way.name.to_owned(),
             params: vec![

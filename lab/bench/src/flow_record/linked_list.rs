@@ -1,26 +1,26 @@
 //! FloWatcher's linked-list hash (section III.B, figure 3b), as published and with full keys.
 
 use super::bucket::{BUCKETS, hash_of, high, low};
-use super::counted::Counted;
-use super::flows::{Flow, Packets};
-use super::list::{Link, Lists};
-use super::table::{Entries, Knows, Table};
+use super::counted::EntryCounts;
+use super::flows::{HashedPackets, StreamFlow};
+use super::list::{ListArena, ListLink};
+use super::table::{BenchFlowTable, Entries, Knows};
 use packet::KeyV4;
 
 /// 2^16 lists whose entries are known by `T`.
 #[derive(Debug)]
 struct Heads<T> {
-    heads: Vec<Link>,
-    lists: Lists<T>,
+    heads: Vec<ListLink>,
+    lists: ListArena<T>,
 }
 
 impl<T: Copy + Eq> Heads<T> {
     fn new(flows: usize) -> Self {
-        Self { heads: vec![Link::default(); BUCKETS], lists: Lists::with_room(flows) }
+        Self { heads: vec![ListLink::default(); BUCKETS], lists: ListArena::with_room(flows) }
     }
 
     fn clear(&mut self) {
-        self.heads.fill(Link::default());
+        self.heads.fill(ListLink::default());
         self.lists.clear();
     }
 
@@ -34,7 +34,7 @@ impl<T: Copy + Eq> Heads<T> {
     }
 
     /// Returns all entries, with the number of their list.
-    fn entries(&self) -> impl Iterator<Item = (usize, (T, Counted))> + '_ {
+    fn entries(&self) -> impl Iterator<Item = (usize, (T, EntryCounts))> + '_ {
         let heads = self.heads.iter().enumerate();
         heads.flat_map(|(at, &head)| self.lists.entries(head).map(move |entry| (at, entry)))
     }
@@ -60,7 +60,7 @@ impl LinkedListFullKeys {
     }
 }
 
-impl Table for LinkedList {
+impl BenchFlowTable for LinkedList {
     fn name(&self) -> &'static str {
         "linked_list"
     }
@@ -77,13 +77,13 @@ impl Table for LinkedList {
         true
     }
 
-    fn load(&mut self, flows: &[Flow]) {
-        let arrivals = Flow::first_of_each_hash(flows);
-        let arrivals = arrivals.map(|(hash, packets)| (low(hash), high(hash), Counted::of(packets)));
+    fn load(&mut self, flows: &[StreamFlow]) {
+        let arrivals = StreamFlow::first_of_each_hash(flows);
+        let arrivals = arrivals.map(|(hash, packets)| (low(hash), high(hash), EntryCounts::of(packets)));
         self.0.lists.load(&mut self.0.heads, arrivals);
     }
 
-    fn count(&mut self, packets: Packets<'_>) {
+    fn count(&mut self, packets: HashedPackets<'_>) {
         for &hash in packets.hashes {
             self.0.count(hash, high(hash));
         }
@@ -99,7 +99,7 @@ impl Table for LinkedList {
     }
 }
 
-impl Table for LinkedListFullKeys {
+impl BenchFlowTable for LinkedListFullKeys {
     fn name(&self) -> &'static str {
         "linked_list_full_keys"
     }
@@ -116,13 +116,13 @@ impl Table for LinkedListFullKeys {
         true
     }
 
-    fn load(&mut self, flows: &[Flow]) {
+    fn load(&mut self, flows: &[StreamFlow]) {
         let arrivals =
-            flows.iter().map(|flow| (low(flow.hash), flow.key, Counted::of(u64::from(flow.packets))));
+            flows.iter().map(|flow| (low(flow.hash), flow.key, EntryCounts::of(u64::from(flow.packets))));
         self.0.lists.load(&mut self.0.heads, arrivals);
     }
 
-    fn count(&mut self, packets: Packets<'_>) {
+    fn count(&mut self, packets: HashedPackets<'_>) {
         for (&hash, &key) in packets.hashes.iter().zip(packets.keys) {
             self.0.count(hash, key);
         }

@@ -1,19 +1,19 @@
 //! Lists of entries.
 
-use super::counted::Counted;
+use super::counted::EntryCounts;
 use crate::huge::room;
 
 /// The first entry of a list, or the one after an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(u32);
+pub(super) struct ListLink(u32);
 
-impl Default for Link {
+impl Default for ListLink {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl Link {
+impl ListLink {
     const NONE: Self = Self(u32::MAX);
 
     #[inline(always)]
@@ -25,10 +25,10 @@ impl Link {
 /// An entry known by `T`: one cache line, as FloWatcher aligns it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Entry<T> {
+struct ListEntry<T> {
     id: T,
-    counted: Counted,
-    next: Link,
+    counted: EntryCounts,
+    next: ListLink,
 }
 
 /// The entries of all lists of a table.
@@ -37,9 +37,9 @@ struct Entry<T> {
 /// front and nothing is removed. FloWatcher allocates each alone (`rte_calloc`, so in huge pages); here they
 /// lie in one vector in huge pages, which is kinder: a new one costs less, and nothing lies between them.
 #[derive(Debug)]
-pub(super) struct Lists<T>(Vec<Entry<T>>);
+pub(super) struct ListArena<T>(Vec<ListEntry<T>>);
 
-impl<T: Copy + Eq> Lists<T> {
+impl<T: Copy + Eq> ListArena<T> {
     /// Room for this many entries; more are taken too, at the price of moving all.
     pub(super) fn with_room(entries: usize) -> Self {
         Self(room(entries))
@@ -57,8 +57,8 @@ impl<T: Copy + Eq> Lists<T> {
 
     /// Counts a packet.
     #[inline(always)]
-    pub(super) fn count(&mut self, head: &mut Link, id: T) {
-        let (mut last, mut at) = (Link::NONE, *head);
+    pub(super) fn count(&mut self, head: &mut ListLink, id: T) {
+        let (mut last, mut at) = (ListLink::NONE, *head);
         // No entry has the number `NONE`, so the look at the length is the end of the list too.
         while let Some(entry) = self.0.get_mut(at.at()) {
             if entry.id == id {
@@ -67,41 +67,41 @@ impl<T: Copy + Eq> Lists<T> {
             }
             (last, at) = (at, entry.next);
         }
-        self.append(head, last, id, Counted::of(1));
+        self.append(head, last, id, EntryCounts::of(1));
     }
 
     /// Appends an entry to the list of which `last` is the last one.
-    fn append(&mut self, head: &mut Link, last: Link, id: T, counted: Counted) -> Link {
-        let new = Link(self.0.len() as u32);
+    fn append(&mut self, head: &mut ListLink, last: ListLink, id: T, counted: EntryCounts) -> ListLink {
+        let new = ListLink(self.0.len() as u32);
         match self.0.get_mut(last.at()) {
             Some(last) => last.next = new,
             None => *head = new,
         }
-        self.0.push(Entry { id, counted, next: Link::NONE });
+        self.0.push(ListEntry { id, counted, next: ListLink::NONE });
         new
     }
 
     /// The entries of a list, in its order.
-    pub(super) fn entries(&self, head: Link) -> impl Iterator<Item = (T, Counted)> + '_ {
-        let at = |link: Link| self.0.get(link.at());
+    pub(super) fn entries(&self, head: ListLink) -> impl Iterator<Item = (T, EntryCounts)> + '_ {
+        let at = |link: ListLink| self.0.get(link.at());
         std::iter::successors(at(head), move |entry| at(entry.next)).map(|entry| (entry.id, entry.counted))
     }
 
     /// Makes empty lists what counting would have made them, in a time that does not depend on their length.
     /// `arrivals`: which list, what the entry is known by and what it has counted, each entry once.
-    pub(super) fn load<H: AsMut<Link>>(
+    pub(super) fn load<H: AsMut<ListLink>>(
         &mut self,
         heads: &mut [H],
-        arrivals: impl Iterator<Item = (usize, T, Counted)>,
+        arrivals: impl Iterator<Item = (usize, T, EntryCounts)>,
     ) {
-        let mut last = vec![Link::NONE; heads.len()];
+        let mut last = vec![ListLink::NONE; heads.len()];
         for (list, id, counted) in arrivals {
             last[list] = self.append(heads[list].as_mut(), last[list], id, counted);
         }
     }
 }
 
-impl AsMut<Link> for Link {
+impl AsMut<ListLink> for ListLink {
     fn as_mut(&mut self) -> &mut Self {
         self
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_a_cache_line() {
-        assert_eq!((size_of::<Entry<u16>>(), size_of::<Entry<packet::KeyV4>>()), (64, 64));
+        assert_eq!((size_of::<ListEntry<u16>>(), size_of::<ListEntry<packet::KeyV4>>()), (64, 64));
     }
 
     proptest! {
@@ -123,14 +123,14 @@ mod tests {
             ids in prop::collection::vec((0_usize..3, 0_u8..20), 0..200),
             room in 0_usize..100,
         ) {
-            let mut heads = [Link::default(); 3];
-            let mut lists = Lists::with_room(room);
-            let mut model: [Vec<(u8, Counted)>; 3] = Default::default();
+            let mut heads = [ListLink::default(); 3];
+            let mut lists = ListArena::with_room(room);
+            let mut model: [Vec<(u8, EntryCounts)>; 3] = Default::default();
             for &(list, id) in &ids {
                 lists.count(&mut heads[list], id);
                 match model[list].iter_mut().find(|(known, _)| *known == id) {
-                    Some((_, counted)) => *counted = Counted::of(counted.packets + 1),
-                    None => model[list].push((id, Counted::of(1))),
+                    Some((_, counted)) => *counted = EntryCounts::of(counted.packets + 1),
+                    None => model[list].push((id, EntryCounts::of(1))),
                 }
             }
             for (head, model) in heads.iter().zip(&model) {

@@ -1,14 +1,14 @@
 //! The answer that a table should give by its published behaviour, and its distance from the truth.
 
 use super::bucket::low;
-use super::counted::Counted;
-use super::flows::{Flow, Traffic};
-use super::table::{Entries, Knows, Table};
+use super::counted::EntryCounts;
+use super::flows::{PointTraffic, StreamFlow};
+use super::table::{BenchFlowTable, Entries, Knows};
 use packet::KeyV4;
 
 /// The flows of one RSS hash: one entry in a table that knows no more.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct HashGroup {
     hash: u32,
     /// Place of the first flow in the order of arrival: the one that the entry was made for.
     first: u32,
@@ -21,7 +21,7 @@ struct Group {
     is_early: bool,
 }
 
-impl Group {
+impl HashGroup {
     fn counted(&self, passes: u64) -> u64 {
         u64::from(self.packets) + passes * u64::from(self.sampled)
     }
@@ -41,21 +41,22 @@ pub(super) struct Miscount {
 }
 
 /// A model of each kind of table, made of the flows in the order of arrival and of nothing that the tables do.
-pub(super) struct Model<'a> {
-    traffic: &'a Traffic,
+pub(super) struct TableModel<'a> {
+    traffic: &'a PointTraffic,
     /// Sorted by hash.
-    groups: Vec<Group>,
+    groups: Vec<HashGroup>,
 }
 
-impl<'a> Model<'a> {
-    pub(super) fn new(traffic: &'a Traffic) -> Self {
+impl<'a> TableModel<'a> {
+    pub(super) fn new(traffic: &'a PointTraffic) -> Self {
         let flows = &traffic.flows;
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_unstable_by_key(|&place| (flows[place].hash, place));
         let runs = order.chunk_by(|&a, &b| flows[a].hash == flows[b].hash);
-        let sum = |run: &[usize], part: fn(&Flow) -> u32| run.iter().map(|&place| part(&flows[place])).sum();
-        let mut groups: Vec<Group> = runs
-            .map(|run| Group {
+        let sum =
+            |run: &[usize], part: fn(&StreamFlow) -> u32| run.iter().map(|&place| part(&flows[place])).sum();
+        let mut groups: Vec<HashGroup> = runs
+            .map(|run| HashGroup {
                 hash: flows[run[0]].hash,
                 first: run[0] as u32,
                 flows: run.len() as u32,
@@ -76,7 +77,7 @@ impl<'a> Model<'a> {
 
     /// Compares a table's answer, after the whole stream and this many passes over the sample, with what it
     /// should be, and returns how far it is from the truth about the whole stream.
-    pub(super) fn compare(&self, table: &mut dyn Table, passes: u64) -> (bool, Miscount) {
+    pub(super) fn compare(&self, table: &mut dyn BenchFlowTable, passes: u64) -> (bool, Miscount) {
         let untracked = table.untracked();
         match table.entries() {
             Entries::ByKey(entries) => self.compare_keys(&entries, untracked, passes),
@@ -88,12 +89,17 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn compare_keys(&self, entries: &[(KeyV4, Counted)], untracked: u64, passes: u64) -> (bool, Miscount) {
+    fn compare_keys(
+        &self,
+        entries: &[(KeyV4, EntryCounts)],
+        untracked: u64,
+        passes: u64,
+    ) -> (bool, Miscount) {
         let flows = &self.traffic.flows;
         let mut is_right = vec![false; flows.len()];
         for (key, counted) in entries {
             if let Some(place) = self.traffic.place(key) {
-                is_right[place] = *counted == Counted::of(flows[place].counted(passes));
+                is_right[place] = *counted == EntryCounts::of(flows[place].counted(passes));
             }
         }
         let mut miscount = self.nothing_right(entries.len());
@@ -106,14 +112,14 @@ impl<'a> Model<'a> {
 
     fn compare_hashes(
         &self,
-        entries: &[(u32, Counted)],
+        entries: &[(u32, EntryCounts)],
         untracked: u64,
         only_early: bool,
         passes: u64,
     ) -> (bool, Miscount) {
-        let (kept, left_out): (Vec<&Group>, Vec<&Group>) =
+        let (kept, left_out): (Vec<&HashGroup>, Vec<&HashGroup>) =
             self.groups.iter().partition(|group| group.is_early || !only_early);
-        let expected = kept.iter().map(|group| (group.hash, Counted::of(group.counted(passes))));
+        let expected = kept.iter().map(|group| (group.hash, EntryCounts::of(group.counted(passes))));
         let left_out: u64 = left_out.iter().map(|group| group.counted(passes)).sum();
         let agrees = expected.eq(entries.iter().copied()) && untracked == left_out;
         // Losses are counted from the table's entries, not from the model's.

@@ -1,18 +1,18 @@
 //! The cost of each optional part of a record compared with the plain one: frames in memory to updated record, in one run.
 
 use crate::compare::{in_turn, median_ratio, ns};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
 use flow::Metric;
 use flow::{FlowRecord, WindowRow};
-use flowtable::{FlowSink, FlowTable, Parts, TableConfig, Timeouts};
+use flowtable::{FlowSink, FlowTable, MeasuredParts, TableConfig, Timeouts};
 use packet::{BurstParser, FlowKey, Frame, Key, KeySpec, KeyV4, LinkType, PacketFields, ParserConfig, Seed};
 use serde_json::json;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 use tcp::LossCounts;
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 const BURST: usize = 64;
 /// Ethernet, IPv4, TCP and 6 bytes of payload: the least frame.
@@ -25,50 +25,56 @@ const SPACING_NS: u64 = 100;
 const TCP: u8 = 6;
 
 /// A way of keeping records.
-struct Variant {
+struct RecordVariant {
     name: &'static str,
     key: KeySpec,
-    parts: Parts,
+    parts: MeasuredParts,
     sweeps: bool,
 }
 
-impl Variant {
-    fn new(name: &'static str, parts: Parts) -> Self {
+impl RecordVariant {
+    fn new(name: &'static str, parts: MeasuredParts) -> Self {
         Self { name, key: KeySpec::FIVE_TUPLE, parts, sweeps: false }
     }
 
     fn all() -> Result<Vec<Self>, String> {
         let statistics = |list: &str| {
             let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
-            Ok::<_, String>(Parts { statistics: [Some((Metric::Gap, spec)), None, None], ..Parts::default() })
+            Ok::<_, String>(MeasuredParts {
+                statistics: [Some((Metric::Gap, spec)), None, None],
+                ..MeasuredParts::default()
+            })
         };
         let key = |text| KeySpec::parse(text).map_err(|error| error.to_string());
         Ok(vec![
-            Self::new("plain", Parts::default()),
-            Self { sweeps: true, ..Self::new("sweep", Parts::default()) },
+            Self::new("plain", MeasuredParts::default()),
+            Self { sweeps: true, ..Self::new("sweep", MeasuredParts::default()) },
             Self::new("gap_mean", statistics("mean")?),
             Self::new("gap_stddev", statistics("mean,stddev")?),
             Self::new("gap_p99", statistics("p99")?),
-            Self::new("loss", Parts { loss: true, ..Parts::default() }),
-            Self::new("biflow", Parts { biflow: true, ..Parts::default() }),
-            Self { key: key("src_addr,dst_addr")?, ..Self::new("key_addresses", Parts::default()) },
-            Self { key: key("src_addr/24/64,dst_port")?, ..Self::new("key_prefix_port", Parts::default()) },
+            Self::new("loss", MeasuredParts { loss: true, ..MeasuredParts::default() }),
+            Self::new("biflow", MeasuredParts { biflow: true, ..MeasuredParts::default() }),
+            Self { key: key("src_addr,dst_addr")?, ..Self::new("key_addresses", MeasuredParts::default()) },
+            Self {
+                key: key("src_addr/24/64,dst_port")?,
+                ..Self::new("key_prefix_port", MeasuredParts::default())
+            },
         ])
     }
 }
 
 /// TCP segments of many connections, each in the order of its sequence numbers and acknowledging all that the other direction
 /// has sent. Of one flow in a thousand one segment a pass is missing, so that a tracker that finds nothing is found out.
-struct Trace {
+struct TcpTrace {
     frames: Vec<[u8; FRAME]>,
     /// The numbers that a further pass adds to each frame's sequence and acknowledgement number, so that it continues where the last pass ended.
     steps: Vec<[u32; 2]>,
-    flows: HashMap<KeyV4, Flow>,
+    flows: HashMap<KeyV4, ExpectedFlow>,
 }
 
 /// The truth about a flow, after any number of passes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct ExpectedFlow {
     packets: u64,
     first: u64,
     last: u64,
@@ -78,11 +84,11 @@ struct Flow {
     squares: u128,
 }
 
-impl Trace {
-    fn new(spec: &Spec) -> Self {
+impl TcpTrace {
+    fn new(spec: &TrafficSpec) -> Self {
         let stream = KeyStream::ipv4(spec);
         let five = KeySpec::FIVE_TUPLE;
-        let mut flows: HashMap<KeyV4, Flow> = HashMap::with_capacity(stream.distinct());
+        let mut flows: HashMap<KeyV4, ExpectedFlow> = HashMap::with_capacity(stream.distinct());
         let mut frames = Vec::with_capacity(stream.keys().len());
         let mut keys = Vec::with_capacity(stream.keys().len());
         for (number, key) in (0..).zip(stream.keys()) {
@@ -101,7 +107,7 @@ impl Trace {
                 TCP,
             );
             let is_lossy = is_lossy(src, [a, b]);
-            let sent = |flows: &HashMap<KeyV4, Flow>, key: &KeyV4| {
+            let sent = |flows: &HashMap<KeyV4, ExpectedFlow>, key: &KeyV4| {
                 flows.get(key).map_or(0, |flow| (flow.packets + flow.planted) as u32 * PAYLOAD)
             };
             // The segment before a lossy flow's second packet is missing.
@@ -111,7 +117,7 @@ impl Trace {
                 flow.planted = 1;
             }
             let (seq, ack) = (sent(&flows, &table_key), sent(&flows, &table_key.reversed()));
-            let flow = flows.entry(table_key).or_insert(Flow {
+            let flow = flows.entry(table_key).or_insert(ExpectedFlow {
                 packets: 0,
                 first: number,
                 last: number,
@@ -174,9 +180,9 @@ fn frame(src: [u8; 4], dst: [u8; 4], ports: [u8; 4], seq: u32, ack: u32) -> [u8;
 
 /// Records of the whole run, to be compared with the truth.
 #[derive(Default)]
-struct Records(Vec<FlowRecord>);
+struct CollectedRecords(Vec<FlowRecord>);
 
-impl FlowSink for Records {
+impl FlowSink for CollectedRecords {
     fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.0.push(record);
@@ -185,7 +191,7 @@ impl FlowSink for Records {
 }
 
 /// Adds the lines of all variants at one point.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(1_000_000);
     let skews = points.zipf.map_or(vec![1.0, 0.0], |zipf| vec![zipf]);
     for zipf in skews {
@@ -195,12 +201,18 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
+fn point(
+    packets: u64,
+    flows: u64,
+    zipf: f64,
+    seconds: f64,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
+    let spec: TrafficSpec = format!("packets={packets},flows={flows},zipf={zipf},seed=1")
         .parse()
         .map_err(|error| format!("{error}"))?;
-    let mut trace = Trace::new(&spec);
-    let variants = Variant::all()?;
+    let mut trace = TcpTrace::new(&spec);
+    let variants = RecordVariant::all()?;
     let mut checked = vec![true; variants.len()];
     let mut memory = vec![0; variants.len()];
     let mut numbered: Vec<_> = variants.iter().enumerate().collect();
@@ -213,7 +225,7 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
     let plain = times[0].clone();
     for (number, rounds_ns) in times.into_iter().enumerate() {
         let more = 100.0 * (median_ratio(&rounds_ns, &plain) - 1.0);
-        out(Line {
+        out(BenchResult {
             bench: super::BENCH,
             variant: variants[number].name.to_owned(),
             params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("cores", json!(1))],
@@ -232,17 +244,17 @@ fn point(packets: u64, flows: u64, zipf: f64, seconds: f64, out: &mut dyn FnMut(
 
 /// Two passes, of which the second is timed: every flow exists then. Returns its time, the memory, and the
 /// result.
-fn round(variant: &Variant, trace: &mut Trace) -> (f64, u64, Vec<FlowRecord>) {
+fn round(variant: &RecordVariant, trace: &mut TcpTrace) -> (f64, u64, Vec<FlowRecord>) {
     let seed = Seed::new(7);
     let limits = Limits::new(usize::MAX >> 1, 1 << 28);
     let timeouts = Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX };
-    let Variant { key, parts, .. } = *variant;
+    let RecordVariant { key, parts, .. } = *variant;
     let parsed =
         ParserConfig { key, paired: parts.are_paired(), segments: parts.loss, ..ParserConfig::default() };
     let config = TableConfig { seed, key, timeouts, parts };
     let mut parser = BurstParser::new(seed, parsed, BURST);
     let mut table = FlowTable::<KeyV4>::new(config, &limits).expect("address space for a table");
-    let mut sink = Records::default();
+    let mut sink = CollectedRecords::default();
     let mut number = 0;
     let mut pass = |frames: &[[u8; FRAME]]| {
         let began = Instant::now();
@@ -286,17 +298,17 @@ fn parse<const IS_PLAIN: bool>(parser: &mut BurstParser, burst: &[[u8; FRAME]], 
 }
 
 /// Packets of every flow, and the figures of the variant's part, against the truth of two passes.
-fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
+fn is_true(variant: &RecordVariant, records: &[FlowRecord], trace: &TcpTrace) -> bool {
     let packets = trace.frames.len() as u64;
     let directions: Vec<&FlowRecord> =
         records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten().collect();
     if !variant.key.is_five_tuple() {
         return are_merged(variant, &directions, trace);
     }
-    let mut expected: HashMap<_, Flow> = HashMap::new();
+    let mut expected: HashMap<_, ExpectedFlow> = HashMap::new();
     for (key, flow) in &trace.flows {
         let merged = expected.entry(key.flow_key(&KeySpec::FIVE_TUPLE)).or_default();
-        *merged = Flow {
+        *merged = ExpectedFlow {
             packets: 2 * flow.packets,
             first: flow.first,
             last: packets + flow.last,
@@ -312,7 +324,7 @@ fn is_true(variant: &Variant, records: &[FlowRecord], trace: &Trace) -> bool {
 }
 
 /// Another key merges flows: the expected values are derived from the 5-tuple's text form.
-fn are_merged(variant: &Variant, records: &[&FlowRecord], trace: &Trace) -> bool {
+fn are_merged(variant: &RecordVariant, records: &[&FlowRecord], trace: &TcpTrace) -> bool {
     type Merged = (Option<IpAddr>, Option<IpAddr>, Option<u16>);
     let of = |key: &FlowKey| -> Merged {
         match variant.name {
@@ -342,7 +354,7 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-fn part_is_true(variant: &Variant, record: &FlowRecord, flow: &Flow) -> bool {
+fn part_is_true(variant: &RecordVariant, record: &FlowRecord, flow: &ExpectedFlow) -> bool {
     if variant.parts.loss {
         let lost = flow.planted * u64::from(PAYLOAD);
         // Where the other direction has acknowledged them, they were missed by the tap.

@@ -1,7 +1,7 @@
 //! The common interface of the tables of one comparison.
 
-use super::counted::Counted;
-use super::flows::{Flow, Packets};
+use super::counted::EntryCounts;
+use super::flows::{HashedPackets, StreamFlow};
 use packet::KeyV4;
 
 /// The property by which a table knows a flow, and so which flows it has.
@@ -18,12 +18,12 @@ pub(super) enum Knows {
 /// A table's answer, in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entries {
-    ByHash(Vec<(u32, Counted)>),
-    ByKey(Vec<(KeyV4, Counted)>),
+    ByHash(Vec<(u32, EntryCounts)>),
+    ByKey(Vec<(KeyV4, EntryCounts)>),
 }
 
 /// A table that counts packets and bytes per flow.
-pub(super) trait Table {
+pub(super) trait BenchFlowTable {
     /// Name of the variant.
     fn name(&self) -> &'static str;
     fn knows(&self) -> Knows;
@@ -35,8 +35,8 @@ pub(super) trait Table {
     }
     /// Brings an empty list into the state after counting all packets of these flows, in a time independent
     /// of its length.
-    fn load(&mut self, _: &[Flow]) {}
-    fn count(&mut self, packets: Packets<'_>);
+    fn load(&mut self, _: &[StreamFlow]) {}
+    fn count(&mut self, packets: HashedPackets<'_>);
     /// Returns the memory of the table, bytes, without the allocator's overhead.
     fn memory_bytes(&self) -> u64;
     /// Packets that no entry counts.

@@ -4,14 +4,14 @@ use super::BENCH;
 use super::bucket::BUCKETS;
 use super::combined::Combined;
 use super::double::Double;
-use super::flows::{Arrival, Traffic};
+use super::flows::{Arrival, PointTraffic};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
-use super::miscount::{Miscount, Model};
-use super::table::Table;
+use super::miscount::{Miscount, TableModel};
+use super::table::BenchFlowTable;
 use crate::compare::{in_turn, median, ns};
 use crate::cuckoo::Cuckoo;
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ const FILLED_ONCE_VISITS: f64 = 1e7;
 const LOADED_VISITS: f64 = 2e8;
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.map_or(vec![64_000, 1_000_000, 8_000_000], |flows| vec![flows]);
     let skews = points.zipf.map_or(vec![1.0, 0.0], |zipf| vec![zipf]);
     for &flows in &flows {
@@ -36,7 +36,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             let arrivals =
                 if zipf > 0.0 { &[Arrival::Drawn, Arrival::AnyOrder][..] } else { &[Arrival::Drawn] };
             for &arrival in arrivals {
-                let traffic = Traffic::draw(packets, flows, zipf, arrival)?;
+                let traffic = PointTraffic::draw(packets, flows, zipf, arrival)?;
                 let params = vec![
                     ("flows", json!(flows)),
                     ("zipf", json!(zipf)),
@@ -51,8 +51,8 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// A variant and what was measured of it.
-struct Variant {
-    table: Box<dyn Table>,
+struct TableVariant {
+    table: Box<dyn BenchFlowTable>,
     /// True if the table is filled, and remains so.
     is_kept: bool,
     /// Nanoseconds of the passes that filled it; none where it was loaded.
@@ -64,23 +64,28 @@ struct Variant {
     miscount: Miscount,
 }
 
-fn point(mut traffic: Traffic, params: Vec<(&'static str, Value)>, seconds: f64, out: &mut dyn FnMut(Line)) {
+fn point(
+    mut traffic: PointTraffic,
+    params: Vec<(&'static str, Value)>,
+    seconds: f64,
+    out: &mut dyn FnMut(BenchResult),
+) {
     let packets = traffic.packets().len();
     // Half a list is passed on average.
     let visits_per_packet = 1.0 + traffic.flows.len() as f64 / BUCKETS as f64 / 2.0;
     let timed = ((TIMED_VISITS / visits_per_packet) as usize).max(LEAST_TIMED).min(packets);
     let filling_visits = visits_per_packet * packets as f64;
     traffic.sample(timed);
-    let model = Model::new(&traffic);
+    let model = TableModel::new(&traffic);
     let entries = traffic.flows.len();
-    let tables: [Box<dyn Table>; 5] = [
+    let tables: [Box<dyn BenchFlowTable>; 5] = [
         Box::new(Cuckoo::new()),
         Box::new(Double::new()),
         Box::new(Combined::new(entries)),
         Box::new(LinkedList::new(entries)),
         Box::new(LinkedListFullKeys::new(entries)),
     ];
-    let mut variants = tables.map(|table| Variant {
+    let mut variants = tables.map(|table| TableVariant {
         table,
         is_kept: false,
         first_passes: Vec::new(),
@@ -113,14 +118,14 @@ fn point(mut traffic: Traffic, params: Vec<(&'static str, Value)>, seconds: f64,
         variant.miscount = miscount;
         time
     });
-    let mut lines: Vec<Line> = variants
+    let mut lines: Vec<BenchResult> = variants
         .iter_mut()
         .zip(times)
         .map(|(variant, rounds_ns)| {
             let first_pass = median(&variant.first_passes) / packets as f64;
             let mut more = vec![("first_pass_ns", json!(to_digits(first_pass, 1)))];
             more.extend(figures(&variant.miscount));
-            Line {
+            BenchResult {
                 bench: BENCH,
                 variant: variant.table.name().to_owned(),
                 params: params.clone(),

@@ -1,12 +1,12 @@
 //! FloWatcher's tables against models that count packet by packet, as the paper describes.
 
 use super::combined::Combined;
-use super::counted::Counted;
+use super::counted::EntryCounts;
 use super::double::Double;
-use super::flows::{Arrival, Flow, Packets, Traffic};
+use super::flows::{Arrival, HashedPackets, PointTraffic, StreamFlow};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
-use super::miscount::{Miscount, Model};
-use super::table::{Entries, Table};
+use super::miscount::{Miscount, TableModel};
+use super::table::{BenchFlowTable, Entries};
 use crate::cuckoo::Cuckoo;
 use packet::KeyV4;
 use proptest::prelude::*;
@@ -24,16 +24,16 @@ fn keys(hashes: &[u32]) -> Vec<KeyV4> {
     hashes.iter().enumerate().map(key).collect()
 }
 
-fn sorted(table: &mut dyn Table) -> Vec<(u32, Counted)> {
+fn sorted(table: &mut dyn BenchFlowTable) -> Vec<(u32, EntryCounts)> {
     let Entries::ByHash(mut entries) = table.entries() else { panic!("knows hashes") };
     entries.sort_by_key(|&(hash, _)| hash);
     entries
 }
 
-fn by_hash(hashes: &[u32]) -> Vec<(u32, Counted)> {
+fn by_hash(hashes: &[u32]) -> Vec<(u32, EntryCounts)> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     hashes.iter().for_each(|&hash| *counts.entry(hash).or_default() += 1);
-    counts.into_iter().map(|(hash, packets)| (hash, Counted::of(packets))).collect()
+    counts.into_iter().map(|(hash, packets)| (hash, EntryCounts::of(packets))).collect()
 }
 
 proptest! {
@@ -50,7 +50,7 @@ proptest! {
             if bucket.contains(&hash) { tracked.push(hash) } else { untracked += 1 }
         }
         let mut table = Double::new();
-        table.count(Packets { keys: &keys, hashes: &hashes });
+        table.count(HashedPackets { keys: &keys, hashes: &hashes });
         prop_assert_eq!(sorted(&mut table), by_hash(&tracked));
         prop_assert_eq!(table.untracked(), untracked);
         table.renew();
@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn lists_know_hashes_and_full_keys_know_flows(hashes in hashes()) {
         let keys = keys(&hashes);
-        let packets = Packets { keys: &keys, hashes: &hashes };
+        let packets = HashedPackets { keys: &keys, hashes: &hashes };
         let (mut list, mut combined) = (LinkedList::new(100), Combined::new(100));
         list.count(packets);
         combined.count(packets);
@@ -76,7 +76,7 @@ proptest! {
         keys.iter().for_each(|&key| *truth.entry(key).or_default() += 1);
         prop_assert_eq!(entries.len(), truth.len());
         for (key, counted) in entries {
-            prop_assert_eq!(truth.get(&key).map(|&packets| Counted::of(packets)), Some(counted));
+            prop_assert_eq!(truth.get(&key).map(|&packets| EntryCounts::of(packets)), Some(counted));
         }
     }
 
@@ -84,20 +84,20 @@ proptest! {
     #[test]
     fn loading_is_counting(hashes in hashes()) {
         let keys = keys(&hashes);
-        let mut flows: Vec<Flow> = Vec::new();
+        let mut flows: Vec<StreamFlow> = Vec::new();
         for (&key, &hash) in keys.iter().zip(&hashes) {
             match flows.iter_mut().find(|flow| flow.key == key) {
                 Some(flow) => flow.packets += 1,
-                None => flows.push(Flow { key, hash, packets: 1, sampled: 0 }),
+                None => flows.push(StreamFlow { key, hash, packets: 1, sampled: 0 }),
             }
         }
-        let pairs: [[Box<dyn Table>; 2]; 3] = [
+        let pairs: [[Box<dyn BenchFlowTable>; 2]; 3] = [
             [Box::new(LinkedList::new(100)), Box::new(LinkedList::new(100))],
             [Box::new(LinkedListFullKeys::new(100)), Box::new(LinkedListFullKeys::new(100))],
             [Box::new(Combined::new(100)), Box::new(Combined::new(100))],
         ];
         for [mut counted, mut loaded] in pairs {
-            counted.count(Packets { keys: &keys, hashes: &hashes });
+            counted.count(HashedPackets { keys: &keys, hashes: &hashes });
             loaded.load(&flows);
             prop_assert_eq!(counted.entries(), loaded.entries());
             prop_assert_eq!(counted.memory_bytes(), loaded.memory_bytes());
@@ -107,7 +107,7 @@ proptest! {
 
 /// The truth by a loop over packets that tracks which flow is counted where; the model derives the same by
 /// sorting.
-fn by_packet(traffic: &Traffic, entry_of: impl Fn(usize) -> Option<u32>) -> (u64, u64) {
+fn by_packet(traffic: &PointTraffic, entry_of: impl Fn(usize) -> Option<u32>) -> (u64, u64) {
     let flows = &traffic.flows;
     let mut owners: HashMap<u32, usize> = HashMap::new();
     let mut sharers: HashMap<u32, u64> = HashMap::new();
@@ -129,13 +129,13 @@ fn by_packet(traffic: &Traffic, entry_of: impl Fn(usize) -> Option<u32>) -> (u64
 
 #[test]
 fn the_miscount_is_what_packets_say() {
-    let mut traffic = Traffic::draw(400_000, 150_000, 1.0, Arrival::Drawn).unwrap();
+    let mut traffic = PointTraffic::draw(400_000, 150_000, 1.0, Arrival::Drawn).unwrap();
     // As few bits as make hashes collide, in both halves.
     traffic.rehash(|hash| hash & 0x0007_ffff);
     traffic.sample(1_000);
     let hash = |place: usize| traffic.flows[place].hash;
-    let model = Model::new(&traffic);
-    let filled = |mut table: Box<dyn Table>| {
+    let model = TableModel::new(&traffic);
+    let filled = |mut table: Box<dyn BenchFlowTable>| {
         table.renew();
         table.count(traffic.packets());
         table.count(traffic.sampled());
@@ -172,10 +172,10 @@ fn the_miscount_is_what_packets_say() {
 /// A wrong answer is not called checked.
 #[test]
 fn a_wrong_answer_is_noticed() {
-    let mut traffic = Traffic::draw(5_000, 2_000, 0.7, Arrival::AnyOrder).unwrap();
+    let mut traffic = PointTraffic::draw(5_000, 2_000, 0.7, Arrival::AnyOrder).unwrap();
     traffic.sample(100);
-    let model = Model::new(&traffic);
-    let tables: [Box<dyn Table>; 5] = [
+    let model = TableModel::new(&traffic);
+    let tables: [Box<dyn BenchFlowTable>; 5] = [
         Box::new(Cuckoo::new()),
         Box::new(Double::new()),
         Box::new(Combined::new(100)),
@@ -186,7 +186,7 @@ fn a_wrong_answer_is_noticed() {
         table.renew();
         table.count(traffic.packets());
         let sampled = traffic.sampled();
-        table.count(Packets { keys: &sampled.keys[1..], hashes: &sampled.hashes[1..] });
+        table.count(HashedPackets { keys: &sampled.keys[1..], hashes: &sampled.hashes[1..] });
         assert!(!model.compare(&mut *table, 1).0, "{}: one packet is missing", table.name());
         table.renew();
         table.count(traffic.packets());

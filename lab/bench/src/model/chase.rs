@@ -9,17 +9,17 @@ use std::hint::black_box;
 /// A line that names the next one.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Link([u32; LINE / 4]);
+struct ChaseLink([u32; LINE / 4]);
 
 /// Lines in one random cycle.
-pub(super) struct Cycle(Vec<Link>);
+pub(super) struct Cycle(Vec<ChaseLink>);
 
 impl Cycle {
     /// Makes a cycle over `bytes` of memory, in large pages where there are any.
     pub(super) fn new(bytes: u64) -> Self {
         let lines = (bytes as usize / LINE).max(2) as u32;
-        let mut links: Vec<Link> = room(lines as usize);
-        links.extend((0..lines).map(|line| Link([line; LINE / 4])));
+        let mut links: Vec<ChaseLink> = room(lines as usize);
+        links.extend((0..lines).map(|line| ChaseLink([line; LINE / 4])));
         // Sattolo's shuffle: one cycle through all.
         let mut random = u64::from(lines);
         for last in (1..lines as usize).rev() {

@@ -34,13 +34,13 @@ pub(super) fn ticks() -> u64 {
 
 /// The length of a tick, and the cost of reading the counter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct TickCalibration {
     ticks_per_ns: f64,
     /// The cost of reading the counter twice with nothing in between, ticks: the median.
     empty: u64,
 }
 
-impl Clock {
+impl TickCalibration {
     /// Calibrates the counter by the system's clock, in 20 ms.
     pub(super) fn calibrated() -> Self {
         let (began, first) = (Instant::now(), ticks());

@@ -8,13 +8,13 @@ mod costs;
 mod design;
 mod spread;
 
-use super::machine::Machine;
+use super::machine::MachineModel;
 use super::popularity::Popularity;
 use crate::line::to_digits;
 use crate::parallel::FullSpeed;
-use crate::{Line, Points, parallel};
+use crate::{BenchResult, Points, parallel};
 use costs::{Costs, FAR, NEAR};
-use design::{Parts, Prediction};
+use design::{CoreSplits, Prediction};
 use serde_json::{Value, json};
 
 const BENCH: &str = "cores";
@@ -31,12 +31,12 @@ const FRAMES: [u64; 3] = [64, 594, 1518];
 const LAPS: u64 = 12;
 
 /// Measures, and predicts.
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     if !super::clock::IS_KNOWN {
         return Err("bench cores needs an x86-64 processor: its time stamp counter".to_owned());
     }
     let mut machine_lines = Vec::new();
-    let machine = Machine::measured(&mut |line| machine_lines.push(line))?;
+    let machine = MachineModel::measured(&mut |line| machine_lines.push(line))?;
     let measure = |flows: u64, zipf: f64| {
         let felt_l3 = machine.felt_l3();
         parallel::full_speed(points, flows, zipf, LAPS).map(|runs| (runs, felt_l3))
@@ -44,7 +44,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let near = measure(NEAR, 0.0)?;
     let far = measure(FAR, 0.0)?;
     let costs = Costs::fitted(&machine, &near, &far)?;
-    machine_lines.into_iter().map(|line| Line { bench: BENCH, ..line }).for_each(&mut *out);
+    machine_lines.into_iter().map(|line| BenchResult { bench: BENCH, ..line }).for_each(&mut *out);
     out(costs.line());
     for (runs, felt_l3) in [near, far] {
         give_out(&machine, &costs, felt_l3, runs, true, out);
@@ -66,12 +66,12 @@ fn checked(points: &Points) -> Vec<(u64, f64)> {
 
 /// Emits the lines of what was measured, with what was predicted for it.
 fn give_out(
-    machine: &Machine,
+    machine: &MachineModel,
     costs: &Costs,
     felt_l3: f64,
     runs: Vec<FullSpeed>,
     is_fitted: bool,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) {
     for FullSpeed { mut line, flows, zipf, design, threads, is_easy, .. } in runs {
         if is_easy {
@@ -82,7 +82,7 @@ fn give_out(
         }
         let popularity = Popularity::zipf(flows, zipf);
         let cores = threads as u64;
-        let prediction = Parts::of(machine, costs, felt_l3, &popularity, cores).predicted(design, cores);
+        let prediction = CoreSplits::of(machine, costs, felt_l3, &popularity, cores).predicted(design, cores);
         let measured = line.mpps();
         line.bench = BENCH;
         line.more.extend([
@@ -97,21 +97,26 @@ fn give_out(
 }
 
 /// The predictions for all numbers of cores, and the least numbers that links need.
-fn predict(machine: &Machine, costs: &Costs, points: &Points, out: &mut dyn FnMut(Line)) {
+fn predict(machine: &MachineModel, costs: &Costs, points: &Points, out: &mut dyn FnMut(BenchResult)) {
     let flows = points.flows.map_or(FLOWS.to_vec(), |flows| vec![flows]);
     let skews = points.zipf.map_or(SKEWS.to_vec(), |zipf| vec![zipf]);
     for &zipf in &skews {
         for &flows in &flows {
             let popularity = Popularity::zipf(flows, zipf);
             let most = CORES[CORES.len() - 1];
-            let parts = Parts::of(machine, costs, costs.felt_l3, &popularity, most);
+            let parts = CoreSplits::of(machine, costs, costs.felt_l3, &popularity, most);
             let params = |more: Vec<(&'static str, Value)>| {
                 [vec![("flows", json!(flows)), ("zipf", json!(zipf))], more].concat()
             };
             for design in design::DESIGNS {
                 for cores in CORES.into_iter().filter(|cores| *cores >= design.least_cores()) {
                     let more = members(&parts.predicted(design, cores));
-                    out(Line::predicted(BENCH, design.name(), params(vec![("cores", json!(cores))]), more));
+                    out(BenchResult::predicted(
+                        BENCH,
+                        design.name(),
+                        params(vec![("cores", json!(cores))]),
+                        more,
+                    ));
                 }
             }
             let rates = design::DESIGNS.map(|design| {
@@ -128,7 +133,7 @@ fn predict(machine: &Machine, costs: &Costs, points: &Points, out: &mut dyn FnMu
                     (design.needed(), json!(needed))
                 }));
                 let of = params(vec![("gbit_s", json!(link)), ("frame", json!(frame))]);
-                out(Line::predicted(BENCH, "needed", of, more));
+                out(BenchResult::predicted(BENCH, "needed", of, more));
             }
         }
     }

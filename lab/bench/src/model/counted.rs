@@ -1,7 +1,7 @@
 //! A structure that packets are counted into, one at a time or in bursts, and whether it counted them.
 
 use super::clock::{ticks, wait_for_loads};
-use super::packets::{Form, NoKey, Packets, key_of};
+use super::packets::{FlowNumbers, ModelKey, NoKey, key_of};
 use crate::compare::thread_time;
 use packet::{KeyV4, Seed};
 use sketch::{
@@ -17,14 +17,14 @@ const BURST: usize = 64;
 const WEIGHT: u64 = 2;
 
 /// A structure's answers about what it counted.
-pub(super) trait Answers: Summary {
+pub(super) trait PointQuery: Summary {
     /// Weight of all that it counted.
     fn total(&self) -> u64;
     /// Returns its count of a flow. None of these structures underestimates.
     fn count_of(&self, key: &KeyV4) -> f64;
 }
 
-impl Answers for SimpleHashTable<NoKey> {
+impl PointQuery for SimpleHashTable<NoKey> {
     fn total(&self) -> u64 {
         self.total()
     }
@@ -35,7 +35,7 @@ impl Answers for SimpleHashTable<NoKey> {
     }
 }
 
-impl Answers for CounterArray<CountMin> {
+impl PointQuery for CounterArray<CountMin> {
     fn total(&self) -> u64 {
         self.total() as u64
     }
@@ -45,7 +45,7 @@ impl Answers for CounterArray<CountMin> {
     }
 }
 
-impl Answers for SpaceSavingHeap<KeyV4> {
+impl PointQuery for SpaceSavingHeap<KeyV4> {
     /// Returns the sum of all its counters: one that is taken over keeps its count.
     fn total(&self) -> u64 {
         self.heavy_hitters(1).keys.iter().map(|(_, estimate)| estimate.value as u64).sum()
@@ -58,27 +58,27 @@ impl Answers for SpaceSavingHeap<KeyV4> {
 }
 
 /// A structure and the packets that it counts.
-pub(super) struct Counted<S: Summary, K> {
+pub(super) struct SummaryHarness<S: Summary, K> {
     summary: S,
     seed: Seed,
-    packets: Packets,
+    packets: FlowNumbers,
     burst: [Update<K>; BURST],
 }
 
 #[inline(always)]
-fn update<K: Form>(flow: u32, seed: &Seed) -> Update<K> {
+fn update<K: ModelKey>(flow: u32, seed: &Seed) -> Update<K> {
     let Update { key, hash, weight } = Update::new(key_of(flow), WEIGHT, seed);
     Update { key: K::of(key), hash, weight }
 }
 
-impl<K: Form, S: UpdateBurst<K> + Answers> Counted<S, K> {
-    pub(super) fn new(configuration: &S::Configuration, packets: Packets) -> Result<Self, String> {
+impl<K: ModelKey, S: UpdateBurst<K> + PointQuery> SummaryHarness<S, K> {
+    pub(super) fn new(configuration: &S::Configuration, packets: FlowNumbers) -> Result<Self, String> {
         let summary = S::new(configuration).map_err(|error| error.to_string())?;
         Ok(Self { summary, seed: *configuration.seed(), packets, burst: [Update::default(); BURST] })
     }
 
     /// Empties the structure for other packets; its memory stays.
-    pub(super) fn renew(&mut self, packets: Packets) {
+    pub(super) fn renew(&mut self, packets: FlowNumbers) {
         self.summary.reset();
         self.packets = packets;
     }
@@ -143,9 +143,9 @@ mod tests {
     use super::*;
     use sketch::{ArrayConfig, GridConfig};
 
-    fn counts<K: Form, S: UpdateBurst<K> + Answers>(configuration: &S::Configuration) {
+    fn counts<K: ModelKey, S: UpdateBurst<K> + PointQuery>(configuration: &S::Configuration) {
         let mut counted =
-            Counted::<S, K>::new(configuration, Packets::new(3_000, 1.0, 1)).expect("a structure");
+            SummaryHarness::<S, K>::new(configuration, FlowNumbers::new(3_000, 1.0, 1)).expect("a structure");
         assert!(counted.is_right(), "nothing came");
         counted.in_bursts(10_001);
         counted.one_at_a_time(777);
@@ -157,12 +157,12 @@ mod tests {
         // Of these nothing was counted.
         counted.packets.next(1);
         assert!(!counted.is_right());
-        counted.renew(Packets::new(3_000, 0.0, 2));
+        counted.renew(FlowNumbers::new(3_000, 0.0, 2));
         assert!(counted.is_right());
         counted.in_bursts(500);
         assert!(counted.is_right());
         // As many, but of other flows.
-        counted.packets = Packets::new(1, 0.0, 3);
+        counted.packets = FlowNumbers::new(1, 0.0, 3);
         counted.packets.next(500);
         assert!(!counted.is_right());
     }

@@ -6,7 +6,7 @@ use packet::split_mix;
 /// Draws numbers `0..flows`, number `r` with a probability proportional to `1 / (r + 1)^skew`:
 /// rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996).
 #[derive(Clone, Debug)]
-pub(super) struct Draw {
+pub(super) struct ZipfSampler {
     flows: u32,
     skew: f64,
     /// Bounds of the integral of the density's hat.
@@ -17,7 +17,7 @@ pub(super) struct Draw {
     random: u64,
 }
 
-impl Draw {
+impl ZipfSampler {
     /// `flows` at least 1, `skew` at least 0.
     pub(super) fn new(flows: u32, skew: f64, seed: u64) -> Self {
         let mut draw = Self { flows, skew, low: 0.0, high: 0.0, sure: 0.0, random: seed };
@@ -78,7 +78,7 @@ mod tests {
             [(1, 1.0), (2, 0.5), (300, 0.0), (1_000, 0.5), (1_000, 1.0), (1_000, 1.5), (300, 2.0)]
         {
             let mut numbers = vec![0; DRAWS as usize];
-            Draw::new(flows, skew, 42).fill(&mut numbers);
+            ZipfSampler::new(flows, skew, 42).fill(&mut numbers);
             let mut counts = vec![0_u32; flows as usize];
             numbers.iter().for_each(|number| counts[*number as usize] += 1);
             let weights: Vec<f64> = (1..=flows).map(|rank| f64::from(rank).powf(-skew)).collect();

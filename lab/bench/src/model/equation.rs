@@ -38,14 +38,14 @@ impl Latencies {
 
 /// The time that a structure takes, fitted to it at two points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Structure {
+pub(super) struct StructureCost {
     /// The time with nothing to wait for, nanoseconds per packet.
     pub(super) process: f64,
     /// Waits that are under way at a time; 1 where each packet is done before the next begins.
     pub(super) overlap: f64,
 }
 
-impl Structure {
+impl StructureCost {
     /// Fits a structure by the time that a packet was measured to take where it waited for `waits`.
     pub(super) fn at(measured: f64, waits: f64, overlap: f64) -> Self {
         Self { process: (measured - waits / overlap).max(0.0), overlap }
@@ -95,19 +95,19 @@ mod tests {
 
     #[test]
     fn a_fit_recovers_what_times_were_made_from() {
-        let truth = Structure { process: 6.5, overlap: 9.0 };
+        let truth = StructureCost { process: 6.5, overlap: 9.0 };
         let at = |waits: f64| (truth.predicted(waits), waits);
-        let fitted = Structure::in_bursts(at(2.0), at(110.0));
+        let fitted = StructureCost::in_bursts(at(2.0), at(110.0));
         assert!((fitted.process - 6.5).abs() < 1e-9 && (fitted.overlap - 9.0).abs() < 1e-9, "{fitted:?}");
         assert!((fitted.predicted(60.0) - truth.predicted(60.0)).abs() < 1e-9);
-        assert_eq!(Structure::at(30.0, 3.0, 1.0), Structure { process: 27.0, overlap: 1.0 });
+        assert_eq!(StructureCost::at(30.0, 3.0, 1.0), StructureCost { process: 27.0, overlap: 1.0 });
     }
 
     #[test]
     fn disturbed_measurements_fit_something_that_can_be() {
-        let hidden = Structure::in_bursts((6.0, 2.0), (5.0, 100.0));
+        let hidden = StructureCost::in_bursts((6.0, 2.0), (5.0, 100.0));
         assert_eq!((hidden.process, hidden.predicted(80.0)), (6.0, 6.0));
-        assert_eq!(Structure::in_bursts((6.0, 2.0), (500.0, 100.0)).overlap, 1.0);
-        assert_eq!(Structure::at(3.0, 30.0, 1.0).process, 0.0);
+        assert_eq!(StructureCost::in_bursts((6.0, 2.0), (500.0, 100.0)).overlap, 1.0);
+        assert_eq!(StructureCost::at(3.0, 30.0, 1.0).process, 0.0);
     }
 }

@@ -1,15 +1,15 @@
 //! Edison's exact table in the same model: two accesses a packet, to the index and to the flow.
 
 use super::BENCH;
-use super::equation::Structure;
-use super::machine::Machine;
-use super::packets::{Packets, key_of};
+use super::equation::StructureCost;
+use super::machine::MachineModel;
+use super::packets::{FlowNumbers, key_of};
 use super::points::{LEAST_ROUNDS, MOST_ROUNDS, compared};
 use super::popularity::Popularity;
 use crate::compare::{median, spread, thread_time};
 use crate::cuckoo::Cuckoo;
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use hashbrown::HashMap;
 use packet::{Key, KeySpec, KeyV4};
 use serde_json::json;
@@ -32,7 +32,7 @@ const WARM: usize = 1_000_000;
 const ROUND: usize = 100_000;
 
 /// Returns the time that a packet waits for, all accesses together, nanoseconds.
-pub(super) fn waits(machine: &Machine, flows: u64, popularity: &Popularity, felt_l3: f64) -> f64 {
+pub(super) fn waits(machine: &MachineModel, flows: u64, popularity: &Popularity, felt_l3: f64) -> f64 {
     let latencies = machine.latencies(FLOW * flows as f64);
     ACCESSES * latencies.waits(machine.hits(popularity, FLOW, felt_l3))
 }
@@ -40,24 +40,24 @@ pub(super) fn waits(machine: &Machine, flows: u64, popularity: &Popularity, felt
 /// Measures it, with a line for each point, and fits it.
 pub(super) fn run(
     points: &Points,
-    machine: &Machine,
-    out: &mut dyn FnMut(Line),
-) -> Result<Structure, String> {
-    let mut near = Counting::new(NEAR, 0.0);
+    machine: &MachineModel,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<StructureCost, String> {
+    let mut near = ExactTableHarness::new(NEAR, 0.0);
     let near_waits = waits(machine, NEAR, &Popularity::zipf(NEAR, 0.0), machine.caches.l3 as f64);
-    let far = Point::measured(points, machine, &mut near, FAR);
+    let far = TablePoint::measured(points, machine, &mut near, FAR);
     // By the fastest rounds: what disturbs only adds.
     let at = |rounds: &[f64]| spread(rounds)[0] / ROUND as f64;
     let overlap =
-        Structure::in_bursts((at(&far.references), near_waits), (at(&far.rounds_ns), far.waits)).overlap;
+        StructureCost::in_bursts((at(&far.references), near_waits), (at(&far.rounds_ns), far.waits)).overlap;
     let mut references = vec![far.reference()];
     far.give_out(near_waits, overlap, true, out);
     for (flows, skew) in others(points) {
-        let point = Point::measured(points, machine, &mut near, (flows, skew));
+        let point = TablePoint::measured(points, machine, &mut near, (flows, skew));
         references.push(point.reference());
         point.give_out(near_waits, overlap, false, out);
     }
-    Ok(Structure::at(median(&references), near_waits, overlap))
+    Ok(StructureCost::at(median(&references), near_waits, overlap))
 }
 
 /// Returns the points that are measured in addition to the one that the model is fitted to.
@@ -69,21 +69,21 @@ fn others(points: &Points) -> Vec<(u64, f64)> {
 }
 
 /// A table and its packets.
-struct Counting {
+struct ExactTableHarness {
     flows: u64,
     table: Cuckoo,
-    packets: Packets,
+    packets: FlowNumbers,
     keys: Vec<KeyV4>,
 }
 
-impl Counting {
+impl ExactTableHarness {
     /// Every flow exists already, with one packet.
     fn new(flows: u64, skew: f64) -> Self {
         let mut table = Cuckoo::new();
         table.renew();
         let all: Vec<KeyV4> = (0..flows as u32).map(key_of).collect();
         table.count(&all);
-        Self { flows, table, packets: Packets::new(flows as u32, skew, 1), keys: Vec::new() }
+        Self { flows, table, packets: FlowNumbers::new(flows as u32, skew, 1), keys: Vec::new() }
     }
 
     /// Counts this many packets. Returns nanoseconds.
@@ -111,7 +111,7 @@ impl Counting {
     }
 }
 
-struct Point {
+struct TablePoint {
     flows: u64,
     skew: f64,
     /// Nanoseconds of rounds, sorted.
@@ -123,9 +123,14 @@ struct Point {
     waits: f64,
 }
 
-impl Point {
-    fn measured(points: &Points, machine: &Machine, near: &mut Counting, (flows, skew): (u64, f64)) -> Self {
-        let mut counting = Counting::new(flows, skew);
+impl TablePoint {
+    fn measured(
+        points: &Points,
+        machine: &MachineModel,
+        near: &mut ExactTableHarness,
+        (flows, skew): (u64, f64),
+    ) -> Self {
+        let mut counting = ExactTableHarness::new(flows, skew);
         let felt_l3 = machine.felt_l3();
         counting.count(WARM);
         let (mut rounds_ns, mut references) = (Vec::new(), Vec::new());
@@ -148,17 +153,17 @@ impl Point {
         median(&self.references) / ROUND as f64
     }
 
-    fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(Line)) {
+    fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(BenchResult)) {
         let reference = self.reference();
         let measured = median(&self.rounds_ns) / ROUND as f64;
-        let predicted = Structure::at(reference, near_waits, overlap).predicted(self.waits);
+        let predicted = StructureCost::at(reference, near_waits, overlap).predicted(self.waits);
         let mut more = compared(["predicted_ns", "error_percent"], predicted, measured);
         more.extend([
             ("reference_ns", json!(to_digits(reference, 2))),
             ("overlap", json!(to_digits(overlap, 1))),
             ("fitted", json!(is_fitted)),
         ]);
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: "flow_table".to_owned(),
             params: vec![("flows", json!(self.flows)), ("zipf", json!(self.skew)), ("cores", json!(1))],
@@ -178,11 +183,11 @@ mod tests {
     #[test]
     fn what_was_not_counted_is_seen() {
         let counted = || {
-            let mut counting = Counting::new(5_000, 1.0);
+            let mut counting = ExactTableHarness::new(5_000, 1.0);
             counting.count(20_000);
             counting
         };
-        assert!(Counting::new(5_000, 1.0).is_right());
+        assert!(ExactTableHarness::new(5_000, 1.0).is_right());
         assert!(counted().is_right());
         let mut counting = counted();
         counting.packets.next(10);

@@ -1,14 +1,14 @@
 //! Figure 1: mean and 95th percentile of the time per packet, by size, of three structures.
 
-use super::clock::Clock;
-use super::counted::{Answers, Counted};
-use super::packets::{Form, NoKey, Packets};
+use super::clock::TickCalibration;
+use super::counted::{PointQuery, SummaryHarness};
+use super::packets::{FlowNumbers, ModelKey, NoKey};
 use super::percentile::percentile;
 use super::points::WARM;
 use super::{BENCH, points};
 use crate::compare::in_turn;
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use packet::{KeyV4, Seed};
 use serde_json::json;
 use sketch::{
@@ -27,8 +27,8 @@ const ROUND: usize = 100_000;
 const DEPTH: usize = 3;
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
-    let clock = Clock::calibrated();
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
+    let clock = TickCalibration::calibrated();
     let skew = points.zipf.unwrap_or(1.0);
     let sizes = points.flows.map_or(SIZES.to_vec(), |flows| vec![(flows * points::ENTRY_BYTES).max(4 << 10)]);
     for bytes in sizes {
@@ -45,7 +45,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         for (mut structure, rounds_ns) in structures.into_iter().zip(times) {
             structure.ticks.sort();
             let at = |share: f64| json!(to_digits(clock.ns(percentile(&structure.ticks, share)), 1));
-            out(Line {
+            out(BenchResult {
                 bench: BENCH,
                 variant: structure.name.to_owned(),
                 params: vec![
@@ -71,32 +71,32 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// A structure that is compared, and the ticks of its packets.
-struct Structure {
+struct ComparedStructure {
     name: &'static str,
     counted: Box<dyn Single>,
     ticks: Vec<u64>,
 }
 
 /// Makes the structures, each with its own stream of the same packets.
-fn structures(bytes: usize, skew: f64) -> Result<[Structure; 3], String> {
+fn structures(bytes: usize, skew: f64) -> Result<[ComparedStructure; 3], String> {
     let (seed, width) = (Seed::new(7), bytes / size_of::<u32>());
     let table = GridConfig::with_width(width, seed);
     let count_min = ArrayConfig::new(DEPTH, width / DEPTH, seed).map_err(|error| error.to_string())?;
     let heap = GridConfig::with_bytes(bytes, seed).map_err(|error| error.to_string())?;
-    let packets = || Packets::new(FLOWS, skew, 1);
-    let structure = |name, counted| Structure { name, counted, ticks: Vec::new() };
+    let packets = || FlowNumbers::new(FLOWS, skew, 1);
+    let structure = |name, counted| ComparedStructure { name, counted, ticks: Vec::new() };
     Ok([
         structure(
             "simple_hash_table",
-            Box::new(Counted::<SimpleHashTable<NoKey>, NoKey>::new(&table, packets())?),
+            Box::new(SummaryHarness::<SimpleHashTable<NoKey>, NoKey>::new(&table, packets())?),
         ),
         structure(
             "count_min",
-            Box::new(Counted::<CounterArray<CountMin>, NoKey>::new(&count_min, packets())?),
+            Box::new(SummaryHarness::<CounterArray<CountMin>, NoKey>::new(&count_min, packets())?),
         ),
         structure(
             "space_saving_heap",
-            Box::new(Counted::<SpaceSavingHeap<KeyV4>, KeyV4>::new(&heap, packets())?),
+            Box::new(SummaryHarness::<SpaceSavingHeap<KeyV4>, KeyV4>::new(&heap, packets())?),
         ),
     ])
 }
@@ -111,7 +111,7 @@ trait Single {
     fn bytes(&self) -> u64;
 }
 
-impl<K: Form, S: UpdateBurst<K> + Answers> Single for Counted<S, K> {
+impl<K: ModelKey, S: UpdateBurst<K> + PointQuery> Single for SummaryHarness<S, K> {
     fn warm(&mut self, packets: usize) {
         self.in_bursts(packets);
     }

@@ -7,7 +7,7 @@ use super::chase::Cycle;
 use super::equation::{Hits, Latencies};
 use super::hits::by_line;
 use super::popularity::Popularity;
-use crate::Line;
+use crate::BenchResult;
 use crate::line::to_digits;
 use serde_json::json;
 use std::path::Path;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 5;
 const FAR: (u64, u64) = (512 << 20, 1 << 30);
 
 /// The properties that the model takes from the machine.
-pub(super) struct Machine {
+pub(super) struct MachineModel {
     pub(super) caches: Caches,
     /// The latencies, with the memory of tables that are just too large for L3.
     latencies: Latencies,
@@ -31,7 +31,7 @@ pub(super) struct Machine {
     lines: Cycle,
 }
 
-impl Machine {
+impl MachineModel {
     /// Makes a machine with these caches and latencies, whose memory is everywhere as far.
     #[cfg(test)]
     pub(super) fn made_up(caches: Caches, latencies: Latencies) -> Self {
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     /// Measures it, with a line for each place.
-    pub(super) fn measured(out: &mut dyn FnMut(Line)) -> Result<Self, String> {
+    pub(super) fn measured(out: &mut dyn FnMut(BenchResult)) -> Result<Self, String> {
         let caches = Caches::read(Path::new(SYSFS))?;
         let Caches { l1d, l2, l3 } = caches;
         let far = (4 * l3).clamp(FAR.0, FAR.1);
@@ -59,7 +59,7 @@ impl Machine {
             let cycle = Cycle::new(bytes);
             let checked = cycle.is_whole();
             let rounds_ns = (0..ROUNDS).map(|_| cycle.walk(STEPS)).collect();
-            let line = Line {
+            let line = BenchResult {
                 bench: BENCH,
                 variant: name.to_owned(),
                 params: vec![("cores", json!(1))],

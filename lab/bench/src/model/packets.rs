@@ -1,6 +1,6 @@
 //! Packets that never repeat, and how often each of the most popular flows is among them.
 
-use super::draw::Draw;
+use super::draw::ZipfSampler;
 use packet::{Key, KeySpec, KeyV4, Seed};
 
 /// Flows whose packets are counted, to compare with.
@@ -35,18 +35,18 @@ impl Key for NoKey {
 }
 
 /// The form in which a structure takes a key.
-pub(super) trait Form: Key {
+pub(super) trait ModelKey: Key {
     fn of(key: KeyV4) -> Self;
 }
 
-impl Form for KeyV4 {
+impl ModelKey for KeyV4 {
     #[inline(always)]
     fn of(key: KeyV4) -> Self {
         key
     }
 }
 
-impl Form for NoKey {
+impl ModelKey for NoKey {
     #[inline(always)]
     fn of(_: KeyV4) -> Self {
         Self
@@ -54,18 +54,18 @@ impl Form for NoKey {
 }
 
 /// A stream of flow numbers: four bytes a packet, so that the stream takes little of the caches.
-pub(super) struct Packets {
-    draw: Draw,
+pub(super) struct FlowNumbers {
+    draw: ZipfSampler,
     drawn: Vec<u32>,
     /// Packets of the first flows.
     known: Vec<u64>,
     total: u64,
 }
 
-impl Packets {
+impl FlowNumbers {
     pub(super) fn new(flows: u32, skew: f64, seed: u64) -> Self {
         let known = vec![0; KNOWN.min(flows as usize)];
-        Self { draw: Draw::new(flows, skew, seed), drawn: Vec::new(), known, total: 0 }
+        Self { draw: ZipfSampler::new(flows, skew, seed), drawn: Vec::new(), known, total: 0 }
     }
 
     /// Draws this many packets, and has `take` count each piece of them; what that gives is added up.
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_came_is_known() {
-        let mut packets = Packets::new(5_000, 1.0, 7);
+        let mut packets = FlowNumbers::new(5_000, 1.0, 7);
         let mut truth = HashMap::<u32, u64>::new();
         for size in [10_000, 1, 70_000] {
             packets.next(size).iter().for_each(|flow| *truth.entry(*flow).or_default() += 1);

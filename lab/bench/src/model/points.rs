@@ -1,15 +1,15 @@
 //! Predicted and measured, by size and skew.
 
 use super::BENCH;
-use super::counted::Counted;
-use super::equation::{Hits, Latencies, Structure};
+use super::counted::SummaryHarness;
+use super::equation::{Hits, Latencies, StructureCost};
 use super::hits::published;
-use super::machine::{Machine, mib};
-use super::packets::{NoKey, Packets};
+use super::machine::{MachineModel, mib};
+use super::packets::{FlowNumbers, NoKey};
 use super::popularity::Popularity;
 use crate::compare::{median, spread};
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use packet::Seed;
 use serde_json::{Value, json};
 use sketch::{GridConfig, SimpleHashTable};
@@ -36,24 +36,24 @@ pub(super) const LEAST_ROUNDS: usize = 3;
 pub(super) const MOST_ROUNDS: usize = 21;
 
 /// Entries of the table that does not fit into L3: the largest if a core may have this much L3.
-fn far(machine: &Machine) -> u64 {
+fn far(machine: &MachineModel) -> u64 {
     if 2 * machine.caches.l3 <= FAR * ENTRY_BYTES { FAR } else { MOST }
 }
 
-type Table = Counted<SimpleHashTable<NoKey>, NoKey>;
+type CountedTable = SummaryHarness<SimpleHashTable<NoKey>, NoKey>;
 
 /// The simple hash table, fitted.
-pub(super) struct Fitted {
+pub(super) struct FittedHashTable {
     /// The time of a packet in a table in L2, one at a time: the paper's `T_process`, nanoseconds.
     pub(super) process: f64,
-    pub(super) one_at_a_time: Structure,
-    pub(super) in_bursts: Structure,
+    pub(super) one_at_a_time: StructureCost,
+    pub(super) in_bursts: StructureCost,
     /// Bytes of L3 that this core had, by its median over all points.
     pub(super) felt_l3: f64,
 }
 
 /// The results of one point.
-struct Point {
+struct ModelPoint {
     entries: u64,
     skew: f64,
     /// Nanoseconds of rounds: one at a time, in bursts.
@@ -71,14 +71,19 @@ struct Point {
 }
 
 /// Measures all points, and emits a line for each way of counting.
-pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line)) -> Result<Fitted, String> {
-    let mut measured = Measured::new(points, machine)?;
+pub(super) fn run(
+    points: &Points,
+    machine: &MachineModel,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<FittedHashTable, String> {
+    let mut measured = PointRunner::new(points, machine)?;
     let far_entries = far(machine);
     let far = measured.point(far_entries, 0.0)?;
     // By the fastest rounds: what disturbs only adds.
     let fastest = [&far.references[1], &far.rounds[1]].map(|rounds| spread(rounds)[0]);
     let fastest = (fastest[0], fastest[1] / far.packets as f64);
-    let overlap = Structure::in_bursts((fastest.0, measured.near_waits), (fastest.1, far.waits())).overlap;
+    let overlap =
+        StructureCost::in_bursts((fastest.0, measured.near_waits), (fastest.1, far.waits())).overlap;
     let mut felt = vec![far.felt_l3];
     let mut references = vec![far.reference()];
     far.give_out(measured.near_waits, overlap, true, out);
@@ -96,13 +101,13 @@ pub(super) fn run(points: &Points, machine: &Machine, out: &mut dyn FnMut(Line))
     }
     let [alone, bursts] =
         [0, 1].map(|way| median(&references.iter().map(|reference| reference[way]).collect::<Vec<_>>()));
-    let fitted = Fitted {
+    let fitted = FittedHashTable {
         process: alone,
-        one_at_a_time: Structure::at(alone, measured.near_waits, 1.0),
-        in_bursts: Structure::at(bursts, measured.near_waits, overlap),
+        one_at_a_time: StructureCost::at(alone, measured.near_waits, 1.0),
+        in_bursts: StructureCost::at(bursts, measured.near_waits, overlap),
         felt_l3: median(&felt),
     };
-    out(Line {
+    out(BenchResult {
         bench: BENCH,
         variant: "fitted".to_owned(),
         params: vec![("cores", json!(1))],
@@ -134,22 +139,22 @@ fn other_skew(points: &Points) -> Option<f64> {
 }
 
 /// The measurement of points, which keeps the last table for the next point.
-struct Measured<'a> {
+struct PointRunner<'a> {
     points: &'a Points,
-    machine: &'a Machine,
+    machine: &'a MachineModel,
     /// The table that lies in L2, with uniform traffic.
-    near: Table,
+    near: CountedTable,
     near_waits: f64,
-    table: Option<(u64, Table)>,
+    table: Option<(u64, CountedTable)>,
 }
 
-fn table(entries: u64, skew: f64) -> Result<Table, String> {
-    let packets = Packets::new(entries as u32, skew, 1);
-    Table::new(&GridConfig::with_width(entries as usize, Seed::new(7)), packets)
+fn table(entries: u64, skew: f64) -> Result<CountedTable, String> {
+    let packets = FlowNumbers::new(entries as u32, skew, 1);
+    CountedTable::new(&GridConfig::with_width(entries as usize, Seed::new(7)), packets)
 }
 
-impl<'a> Measured<'a> {
-    fn new(points: &'a Points, machine: &'a Machine) -> Result<Self, String> {
+impl<'a> PointRunner<'a> {
+    fn new(points: &'a Points, machine: &'a MachineModel) -> Result<Self, String> {
         // In L2 whole, and in L1 as much as fits.
         let popularity = Popularity::zipf(NEAR, 0.0);
         let hits = machine.hits(&popularity, ENTRY, machine.caches.l3 as f64);
@@ -157,10 +162,10 @@ impl<'a> Measured<'a> {
         Ok(Self { points, machine, near: table(NEAR, 0.0)?, near_waits, table: None })
     }
 
-    fn point(&mut self, entries: u64, skew: f64) -> Result<Point, String> {
+    fn point(&mut self, entries: u64, skew: f64) -> Result<ModelPoint, String> {
         let mut table = match self.table.take().filter(|(of, _)| *of == entries) {
             Some((_, mut table)) => {
-                table.renew(Packets::new(entries as u32, skew, 1));
+                table.renew(FlowNumbers::new(entries as u32, skew, 1));
                 table
             }
             None => table(entries, skew)?,
@@ -182,7 +187,7 @@ impl<'a> Measured<'a> {
             rounds[1].push(table.in_bursts(packets as usize));
         }
         let popularity = Popularity::zipf(entries, skew);
-        let point = Point {
+        let point = ModelPoint {
             entries,
             skew,
             rounds,
@@ -200,7 +205,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl Point {
+impl ModelPoint {
     /// Median time per packet.
     fn ns(&self, way: usize) -> f64 {
         median(&self.rounds[way]) / self.packets as f64
@@ -215,11 +220,11 @@ impl Point {
         self.latencies.waits(self.hits)
     }
 
-    fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(Line)) {
+    fn give_out(self, near_waits: f64, overlap: f64, is_fitted: bool, out: &mut dyn FnMut(BenchResult)) {
         let variants = ["one_at_a_time", "bursts_of_64"];
         for (way, overlap) in [1.0, overlap].into_iter().enumerate() {
             let (reference, measured) = (self.reference()[way], self.ns(way));
-            let predicted = Structure::at(reference, near_waits, overlap).predicted(self.waits());
+            let predicted = StructureCost::at(reference, near_waits, overlap).predicted(self.waits());
             let mut more = compared(["predicted_ns", "error_percent"], predicted, measured);
             if way == 0 {
                 let published = self.latencies.published(reference, self.p);
@@ -234,7 +239,7 @@ impl Point {
                 ("felt_l3_mib", mib(self.felt_l3)),
                 ("fitted", json!(is_fitted && way == 1)),
             ]);
-            out(Line {
+            out(BenchResult {
                 bench: BENCH,
                 variant: variants[way].to_owned(),
                 params: vec![

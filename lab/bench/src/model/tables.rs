@@ -1,14 +1,14 @@
 //! Tables 2 and 3, and Figure 2: the model's predictions for entries and flows that are not measured here.
 
 use super::BENCH;
-use super::equation::Structure;
+use super::equation::StructureCost;
 use super::exact_table;
 use super::hits::{by_line, most_entries, published};
-use super::machine::{Machine, mib};
-use super::points::{Fitted, share};
+use super::machine::{MachineModel, mib};
+use super::points::{FittedHashTable, share};
 use super::popularity::Popularity;
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use serde_json::{Value, json};
 
 /// Table 2: bytes of an entry.
@@ -31,10 +31,10 @@ const PAPERS_CACHE: f64 = 2e6;
 /// Tables 2 and 3 together, and Edison's own table.
 pub(super) fn entries_and_links(
     points: &Points,
-    machine: &Machine,
-    fitted: &Fitted,
-    exact: &Structure,
-    out: &mut dyn FnMut(Line),
+    machine: &MachineModel,
+    fitted: &FittedHashTable,
+    exact: &StructureCost,
+    out: &mut dyn FnMut(BenchResult),
 ) {
     let skew = points.zipf.unwrap_or(1.0);
     for (gbit_s, mpps, flows) in LINKS {
@@ -61,11 +61,16 @@ pub(super) fn entries_and_links(
                 ("p", share(p)),
                 ("least_p", share(latencies.least_p(fitted.process, 1e3 / mpps))),
             ]);
-            out(Line::predicted(BENCH, "table_2_and_3", params(entry, bytes), more));
+            out(BenchResult::predicted(BENCH, "table_2_and_3", params(entry, bytes), more));
         }
         let waits = exact_table::waits(machine, flows, &popularity, fitted.felt_l3);
         let more = capacity(exact.predicted(waits), mpps);
-        out(Line::predicted(BENCH, "table_2_and_3", params("Edison's flow table", exact_table::FLOW), more));
+        out(BenchResult::predicted(
+            BENCH,
+            "table_2_and_3",
+            params("Edison's flow table", exact_table::FLOW),
+            more,
+        ));
     }
 }
 
@@ -86,7 +91,7 @@ fn ns(value: f64) -> Value {
 
 /// Figure 2: the most entries of which a cache serves a share of the accesses, for the paper's part of L3 and
 /// for what this core has.
-pub(super) fn cached_entries(points: &Points, fitted: &Fitted, out: &mut dyn FnMut(Line)) {
+pub(super) fn cached_entries(points: &Points, fitted: &FittedHashTable, out: &mut dyn FnMut(BenchResult)) {
     let skews = points.zipf.map_or(SKEWS.to_vec(), |skew| vec![skew]);
     for cache in [PAPERS_CACHE, fitted.felt_l3] {
         for &skew in &skews {
@@ -98,7 +103,7 @@ pub(super) fn cached_entries(points: &Points, fitted: &Fitted, out: &mut dyn FnM
                         cache
                     )))
                 };
-                out(Line::predicted(
+                out(BenchResult::predicted(
                     BENCH,
                     "figure_2",
                     vec![("cache_mib", mib(cache)), ("zipf", json!(skew)), ("share", json!(wanted))],
@@ -131,11 +136,15 @@ mod tests {
 
     #[test]
     fn a_prediction_is_not_a_wrong_answer() {
-        let line =
-            Line::predicted(BENCH, "figure_2", vec![("zipf", json!(1.0))], vec![("entries_of_4", json!(7))]);
+        let line = BenchResult::predicted(
+            BENCH,
+            "figure_2",
+            vec![("zipf", json!(1.0))],
+            vec![("entries_of_4", json!(7))],
+        );
         assert!(!line.is_wrong());
         assert_eq!(line.json()["checked"], Value::Null);
         assert!(!line.is_wrong() && line.json()["entries_of_4"] == 7);
-        assert!(Line { rounds_ns: vec![1.0], ..line }.is_wrong());
+        assert!(BenchResult { rounds_ns: vec![1.0], ..line }.is_wrong());
     }
 }

@@ -1,10 +1,10 @@
 //! Figure 4: one simple hash table for two cores, whose counters they update by compare-and-swap, against a table for each.
 
 use super::BENCH;
-use super::clock::{Clock, ticks, wait_for_loads};
-use super::packets::{NoKey, Packets, key_of};
+use super::clock::{TickCalibration, ticks, wait_for_loads};
+use super::packets::{FlowNumbers, NoKey, key_of};
 use super::percentile::percentile;
-use crate::Line;
+use crate::BenchResult;
 use crate::compare::{in_turn, thread_time};
 use crate::line::to_digits;
 use packet::{Key, KeyV4, Seed};
@@ -27,36 +27,41 @@ const SHARED_ENTRY: usize = 16;
 type Simple = SimpleHashTable<NoKey>;
 
 /// The tables that the cores count in.
-enum Tables {
+enum CoreTables {
     Separate(Vec<Simple>),
     Shared(SharedHashTable<NoKey>),
 }
 
 /// A variant, and each core's packets.
-struct Variant {
+struct TwoCoreVariant {
     name: &'static str,
-    tables: Tables,
-    packets: Vec<Packets>,
+    tables: CoreTables,
+    packets: Vec<FlowNumbers>,
     seed: Seed,
     ticks: Vec<u64>,
 }
 
 /// The measurement of a core: nanoseconds of a part, and ticks of each packet of another.
-type Times = (f64, Vec<u64>);
+type CoreTimes = (f64, Vec<u64>);
 
 /// Measures both variants with tables of this many bytes each, in turn for about `seconds`.
-pub(super) fn run(bytes: u64, skew: f64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(
+    bytes: u64,
+    skew: f64,
+    seconds: f64,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
     let there = engine::allowed_cores().len();
     if there < CORES {
         return Err(format!("it needs {CORES} cores, this machine has {there}"));
     }
-    let clock = Clock::calibrated();
+    let clock = TickCalibration::calibrated();
     let mut variants = variants(bytes as usize, skew)?;
-    let times = in_turn(&mut variants, seconds, Variant::round);
+    let times = in_turn(&mut variants, seconds, TwoCoreVariant::round);
     for (mut variant, rounds_ns) in variants.into_iter().zip(times) {
         variant.ticks.sort_unstable();
         let at = |share: f64| json!(to_digits(clock.ns(percentile(&variant.ticks, share)), 1));
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: variant.name.to_owned(),
             params: vec![
@@ -75,7 +80,7 @@ pub(super) fn run(bytes: u64, skew: f64, seconds: f64, out: &mut dyn FnMut(Line)
     Ok(())
 }
 
-fn variants(bytes: usize, skew: f64) -> Result<[Variant; 2], String> {
+fn variants(bytes: usize, skew: f64) -> Result<[TwoCoreVariant; 2], String> {
     let seed = Seed::new(7);
     let text = |error: sketch::SketchError| error.to_string();
     let own = GridConfig::with_width((bytes / size_of::<u32>()).max(1), seed);
@@ -83,34 +88,34 @@ fn variants(bytes: usize, skew: f64) -> Result<[Variant; 2], String> {
     let common = GridConfig::with_width((bytes / SHARED_ENTRY).max(1), seed);
     let shared = SharedHashTable::new(&common).map_err(text)?;
     let variant = |name, tables| {
-        let packets = (1..).take(CORES).map(|seed| Packets::new(FLOWS, skew, seed)).collect();
-        Variant { name, tables, packets, seed, ticks: Vec::new() }
+        let packets = (1..).take(CORES).map(|seed| FlowNumbers::new(FLOWS, skew, seed)).collect();
+        TwoCoreVariant { name, tables, packets, seed, ticks: Vec::new() }
     };
-    Ok([variant("separate", Tables::Separate(separate)), variant("shared", Tables::Shared(shared))])
+    Ok([variant("separate", CoreTables::Separate(separate)), variant("shared", CoreTables::Shared(shared))])
 }
 
-impl Variant {
+impl TwoCoreVariant {
     /// Lets all cores count at the same time; returns the mean of their times.
     fn round(&mut self) -> f64 {
         let Self { tables, packets, seed, ticks, .. } = self;
         let (start, seed) = (&Barrier::new(CORES), &*seed);
         // Drawn beforehand: the cores do nothing but count.
         let flows: Vec<_> = packets.iter_mut().map(|packets| packets.next(3 * PART).to_vec()).collect();
-        let times: Vec<Times> = thread::scope(|scope| {
+        let times: Vec<CoreTimes> = thread::scope(|scope| {
             let threads: Vec<_> = match tables {
-                Tables::Separate(tables) => (tables.iter_mut().zip(&flows))
+                CoreTables::Separate(tables) => (tables.iter_mut().zip(&flows))
                     .map(|(table, flows)| {
                         scope.spawn(move || one_core(flows, seed, start, |update| table.update_burst(update)))
                     })
                     .collect(),
-                Tables::Shared(table) => {
+                CoreTables::Shared(table) => {
                     let table = &*table;
                     let core =
                         |flows| move || one_core(flows, seed, start, |update| table.update_burst(update));
                     flows.iter().map(|flows| scope.spawn(core(flows))).collect()
                 }
             };
-            let join = |thread: thread::ScopedJoinHandle<'_, Times>| match thread.join() {
+            let join = |thread: thread::ScopedJoinHandle<'_, CoreTimes>| match thread.join() {
                 Ok(times) => times,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
@@ -123,8 +128,8 @@ impl Variant {
 
     fn bytes(&self) -> u64 {
         match &self.tables {
-            Tables::Separate(tables) => tables.iter().map(|table| table.bytes() as u64).sum(),
-            Tables::Shared(table) => table.bytes() as u64,
+            CoreTables::Separate(tables) => tables.iter().map(|table| table.bytes() as u64).sum(),
+            CoreTables::Shared(table) => table.bytes() as u64,
         }
     }
 
@@ -132,17 +137,17 @@ impl Variant {
     fn is_right(&self) -> Result<bool, String> {
         use sketch::Merge;
         let table = match &self.tables {
-            Tables::Separate(tables) => {
+            CoreTables::Separate(tables) => {
                 let mut sum = Simple::new(tables[0].configuration()).map_err(|error| error.to_string())?;
                 tables.iter().try_for_each(|table| sum.merge(table)).map_err(|error| error.to_string())?;
                 sum
             }
-            Tables::Shared(table) => table.snapshot().map_err(|error| error.to_string())?,
+            CoreTables::Shared(table) => table.snapshot().map_err(|error| error.to_string())?,
         };
-        let arrived: u64 = self.packets.iter().map(Packets::total).sum();
+        let arrived: u64 = self.packets.iter().map(FlowNumbers::total).sum();
         let count = |key: &KeyV4| table.estimate_hash(key.hash(table.configuration().seed())).value;
         let mut sums = std::collections::HashMap::<KeyV4, u64>::new();
-        for (key, packets) in self.packets.iter().flat_map(Packets::known) {
+        for (key, packets) in self.packets.iter().flat_map(FlowNumbers::known) {
             *sums.entry(key).or_default() += packets;
         }
         Ok(table.total() == WEIGHT * arrived
@@ -151,7 +156,12 @@ impl Variant {
 }
 
 /// Counts three parts, each of which all cores begin together.
-fn one_core(flows: &[u32], seed: &Seed, start: &Barrier, mut count: impl FnMut(&[Update<NoKey>])) -> Times {
+fn one_core(
+    flows: &[u32],
+    seed: &Seed,
+    start: &Barrier,
+    mut count: impl FnMut(&[Update<NoKey>]),
+) -> CoreTimes {
     let update = |flow: &u32| {
         let Update { hash, weight, .. } = Update::new(key_of(*flow), WEIGHT, seed);
         [Update { key: NoKey, hash, weight }]

@@ -8,22 +8,22 @@ mod chain;
 mod judge;
 mod sink;
 
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use arena::Limits;
-use chain::Chain;
-use engine::tuning::{Adaption, Change, Handles, Range, Tuned, Tuner};
+use chain::ChainedWires;
+use engine::tuning::{Adaption, Handles, KnobRange, SettingChange, Tuned, Tuner};
 use engine::{
-    Config, Design, Every, Observer, Plan, Sampling, Snapshot, TUNED_HAND_OVER_PACKETS, WorkerUse,
-    allowed_cores, run,
+    Design, Every, MeasurementConfig, Observer, ResolvedDesign, SamplingControl, Snapshot,
+    TUNED_HAND_OVER_PACKETS, WorkerUse, allowed_cores, run,
 };
 use flow::Share;
 use flowtable::Timeouts;
-use judge::{Phase, Truth, Verdict, judge};
+use judge::{AdaptResult, LoadPhase, TraceShares, judge};
 use packet::Seed;
-use port::wire::{Length, Trace, Wire, WireSpec};
+use port::wire::{ReplayLength, Trace, Wire, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
 use serde_json::{Value, json};
-use sink::Kept;
+use sink::CollectedWindows;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,7 +49,7 @@ const PACKETS: u64 = 600_000;
 const HEAVY: f64 = 0.001;
 
 /// The way in which a run is measured.
-struct Variant {
+struct AdaptVariant {
     name: &'static str,
     workers: usize,
     share_ppm: u32,
@@ -57,19 +57,23 @@ struct Variant {
 }
 
 /// `cores`: those that this process may use. A worker without one of its own is no setting to compare with.
-fn variants(cores: usize) -> Vec<Variant> {
-    let fixed =
-        |name, workers, percent: u32| Variant { name, workers, share_ppm: percent * 10_000, adapts: false };
+fn variants(cores: usize) -> Vec<AdaptVariant> {
+    let fixed = |name, workers, percent: u32| AdaptVariant {
+        name,
+        workers,
+        share_ppm: percent * 10_000,
+        adapts: false,
+    };
     let workers = if cores > 2 { 2 } else { 1 };
     let two = (workers == 2).then(|| fixed("share_100_two_workers", 2, 100));
     let mut variants = vec![fixed("share_100", 1, 100)];
     variants.extend(two);
     variants.extend([fixed("share_50", 1, 50), fixed("share_15", 1, 15), fixed("share_5", 1, 5)]);
-    variants.push(Variant { name: "adapt", workers, share_ppm: 1_000_000, adapts: true });
+    variants.push(AdaptVariant { name: "adapt", workers, share_ppm: 1_000_000, adapts: true });
     variants
 }
 
-pub(crate) fn run_all(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run_all(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     // A phase has the windows in which it settles, and as many again at least.
     let phase_windows = (points.seconds as u64 / LOADS.len() as u64 / TRACES.len() as u64).max(SETTLING + 3);
     let loaded =
@@ -85,7 +89,7 @@ pub(crate) fn run_all(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), 
 }
 
 /// A trace, and the packets of each of its flows, counted from the frames' bytes.
-fn load(points: &Points, flows: u64, zipf: f64) -> Result<(Arc<Trace>, Truth), String> {
+fn load(points: &Points, flows: u64, zipf: f64) -> Result<(Arc<Trace>, TraceShares), String> {
     let packets = points.packets.unwrap_or(PACKETS);
     let spec = format!("packets={packets},flows={flows},zipf={zipf},size=64,snap=64,seed=1");
     let mut source = SyntheticSource::open(&spec, BURST).map_err(|error| error.to_string())?;
@@ -97,46 +101,54 @@ fn load(points: &Points, flows: u64, zipf: f64) -> Result<(Arc<Trace>, Truth), S
     }
     let mut source = SyntheticSource::open(&spec, BURST).map_err(|error| error.to_string())?;
     let trace = Trace::load(&mut source, 1, TRACE_BYTES).map_err(|error| error.to_string())?;
-    Ok((Arc::new(trace), Truth::new(&counts, HEAVY)))
+    Ok((Arc::new(trace), TraceShares::new(&counts, HEAVY)))
 }
 
-fn plan(workers: usize) -> Result<Plan, String> {
+fn plan(workers: usize) -> Result<ResolvedDesign, String> {
     let design = Design::Clusters { queues: 1, workers };
-    Plan::new(Some(design), None, 1, &allowed_cores()).map_err(|refusal| refusal.to_string())
+    ResolvedDesign::new(Some(design), None, 1, &allowed_cores()).map_err(|refusal| refusal.to_string())
 }
 
-fn config() -> Config {
-    Config {
+fn config() -> MeasurementConfig {
+    MeasurementConfig {
         every: Every::Time(WINDOW_NS),
         timeouts: Timeouts { idle_ns: 15_000_000_000, active_ns: 1_800_000_000_000 },
         limits: Limits::new(2 << 30, usize::MAX),
         seed: Seed::new(1),
         burst: BURST,
         hand_over_parcels: TUNED_HAND_OVER_PACKETS / BURST,
-        ..Config::default()
+        ..MeasurementConfig::default()
     }
 }
 
 /// Packets in a second that one worker takes of a trace which waits for it.
 fn capacity(trace: &Arc<Trace>) -> Result<f64, String> {
-    let spec = WireSpec { length: Length::Packets(100 * trace.frames()), ..WireSpec::default() };
+    let spec = WireSpec { length: ReplayLength::Packets(100 * trace.frames()), ..WireSpec::default() };
     let queues = Wire::open("capacity", &spec, trace, BURST).map_err(|error| error.to_string())?;
     let mut sources: Vec<Box<dyn PacketSource>> =
         queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
     let (plan, stop) = (plan(1)?, AtomicBool::new(false));
     // By the times of the trace there would be a window for every few packets.
-    let config = Config { every: super::ONE_WINDOW, ..config() };
+    let config = MeasurementConfig { every: super::ONE_WINDOW, ..config() };
     let began = Instant::now();
-    let outcome = run(&mut sources, None, &config, &plan, &stop, Kept::default(), &mut Watch::default())
-        .map_err(|error| error.to_string())?;
+    let outcome = run(
+        &mut sources,
+        None,
+        &config,
+        &plan,
+        &stop,
+        CollectedWindows::default(),
+        &mut ChangeObserver::default(),
+    )
+    .map_err(|error| error.to_string())?;
     Ok(outcome.ended.packets.received as f64 / began.elapsed().as_secs_f64())
 }
 
 /// Keeps what tuning changes.
 #[derive(Default)]
-struct Watch(Vec<Change>);
+struct ChangeObserver(Vec<SettingChange>);
 
-impl Observer for Watch {
+impl Observer for ChangeObserver {
     fn progress(&mut self, _: Snapshot) {}
     fn warning(&mut self, _: String) {}
     fn tuned(&mut self, tuned: Tuned) {
@@ -147,17 +159,17 @@ impl Observer for Watch {
 }
 
 fn measure(
-    variant: &Variant,
-    loaded: &[(Arc<Trace>, Truth); 2],
+    variant: &AdaptVariant,
+    loaded: &[(Arc<Trace>, TraceShares); 2],
     rates: [u64; 3],
     phase_windows: u64,
-) -> Result<Line, String> {
+) -> Result<BenchResult, String> {
     let phase_ns = phase_windows * WINDOW_NS;
     let steps = RateSteps::new(&rates, phase_ns).ok_or("the rates are too low for a packet in each phase")?;
     let spec = WireSpec {
         rate: Some(notation::Rate::Packets(rates[0])),
         steps: Some(steps),
-        length: Length::Nanoseconds(phase_ns * rates.len() as u64),
+        length: ReplayLength::Nanoseconds(phase_ns * rates.len() as u64),
         ring: RING,
         ..WireSpec::default()
     };
@@ -168,14 +180,14 @@ fn measure(
         wires.extend(opened.first().map(|queue| queue.wire()));
         queues.append(&mut opened);
     }
-    let (chain, begins) = Chain::new(queues);
+    let (chain, begins) = ChainedWires::new(queues);
     let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(chain)];
     let plan = plan(variant.workers)?;
     let share = Share::of_ppm(variant.share_ppm).ok_or("a share")?;
-    let sampling = Sampling::new(share);
-    let mut config = Config { sampling: Some(sampling.clone()), ..config() };
+    let sampling = SamplingControl::new(share);
+    let mut config = MeasurementConfig { sampling: Some(sampling.clone()), ..config() };
     let adaption = variant.adapts.then(|| {
-        let range = Range {
+        let range = KnobRange {
             workers: variant.workers,
             varies_workers: variant.workers > 1,
             // All flows have packets in each window: none is held for longer.
@@ -190,17 +202,17 @@ fn measure(
         Adaption::new(Tuner::new(BOUND, range), handles, true)
     });
     config.adaption = adaption.clone();
-    let (mut watch, stop) = (Watch::default(), AtomicBool::new(false));
+    let (mut watch, stop) = (ChangeObserver::default(), AtomicBool::new(false));
     let began = Instant::now();
-    let outcome = run(&mut sources, None, &config, &plan, &stop, Kept::default(), &mut watch)
+    let outcome = run(&mut sources, None, &config, &plan, &stop, CollectedWindows::default(), &mut watch)
         .map_err(|error| error.to_string())?;
     let elapsed_ns = crate::compare::ns(began.elapsed());
     let begins = begins.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    let phases: Vec<Phase> = begins
+    let phases: Vec<LoadPhase> = begins
         .iter()
         .zip(loaded)
         .flat_map(|(begin, (_, truth))| {
-            rates.iter().enumerate().map(move |(number, &rate)| Phase {
+            rates.iter().enumerate().map(move |(number, &rate)| LoadPhase {
                 begin_ns: begin + number as u64 * phase_ns,
                 end_ns: begin + (number as u64 + 1) * phase_ns,
                 rate,
@@ -221,13 +233,13 @@ fn measure(
 }
 
 fn line(
-    variant: &Variant,
-    plan: &Plan,
+    variant: &AdaptVariant,
+    plan: &ResolvedDesign,
     rates: [u64; 3],
-    verdict: &Verdict,
-    (changes, offered, elapsed_ns): (&[Change], u64, f64),
+    verdict: &AdaptResult,
+    (changes, offered, elapsed_ns): (&[SettingChange], u64, f64),
     checked: bool,
-) -> Line {
+) -> BenchResult {
     let percent = |share: f64| json!(crate::line::to_digits(100.0 * share, 4));
     let texts: Vec<Value> = changes
         .iter()
@@ -241,7 +253,7 @@ fn line(
             ))
         })
         .collect();
-    Line {
+    BenchResult {
         bench: "adapt",
         variant: variant.name.to_owned(),
         params: vec![

@@ -3,7 +3,7 @@
 use super::point::{Effort, WirePoint, measure_wire};
 use super::row::tables;
 use super::{loads, packets, settings, xyz};
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use serde_json::json;
 
 const ROUNDS: usize = 3;
@@ -11,7 +11,7 @@ const ROUNDS: usize = 3;
 /// is allocated at once.
 const MOST_SHARED_FLOWS: u64 = 2 << 20;
 
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let preset = settings(points);
     for (number, load) in loads(points).into_iter().enumerate() {
         let mut compared = tables(preset, load)?;
@@ -32,7 +32,7 @@ pub(crate) fn some(
     points: &Points,
     frame: u32,
     is_meant: impl Fn(&str) -> bool,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let preset = settings(points);
     let load = loads(points).into_iter().find(|load| load.frame == frame);
@@ -43,7 +43,11 @@ pub(crate) fn some(
 }
 
 /// Points of one load, in turn, as in every comparison.
-fn compare(points: &Points, mut compared: Vec<WirePoint>, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn compare(
+    points: &Points,
+    mut compared: Vec<WirePoint>,
+    out: &mut dyn FnMut(BenchResult),
+) -> Result<(), String> {
     compared.retain(|point| !point.is_shared_table() || point.flows <= MOST_SHARED_FLOWS);
     let Some(first) = compared.first() else { return Ok(()) };
     // All rounds of one load take about as long as a comparison may.

@@ -1,32 +1,32 @@
 //! Designs on the available cores.
 
-use engine::{Cores, Design, DesignCase, Plan, Split, State, allowed_cores};
+use engine::{Cores, Design, DesignCase, ResolvedDesign, Split, StatePlacement, allowed_cores};
 
 /// A case as this machine can run it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fitted {
-    pub(super) plan: Plan,
+pub(super) struct FeasibleCase {
+    pub(super) plan: ResolvedDesign,
     pub(super) queues: usize,
     /// The respects in which the case is less than requested.
     pub(super) instead: Option<String>,
 }
 
 /// The case on this machine's cores.
-pub(super) fn fit(case: DesignCase) -> Result<Fitted, String> {
+pub(super) fn fit(case: DesignCase) -> Result<FeasibleCase, String> {
     fit_on(case, &allowed_cores())
 }
 
 /// Uses the available cores if there are too few: a design whose receivers are its cores then has fewer
 /// queues, one with workers has fewer workers; clusters, and designs that need two threads, oversubscribe the
 /// available cores.
-fn fit_on((name, cores, queues): DesignCase, allowed: &[usize]) -> Result<Fitted, String> {
+fn fit_on((name, cores, queues): DesignCase, allowed: &[usize]) -> Result<FeasibleCase, String> {
     let mut words = name.split(' ');
     let design: Design = words.next().unwrap_or_default().parse()?;
-    let (mut split, mut state) = (Split::default(), State::default());
+    let (mut split, mut state) = (Split::default(), StatePlacement::default());
     for word in words {
         match word.parse() {
             Ok(found) => split = found,
-            Err(_) => state = word.parse::<State>()?,
+            Err(_) => state = word.parse::<StatePlacement>()?,
         }
     }
     let there = allowed.len();
@@ -41,9 +41,9 @@ fn fit_on((name, cores, queues): DesignCase, allowed: &[usize]) -> Result<Fitted
         Design::Sync | Design::Async | Design::Pipeline => used.filter(|&used| used > 1),
         _ => used,
     };
-    let plan = Plan::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)
+    let plan = ResolvedDesign::new(Some(design), pinned.map(Cores::Count).as_ref(), used_queues, allowed)
         .map_err(|refusal| refusal.to_string())?;
-    let plan = Plan { split, state, ..plan };
+    let plan = ResolvedDesign { split, state, ..plan };
     let instead = match cores {
         Some(cores) if cores > there => {
             let less = format!("{there} core(s) instead of {cores}");
@@ -56,7 +56,7 @@ fn fit_on((name, cores, queues): DesignCase, allowed: &[usize]) -> Result<Fitted
         None if plan.oversubscribed => Some(format!("{} threads on {there} core(s)", plan.threads())),
         _ => None,
     };
-    Ok(Fitted { plan, queues: used_queues, instead })
+    Ok(FeasibleCase { plan, queues: used_queues, instead })
 }
 
 #[cfg(test)]
@@ -102,10 +102,10 @@ mod tests {
         let ways = |name| {
             fit_on((name, Some(3), 1), &[0, 1, 2]).map(|fitted| (fitted.plan.split, fitted.plan.state))
         };
-        assert_eq!(ways("async"), Ok((Split::Hash, State::Separate)));
-        assert_eq!(ways("async position"), Ok((Split::Position, State::Separate)));
-        assert_eq!(ways("async shared"), Ok((Split::Hash, State::Shared)));
-        assert_eq!(ways("sync position shared"), Ok((Split::Position, State::Shared)));
+        assert_eq!(ways("async"), Ok((Split::Hash, StatePlacement::Separate)));
+        assert_eq!(ways("async position"), Ok((Split::Position, StatePlacement::Separate)));
+        assert_eq!(ways("async shared"), Ok((Split::Hash, StatePlacement::Shared)));
+        assert_eq!(ways("sync position shared"), Ok((Split::Position, StatePlacement::Shared)));
         assert!(ways("sync somehow").is_err());
     }
 }

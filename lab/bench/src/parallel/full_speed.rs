@@ -1,18 +1,18 @@
 //! Designs at full speed, without loss, and one at a rate that it keeps up with: what each step takes of a packet.
 
-use super::fit::{Fitted, fit};
-use super::rig::{Kept, Measured, Setting, StepNs, Traffic, expect, measure};
+use super::fit::{FeasibleCase, fit};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, StepNs, expect, measure};
 use super::turns::in_turns;
 use super::{ONE_WINDOW, packets, wire};
 use crate::compare::median;
 use crate::preset::OWN;
-use crate::{Line, Points};
-use port::wire::Length;
+use crate::{BenchResult, Points};
+use port::wire::ReplayLength;
 use serde_json::json;
 
 /// A kind of design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum DesignKind {
     /// Every core receives and counts.
     Rss,
     /// A design in which some cores receive and the others count.
@@ -22,10 +22,10 @@ pub(crate) enum Shape {
 /// The measurement of a design. Nanoseconds per packet are medians over the rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct FullSpeed {
-    pub(crate) line: Line,
+    pub(crate) line: BenchResult,
     pub(crate) flows: u64,
     pub(crate) zipf: f64,
-    pub(crate) design: Shape,
+    pub(crate) design: DesignKind,
     pub(crate) threads: usize,
     /// True if the rate is one that both cores keep up with, so that neither waits for the other.
     pub(crate) is_easy: bool,
@@ -58,10 +58,10 @@ pub(crate) fn full_speed(
     laps: u64,
 ) -> Result<Vec<FullSpeed>, String> {
     let cases = [
-        ("rss_1", Shape::Rss, ("rss", Some(1), 1), None),
-        ("rss_2", Shape::Rss, ("rss", Some(2), 2), None),
-        ("async_1x1", Shape::Clusters, ("async", Some(2), 1), None),
-        ("async_1x1_easy", Shape::Clusters, ("async", Some(2), 1), Some(EASY)),
+        ("rss_1", DesignKind::Rss, ("rss", Some(1), 1), None),
+        ("rss_2", DesignKind::Rss, ("rss", Some(2), 2), None),
+        ("async_1x1", DesignKind::Clusters, ("async", Some(2), 1), None),
+        ("async_1x1_easy", DesignKind::Clusters, ("async", Some(2), 1), Some(EASY)),
     ];
     let mut variants = Vec::new();
     for (name, shape, case, rate) in cases {
@@ -72,9 +72,10 @@ pub(crate) fn full_speed(
         }
     }
     let load = OWN.loads[0];
-    let mut traffic = Traffic::new(packets(points, flows), flows, zipf, load.frame)?;
+    let mut traffic = RigTraffic::new(packets(points, flows), flows, zipf, load.frame)?;
     let all = traffic.packets() * laps;
-    let wires = variants.iter().map(|(_, _, case, _)| wire(&OWN, None, case.queues, Length::Packets(all)));
+    let wires =
+        variants.iter().map(|(_, _, case, _)| wire(&OWN, None, case.queues, ReplayLength::Packets(all)));
     expect(wires);
     let (times, rounds) = in_turns(&variants, points.seconds, |(_, _, case, rate)| {
         measure(&mut traffic, &setting(case, *rate, all, load.burst)?)
@@ -86,7 +87,7 @@ pub(crate) fn full_speed(
                 median(&rounds.iter().map(|measured| of(&measured.step_ns())).collect::<Vec<_>>())
             };
             let memory_bytes = rounds.last().map(|measured| measured.memory_bytes);
-            let line = Line {
+            let line = BenchResult {
                 bench: "scale",
                 variant: name.to_owned(),
                 params: vec![
@@ -101,7 +102,7 @@ pub(crate) fn full_speed(
                 rounds_ns,
                 memory_bytes,
                 checked: rounds.iter().all(|measured| measured.is_right),
-                more: rounds.last().map(Measured::members).unwrap_or_default(),
+                more: rounds.last().map(RunMeasurement::members).unwrap_or_default(),
             };
             FullSpeed {
                 line,
@@ -120,13 +121,13 @@ pub(crate) fn full_speed(
         .collect())
 }
 
-fn setting(case: &Fitted, rate: Option<&str>, all: u64, burst: usize) -> Result<Setting, String> {
+fn setting(case: &FeasibleCase, rate: Option<&str>, all: u64, burst: usize) -> Result<RigSetting, String> {
     let rate = rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
     let packets = if rate.is_some() { all.min(MOST_AT_A_RATE) } else { all };
-    Ok(Setting {
-        wire: wire(&OWN, rate, case.queues, Length::Packets(packets)),
+    Ok(RigSetting {
+        wire: wire(&OWN, rate, case.queues, ReplayLength::Packets(packets)),
         plan: case.plan.clone(),
-        kept: Kept::plain(),
+        kept: CountingStructure::plain(),
         sampling: None,
         every: ONE_WINDOW,
         between_cores: OWN.between_cores,

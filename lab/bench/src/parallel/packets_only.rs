@@ -12,7 +12,7 @@ pub(super) struct PacketsOnly(Arc<AtomicU64>);
 impl PacketsOnly {
     /// Makes a tally for each worker.
     pub(super) fn tallies(&self, workers: usize) -> Vec<Box<dyn Tally>> {
-        let tally = |_| Box::new(Own { packets: 0, all: self.clone() }) as Box<dyn Tally>;
+        let tally = |_| Box::new(PacketTally { packets: 0, all: self.clone() }) as Box<dyn Tally>;
         (0..workers).map(tally).collect()
     }
 
@@ -23,12 +23,12 @@ impl PacketsOnly {
 }
 
 #[derive(Debug)]
-struct Own {
+struct PacketTally {
     packets: u64,
     all: PacketsOnly,
 }
 
-impl Tally for Own {
+impl Tally for PacketTally {
     fn count(&mut self, bursts: &Bursts) {
         self.packets += bursts.len() as u64;
     }

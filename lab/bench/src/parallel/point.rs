@@ -1,20 +1,20 @@
 //! Points over the software wire that are compared with each other, whichever bench or study asks for them.
 
-use super::fit::{Fitted, fit};
-use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
-use super::sketches::{Sketch, Sketches};
+use super::fit::{FeasibleCase, fit};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, expect, measure};
+use super::sketches::{SketchKind, WorkerSketches};
 use super::{ONE_WINDOW, rounded};
 use crate::compare::spread;
-use crate::{Line, line::to_digits};
-use engine::{DesignCase, OfferedLoad, Preset, State};
+use crate::{BenchResult, line::to_digits};
+use engine::{DesignCase, OfferedLoad, Preset, StatePlacement};
 use flow::Metric;
-use flowtable::Parts;
-use port::wire::{Length, WireSpec};
+use flowtable::MeasuredParts;
+use port::wire::{ReplayLength, WireSpec};
 use serde_json::json;
 
 /// The data that the workers of a point keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
+pub enum TallyKind {
     /// The number of packets, and nothing of flows.
     Packets,
     /// Exact flow tables.
@@ -22,7 +22,7 @@ pub enum Counting {
     /// Exact flow tables with statistics of the interleaving gap, as for `--gap`: `mean`, `p99`.
     Gaps(&'static str),
     /// A sketch with this many entries a row ([`Sketch::usual_width`]).
-    Sketch(Sketch, usize),
+    Sketch(SketchKind, usize),
 }
 
 /// A design at one load over the software wire.
@@ -37,7 +37,7 @@ pub struct WirePoint {
     /// Receive queues.
     pub queues: usize,
     /// The data that workers keep.
-    pub counting: Counting,
+    pub counting: TallyKind,
     /// Different flows.
     pub flows: u64,
     /// Zipf exponent; 0 is uniform.
@@ -73,7 +73,7 @@ impl WirePoint {
             design,
             cores,
             queues,
-            counting: Counting::Flows,
+            counting: TallyKind::Flows,
             flows,
             zipf,
             frame,
@@ -88,37 +88,37 @@ impl WirePoint {
 
     fn wire(&self, queues: usize) -> Result<WireSpec, String> {
         let rate = self.rate.parse().map_err(|error| format!("{}: {error}", self.rate))?;
-        let arrivals = traffic::Arrivals::Constant;
+        let arrivals = traffic::ArrivalProcess::Constant;
         Ok(WireSpec {
             rate: Some(rate),
             steps: None,
             arrivals,
             queues,
             ring: self.ring,
-            length: Length::Once,
+            length: ReplayLength::Once,
             mbufs: self.mbufs,
             seed: 1,
         })
     }
 
-    fn setting(&self, case: &Fitted, ns: u64) -> Result<Setting, String> {
+    fn setting(&self, case: &FeasibleCase, ns: u64) -> Result<RigSetting, String> {
         let mut plan = case.plan.clone();
         let kept = match self.counting {
-            Counting::Packets => Kept::Packets,
-            Counting::Flows => Kept::plain(),
-            Counting::Gaps(list) => {
+            TallyKind::Packets => CountingStructure::Packets,
+            TallyKind::Flows => CountingStructure::plain(),
+            TallyKind::Gaps(list) => {
                 let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
                 let statistics = [Some((Metric::Gap, spec)), None, None];
-                Kept::Flows(Box::new(Parts { statistics, ..Parts::default() }))
+                CountingStructure::Flows(Box::new(MeasuredParts { statistics, ..MeasuredParts::default() }))
             }
-            Counting::Sketch(sketch, width) => {
+            TallyKind::Sketch(sketch, width) => {
                 // The flow tables that there are not have no state.
-                let state = std::mem::replace(&mut plan.state, State::Separate);
-                Kept::Sketches(Sketches { size: (sketch, width), state })
+                let state = std::mem::replace(&mut plan.state, StatePlacement::Separate);
+                CountingStructure::Sketches(WorkerSketches { size: (sketch, width), state })
             }
         };
-        Ok(Setting {
-            wire: WireSpec { length: Length::Nanoseconds(ns), ..self.wire(case.queues)? },
+        Ok(RigSetting {
+            wire: WireSpec { length: ReplayLength::Nanoseconds(ns), ..self.wire(case.queues)? },
             plan,
             kept,
             sampling: None,
@@ -154,11 +154,11 @@ impl Effort {
 ///
 /// # Errors
 /// One line: a point is not possible, or the traffic takes too much memory.
-pub fn measure_wire(points: &[WirePoint], effort: &Effort) -> Result<Vec<Line>, String> {
+pub fn measure_wire(points: &[WirePoint], effort: &Effort) -> Result<Vec<BenchResult>, String> {
     let cases = points.iter().map(|point| fit((point.design, point.cores, point.queues)));
     let cases = cases.collect::<Result<Vec<_>, _>>()?;
     expect(points.iter().zip(&cases).filter_map(|(point, case)| point.wire(case.queues).ok()));
-    let mut traffics: Vec<((u64, f64, u32), Traffic)> = Vec::new();
+    let mut traffics: Vec<((u64, f64, u32), RigTraffic)> = Vec::new();
     let mut numbers = Vec::with_capacity(points.len());
     for point in points {
         let kind = (point.flows, point.zipf, point.frame);
@@ -167,14 +167,14 @@ pub fn measure_wire(points: &[WirePoint], effort: &Effort) -> Result<Vec<Line>, 
             Some(number) => number,
             None => {
                 let traffic =
-                    Traffic::new(effort.packets(point.flows), point.flows, point.zipf, point.frame)?;
+                    RigTraffic::new(effort.packets(point.flows), point.flows, point.zipf, point.frame)?;
                 traffics.push((kind, traffic));
                 traffics.len() - 1
             }
         };
         numbers.push(number);
     }
-    let mut rounds: Vec<Vec<Measured>> = points.iter().map(|_| Vec::new()).collect();
+    let mut rounds: Vec<Vec<RunMeasurement>> = points.iter().map(|_| Vec::new()).collect();
     for _ in 0..effort.rounds.max(1) {
         for (at, (point, case)) in points.iter().zip(&cases).enumerate() {
             let setting = point.setting(case, effort.milliseconds.max(1) * 1_000_000)?;
@@ -190,15 +190,16 @@ pub fn measure_wire(points: &[WirePoint], effort: &Effort) -> Result<Vec<Line>, 
 }
 
 /// The median of the rounds by loss.
-fn line(point: &WirePoint, case: &Fitted, mut measured: Vec<Measured>) -> Line {
-    let Fitted { plan, queues, instead } = case;
+fn line(point: &WirePoint, case: &FeasibleCase, mut measured: Vec<RunMeasurement>) -> BenchResult {
+    let FeasibleCase { plan, queues, instead } = case;
     let checked = measured.iter().all(|measured| measured.is_right);
     measured.sort_by(|a, b| a.loss()[1].total_cmp(&b.loss()[1]));
     let median = &measured[measured.len() / 2];
     let [all, clock_stopped] = median.loss();
     let losses: Vec<f64> = measured.iter().map(|measured| measured.loss()[1]).collect();
-    let spread_of =
-        |of: fn(&Measured) -> f64| json!(spread(&measured.iter().map(of).collect::<Vec<_>>()).map(rounded));
+    let spread_of = |of: fn(&RunMeasurement) -> f64| {
+        json!(spread(&measured.iter().map(of).collect::<Vec<_>>()).map(rounded))
+    };
     let params = vec![
         ("flows", json!(point.flows)),
         ("zipf", json!(point.zipf)),
@@ -237,14 +238,14 @@ fn line(point: &WirePoint, case: &Fitted, mut measured: Vec<Measured>) -> Line {
         more.push(("paper_processing_ns", json!(rounded(processing_ns))));
     }
     more.extend(instead.as_ref().map(|instead| ("instead", json!(instead))));
-    Line {
+    BenchResult {
         bench: "designs",
         variant: point.variant.clone(),
         params,
         packets: median.wire.delivered.max(1),
         rounds_ns: vec![median.receiving_ns()],
         // Of tables and rings: a sketch is the bench's own.
-        memory_bytes: matches!(point.counting, Counting::Flows | Counting::Gaps(_))
+        memory_bytes: matches!(point.counting, TallyKind::Flows | TallyKind::Gaps(_))
             .then_some(median.memory_bytes),
         checked,
         more,
@@ -260,7 +261,7 @@ mod tests {
     }
 
     /// Without mbufs: DPDK is started once in a process, by other tests.
-    fn small(design: &'static str, counting: Counting) -> WirePoint {
+    fn small(design: &'static str, counting: TallyKind) -> WirePoint {
         WirePoint {
             counting,
             flows: 500,
@@ -275,12 +276,12 @@ mod tests {
     #[test]
     fn points_are_measured_in_the_order_given_and_checked() {
         let points = [
-            small("rss", Counting::Packets),
-            small("rss", Counting::Flows),
-            small("rss", Counting::Gaps("p99")),
-            small("1x2 position shared", Counting::Flows),
-            small("rss", Counting::Sketch(Sketch::SimpleHashTable, 1 << 10)),
-            WirePoint { frame: 754, ..small("rss", Counting::Sketch(Sketch::SimpleHashTable, 1 << 16)) },
+            small("rss", TallyKind::Packets),
+            small("rss", TallyKind::Flows),
+            small("rss", TallyKind::Gaps("p99")),
+            small("1x2 position shared", TallyKind::Flows),
+            small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 10)),
+            WirePoint { frame: 754, ..small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 16)) },
         ];
         let lines = measure_wire(&points, &EFFORT).expect("possible");
         assert_eq!(lines.len(), points.len());
@@ -302,16 +303,16 @@ mod tests {
     fn a_table_is_as_wide_as_the_point_says() {
         // In a table of one entry all flows share a counter: no estimate is the flow's own, and the check, which knows
         // the width, agrees nevertheless.
-        let points = [small("rss", Counting::Sketch(Sketch::SimpleHashTable, 1))];
+        let points = [small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1))];
         assert!(measure_wire(&points, &EFFORT).expect("possible")[0].checked);
     }
 
     #[test]
     fn what_is_not_possible_is_said_in_one_line() {
         for point in [
-            WirePoint { rate: "fast", ..small("rss", Counting::Flows) },
-            small("rss somehow", Counting::Flows),
-            small("rss", Counting::Gaps("p101")),
+            WirePoint { rate: "fast", ..small("rss", TallyKind::Flows) },
+            small("rss somehow", TallyKind::Flows),
+            small("rss", TallyKind::Gaps("p101")),
         ] {
             let error = measure_wire(std::slice::from_ref(&point), &EFFORT).expect_err("impossible");
             assert!(!error.is_empty() && !error.contains('\n'), "{error}");

@@ -2,13 +2,13 @@
 //! 26.1, with a bound instead of none).
 
 use super::fit::fit;
-use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, expect, measure};
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::preset::setting_params;
-use crate::{Line, Points};
-use engine::{OfferedLoad, Plan, Preset};
+use crate::{BenchResult, Points};
+use engine::{OfferedLoad, Preset, ResolvedDesign};
 use notation::Rate;
-use port::wire::Length;
+use port::wire::ReplayLength;
 use serde_json::json;
 
 /// Share of the packets that may be lost.
@@ -21,18 +21,18 @@ const TRIALS: usize = 4;
 /// The length of a trial, nanoseconds, after two passes over the traffic, in which flows begin.
 const TRIAL_NS: u64 = 700_000_000;
 
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let preset = settings(points);
     // Of a paper's loads the first, which is of its smallest frames.
     let load = loads(points)[0];
     let packets = packets(points, load.flows);
-    let mut traffic = Traffic::new(packets, load.flows, load.zipf, load.frame)?;
+    let mut traffic = RigTraffic::new(packets, load.flows, load.zipf, load.frame)?;
     let case = fit(("rss", Some(1), 1))?;
     let wires = variants(preset);
-    expect(wires.iter().map(|(_, preset)| wire(preset, None, 1, Length::Once)));
+    expect(wires.iter().map(|(_, preset)| wire(preset, None, 1, ReplayLength::Once)));
     for (variant, preset) in &wires {
         let mut search =
-            Search { traffic: &mut traffic, plan: &case.plan, preset, load: &load, packets, trials: 0 };
+            RateSearch { traffic: &mut traffic, plan: &case.plan, preset, load: &load, packets, trials: 0 };
         let found = search.highest()?;
         let Some((mpps, best)) = found else {
             return Err(format!("{variant}: more than {BOUND:e} of the packets were lost at every rate"));
@@ -56,7 +56,7 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             ("trials", json!(trials)),
         ];
         more.extend(timed.members());
-        out(Line {
+        out(BenchResult {
             bench: "rate",
             variant: (*variant).to_owned(),
             params,
@@ -71,19 +71,19 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// Looks for the rate on one wire.
-struct Search<'a> {
-    traffic: &'a mut Traffic,
-    plan: &'a Plan,
+struct RateSearch<'a> {
+    traffic: &'a mut RigTraffic,
+    plan: &'a ResolvedDesign,
     preset: &'a Preset,
     load: &'a OfferedLoad,
     packets: u64,
     trials: usize,
 }
 
-impl Search<'_> {
+impl RateSearch<'_> {
     /// The highest rate that passed, in megapackets per second, and its run; none if no rate did. Steps are
     /// not timed meanwhile, as in a run that measures traffic.
-    fn highest(&mut self) -> Result<Option<(f64, Measured)>, String> {
+    fn highest(&mut self) -> Result<Option<(f64, RunMeasurement)>, String> {
         let (mut low, mut high) = RANGE_MPPS;
         let mut best = None;
         let mut is_right = true;
@@ -101,16 +101,16 @@ impl Search<'_> {
             }
             *(if has_passed { &mut low } else { &mut high }) = middle;
         }
-        Ok(best.map(|(mpps, measured)| (mpps, Measured { is_right, ..measured })))
+        Ok(best.map(|(mpps, measured)| (mpps, RunMeasurement { is_right, ..measured })))
     }
 
-    fn run(&mut self, mpps: f64, timed: bool) -> Result<Measured, String> {
+    fn run(&mut self, mpps: f64, timed: bool) -> Result<RunMeasurement, String> {
         let rate: Rate = format!("{mpps:.3}Mpps").parse().map_err(|error| format!("{error}"))?;
         let warm_up_ns = (2.0 * self.packets as f64 * 1e3 / mpps) as u64;
-        let setting = Setting {
-            wire: wire(self.preset, Some(rate), 1, Length::Nanoseconds(warm_up_ns + TRIAL_NS)),
+        let setting = RigSetting {
+            wire: wire(self.preset, Some(rate), 1, ReplayLength::Nanoseconds(warm_up_ns + TRIAL_NS)),
             plan: self.plan.clone(),
-            kept: Kept::plain(),
+            kept: CountingStructure::plain(),
             sampling: None,
             every: ONE_WINDOW,
             between_cores: self.preset.between_cores,

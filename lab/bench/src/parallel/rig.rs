@@ -3,16 +3,16 @@
 use super::packets_only::PacketsOnly;
 use super::rounded;
 use super::sampled::Accuracy;
-use super::sketches::{Estimator, Run, Size, Sketches};
+use super::sketches::{Estimator, SketchRun, SketchSize, WorkerSketches};
 use crate::compare::ns;
 use crate::record_list::RecordList;
 use arena::Limits;
 use engine::{
-    Config, Every, HardwareCounts, Observer, Outcome, Plan, Role, Sampling, Snapshot, State, Steps,
-    hardware_counters, run, run_tallies,
+    Every, HardwareCounts, MeasurementConfig, Observer, ResolvedDesign, RunOutcome, SamplingControl,
+    Snapshot, StatePlacement, StepTimes, ThreadRole, hardware_counters, run, run_tallies,
 };
 use flow::{FlowRecord, Sampled, Share};
-use flowtable::{Parts, Timeouts};
+use flowtable::{MeasuredParts, Timeouts};
 use packet::{Bursts, FlowKey, KeyV4, PacketFields, Seed};
 use port::wire::{Trace, Wire, WireCounters, WireQueue, WireSpec};
 use port::{PacketSource, Poll, SyntheticSource};
@@ -31,16 +31,16 @@ const SEED: u64 = 1;
 const TRACE_BYTES: u64 = 4 << 30;
 
 /// Frames of a trace, and how often each flow comes up in it.
-pub(super) struct Traffic {
+pub(super) struct RigTraffic {
     name: String,
     traces: HashMap<usize, Arc<Trace>>,
     /// Counted by the bytes of the frames, without parser and table.
     truth: HashMap<[u8; 13], u64>,
     /// The estimates of sketches of one core for one pass.
-    references: HashMap<Size, Estimator>,
+    references: HashMap<SketchSize, Estimator>,
 }
 
-impl Traffic {
+impl RigTraffic {
     /// Generates frames of one size. `snap`: bytes of each that are kept.
     pub(super) fn new(packets: u64, flows: u64, zipf: f64, frame: u32) -> Result<Self, String> {
         // Bytes after the headers are not read.
@@ -86,7 +86,7 @@ impl Traffic {
     fn estimates_agree(
         &mut self,
         asked: &Estimator,
-        size: Size,
+        size: SketchSize,
         least: u64,
         most: u64,
     ) -> Result<bool, String> {
@@ -154,9 +154,10 @@ pub(super) fn bytes_of(key: &FlowKey) -> Option<[u8; 13]> {
 }
 
 /// A sketch of one core that counted all flows, in sequence.
-fn reference(truth: &HashMap<[u8; 13], u64>, size: Size) -> Result<Estimator, String> {
+fn reference(truth: &HashMap<[u8; 13], u64>, size: SketchSize) -> Result<Estimator, String> {
     let seed = Seed::new(SEED);
-    let Run { mut tallies, ask } = Sketches { size, state: State::Separate }.run(1, BURST, seed)?;
+    let SketchRun { mut tallies, ask } =
+        WorkerSketches { size, state: StatePlacement::Separate }.run(1, BURST, seed)?;
     let mut bursts = Bursts::with_capacity(BURST);
     let mut tally = tallies.pop().ok_or("a run has a worker")?;
     let packets = truth.iter().flat_map(|(identity, &count)| (0..count).map(move |_| key_of(identity)));
@@ -180,15 +181,15 @@ fn key_of(identity: &[u8; 13]) -> KeyV4 {
 
 /// The data that workers count in.
 #[derive(Clone, Debug)]
-pub(super) enum Kept {
+pub(super) enum CountingStructure {
     /// Exact flow tables, and what their records carry beyond the plain ones.
-    Flows(Box<Parts>),
-    Sketches(Sketches),
+    Flows(Box<MeasuredParts>),
+    Sketches(WorkerSketches),
     /// The number of packets, and nothing else.
     Packets,
 }
 
-impl Kept {
+impl CountingStructure {
     /// Exact flow tables with the plain record.
     pub(super) fn plain() -> Self {
         Self::Flows(Box::default())
@@ -197,10 +198,10 @@ impl Kept {
 
 /// The setting of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct RigSetting {
     pub(super) wire: WireSpec,
-    pub(super) plan: Plan,
-    pub(super) kept: Kept,
+    pub(super) plan: ResolvedDesign,
+    pub(super) kept: CountingStructure,
     /// The share of packets that are measured, if not all are.
     pub(super) sampling: Option<Share>,
     pub(super) every: Every,
@@ -215,9 +216,9 @@ pub(super) struct Setting {
 }
 
 /// The result of a run.
-pub(super) struct Measured {
+pub(super) struct RunMeasurement {
     pub(super) wire: WireCounters,
-    pub(super) steps: Vec<Steps>,
+    pub(super) steps: Vec<StepTimes>,
     pub(super) windows: u64,
     pub(super) ring_full: u64,
     pub(super) memory_bytes: u64,
@@ -248,10 +249,10 @@ impl StepNs {
     }
 }
 
-impl Measured {
+impl RunMeasurement {
     /// Packets are measured on other cores than those that receive them.
     pub(super) fn has_workers(&self) -> bool {
-        self.steps.iter().any(|steps| steps.role == Role::Worker)
+        self.steps.iter().any(|steps| steps.role == ThreadRole::Worker)
     }
 
     /// Share of the packets that were lost: all of them, and without what the wire missed while a receiver was off its core.
@@ -265,7 +266,7 @@ impl Measured {
 
     /// Frames that each receiver took.
     fn received(&self) -> impl Iterator<Item = u64> {
-        self.steps.iter().filter(|steps| steps.role == Role::Receiver).map(|steps| steps.packets)
+        self.steps.iter().filter(|steps| steps.role == ThreadRole::Receiver).map(|steps| steps.packets)
     }
 
     /// Frames that all receivers took.
@@ -280,23 +281,23 @@ impl Measured {
 
     /// Nanoseconds per packet over the whole run, of all threads together.
     pub(super) fn step_ns(&self) -> StepNs {
-        let sum = |role: Role, time: fn(&Steps) -> Duration| {
+        let sum = |role: ThreadRole, time: fn(&StepTimes) -> Duration| {
             let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
             times.sum::<Duration>().as_secs_f64() * 1e9 / self.packets()
         };
-        let of_receivers = sum(Role::Receiver, |steps| steps.count);
+        let of_receivers = sum(ThreadRole::Receiver, |steps| steps.count);
         let (process, hand_over) = if self.has_workers() {
             // Of the packets that reached them: what rings refused took none of their time.
-            let workers = self.steps.iter().filter(|steps| steps.role == Role::Worker);
+            let workers = self.steps.iter().filter(|steps| steps.role == ThreadRole::Worker);
             let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
-            (sum(Role::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
+            (sum(ThreadRole::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
         } else {
             (of_receivers, 0.0)
         };
         StepNs {
-            receive: sum(Role::Receiver, |steps| steps.receive),
-            free: sum(Role::Receiver, |steps| steps.free),
-            parse: sum(Role::Receiver, |steps| steps.parse),
+            receive: sum(ThreadRole::Receiver, |steps| steps.receive),
+            free: sum(ThreadRole::Receiver, |steps| steps.free),
+            parse: sum(ThreadRole::Receiver, |steps| steps.parse),
             process,
             hand_over,
         }
@@ -343,7 +344,7 @@ impl Measured {
     /// Packets per nanosecond, of all receivers as long as each has packets: their capacity for traffic that
     /// reaches them in equal parts.
     pub(super) fn rate_while_all_receive(&self) -> f64 {
-        let receivers = self.steps.iter().filter(|steps| steps.role == Role::Receiver);
+        let receivers = self.steps.iter().filter(|steps| steps.role == ThreadRole::Receiver);
         receivers.map(|steps| steps.packets as f64 / ns(steps.elapsed)).sum()
     }
 
@@ -359,7 +360,7 @@ impl Measured {
 }
 
 /// Runs the engine once.
-pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measured, String> {
+pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<RunMeasurement, String> {
     let trace = traffic.trace(setting.wire.queues)?;
     let queues = open(&setting.wire, &trace, setting.burst)?;
     let wire = queues.first().map(WireQueue::wire).ok_or("a wire has a queue at least")?;
@@ -367,58 +368,60 @@ pub(super) fn measure(traffic: &mut Traffic, setting: &Setting) -> Result<Measur
         queues.into_iter().map(|queue| Box::new(queue) as Box<dyn PacketSource>).collect();
     // Shared tables are made for all flows at once.
     let flows = match setting.plan.state {
-        State::Shared => usize::try_from(traffic.flows()).unwrap_or(usize::MAX),
-        State::Separate => 1 << 28,
+        StatePlacement::Shared => usize::try_from(traffic.flows()).unwrap_or(usize::MAX),
+        StatePlacement::Separate => 1 << 28,
     };
-    let config = Config {
+    let config = MeasurementConfig {
         every: setting.every,
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(usize::MAX >> 1, flows),
         seed: Seed::new(SEED),
         parts: match &setting.kept {
-            Kept::Flows(parts) => **parts,
-            Kept::Sketches(_) | Kept::Packets => Parts::default(),
+            CountingStructure::Flows(parts) => **parts,
+            CountingStructure::Sketches(_) | CountingStructure::Packets => MeasuredParts::default(),
         },
         burst: setting.burst,
         hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
-        sampling: setting.sampling.map(Sampling::new),
-        ..Config::default()
+        sampling: setting.sampling.map(SamplingControl::new),
+        ..MeasurementConfig::default()
     };
     let stop = AtomicBool::new(false);
-    let mut watch = Watch { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
+    let mut watch = WarmUpObserver { wire, warm_up: setting.warm_up, warm: WireCounters::default() };
     let (plan, records) = (&setting.plan, RecordList::default());
     let (outcome, told) = match &setting.kept {
-        Kept::Flows(_) => (run(&mut sources, None, &config, plan, &stop, records, &mut watch), Told::Records),
-        Kept::Sketches(sketches) => {
-            let Run { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
-            let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
-            (outcome, Told::Estimates(sketches.size, ask()?))
+        CountingStructure::Flows(_) => {
+            (run(&mut sources, None, &config, plan, &stop, records, &mut watch), RigAnswer::Records)
         }
-        Kept::Packets => {
+        CountingStructure::Sketches(sketches) => {
+            let SketchRun { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
+            let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
+            (outcome, RigAnswer::Estimates(sketches.size, ask()?))
+        }
+        CountingStructure::Packets => {
             let counted = PacketsOnly::default();
             let tallies = counted.tallies(plan.counting());
             let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
-            (outcome, Told::Packets(counted.total()))
+            (outcome, RigAnswer::Packets(counted.total()))
         }
     };
     judge(traffic, &outcome.map_err(|error| error.to_string())?, told, &watch, setting.wire.rate.is_none())
 }
 
 /// The answer of a run.
-enum Told {
+enum RigAnswer {
     Records,
-    Estimates(Size, Estimator),
+    Estimates(SketchSize, Estimator),
     Packets(u64),
 }
 
 fn judge(
-    traffic: &mut Traffic,
-    outcome: &Outcome<RecordList>,
-    told: Told,
-    watch: &Watch,
+    traffic: &mut RigTraffic,
+    outcome: &RunOutcome<RecordList>,
+    told: RigAnswer,
+    watch: &WarmUpObserver,
     is_replay: bool,
-) -> Result<Measured, String> {
+) -> Result<RunMeasurement, String> {
     let wire = watch.wire.total();
     let packets = &outcome.ended.packets;
     let records = &outcome.records.0;
@@ -432,7 +435,7 @@ fn judge(
     let sampled = outcome.ended.sampled;
     let is_whole = packets.received == packets.measured + not_sampled
         && sampled.is_some() == (not_sampled != 0)
-        && (!matches!(told, Told::Records) || recorded == packets.measured)
+        && (!matches!(told, RigAnswer::Records) || recorded == packets.measured)
         && packets.received + ring_full + loss("imissed") == wire.offered
         && outcome.errors.is_empty()
         && outcome.faults.is_empty();
@@ -441,15 +444,15 @@ fn judge(
     let least = if has_lost || sampled.is_some() { 0 } else { all / pass };
     let most = all.div_ceil(pass);
     let agrees = match told {
-        Told::Records => traffic.agrees(records, least, most),
-        Told::Estimates(size, asked) => traffic.estimates_agree(&asked, size, least, most)?,
-        Told::Packets(counted) => counted == packets.received,
+        RigAnswer::Records => traffic.agrees(records, least, most),
+        RigAnswer::Estimates(size, asked) => traffic.estimates_agree(&asked, size, least, most)?,
+        RigAnswer::Packets(counted) => counted == packets.received,
     };
     // Of one pass: in several, the truth of the last one is not known.
     let accuracy =
         sampled.filter(|_| all == pass && !has_lost).map(|sampled| traffic.accuracy(&sampled, records));
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
-    Ok(Measured {
+    Ok(RunMeasurement {
         wire: wire.since(watch.warm),
         steps: outcome.steps.clone(),
         windows: outcome.ended.windows.count,
@@ -493,13 +496,13 @@ fn open(spec: &WireSpec, trace: &Arc<Trace>, burst: usize) -> Result<Vec<WireQue
 }
 
 /// Notes the wire's counters when the tables are warm.
-struct Watch {
+struct WarmUpObserver {
     wire: Wire,
     warm_up: u64,
     warm: WireCounters,
 }
 
-impl Observer for Watch {
+impl Observer for WarmUpObserver {
     fn progress(&mut self, snapshot: Snapshot) {
         if self.warm.offered == 0 && self.warm_up != 0 && snapshot.received >= self.warm_up {
             self.warm = self.wire.total();

@@ -1,8 +1,8 @@
 //! The flow tables of a bench's designs at one load.
 
 use super::fit::fit;
-use super::point::{Counting, WirePoint};
-use engine::{OfferedLoad, Preset, Split, State};
+use super::point::{TallyKind, WirePoint};
+use engine::{OfferedLoad, Preset, Split, StatePlacement};
 
 /// A point for each design of these settings.
 pub(super) fn tables(preset: &Preset, load: OfferedLoad) -> Result<Vec<WirePoint>, String> {
@@ -17,16 +17,16 @@ pub(super) fn tables(preset: &Preset, load: OfferedLoad) -> Result<Vec<WirePoint
 impl WirePoint {
     /// Returns true if all cores update the same flow table.
     pub(super) fn is_shared_table(&self) -> bool {
-        matches!(self.counting, Counting::Flows | Counting::Gaps(_)) && self.design.ends_with("shared")
+        matches!(self.counting, TallyKind::Flows | TallyKind::Gaps(_)) && self.design.ends_with("shared")
     }
 }
 
 /// Returns the suffix for the split of packets and the place of flows, if not by hash and separate.
-fn way(split: Split, state: State) -> &'static str {
+fn way(split: Split, state: StatePlacement) -> &'static str {
     match (split, state) {
-        (Split::Hash, State::Separate) => "",
-        (Split::Position, State::Separate) => "_position",
-        (Split::Hash, State::Shared) => "_shared",
-        (Split::Position, State::Shared) => "_position_shared",
+        (Split::Hash, StatePlacement::Separate) => "",
+        (Split::Position, StatePlacement::Separate) => "_position",
+        (Split::Hash, StatePlacement::Shared) => "_shared",
+        (Split::Position, StatePlacement::Shared) => "_position_shared",
     }
 }

@@ -1,15 +1,15 @@
 //! `edison-lab bench scale`: the gain of a second core, the cost of handing over, and the effect of windows, at
 //! full speed and without loss.
 
-use super::fit::{Fitted, fit};
-use super::rig::{Kept, Measured, Setting, Traffic, expect, measure};
+use super::fit::{FeasibleCase, fit};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, expect, measure};
 use super::turns::in_turns;
 use super::{ONE_WINDOW, loads, packets, rounded, settings, wire};
 use crate::compare::{median, median_ratio};
 use crate::preset::setting_params;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use engine::{DesignCase, Every, OfferedLoad, Preset};
-use port::wire::Length;
+use port::wire::ReplayLength;
 use serde_json::json;
 
 /// The passes of a run over the traffic: most packets belong to existing flows, as on a link.
@@ -21,31 +21,32 @@ const MOST_AT_A_RATE: u64 = 16_000_000;
 /// more.
 const EASY: [(&str, &str); 2] = [("async_1x1_easy", "6Mpps"), ("async_1x1_busy", "15Mpps")];
 
-struct Variant {
+struct ScaleVariant {
     name: &'static str,
-    case: Fitted,
+    case: FeasibleCase,
     every: Every,
     rate: Option<&'static str>,
 }
 
-impl Variant {
+impl ScaleVariant {
     fn new(name: &'static str, case: DesignCase) -> Result<Self, String> {
         Ok(Self { name, case: fit(case)?, every: ONE_WINDOW, rate: None })
     }
 }
 
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     // Of a paper's loads the first; as fast as it goes, whatever its rate.
     let load = loads(points)[0];
-    let rss = || [Variant::new("rss_1", ("rss", Some(1), 1)), Variant::new("rss_2", ("rss", Some(2), 2))];
+    let rss =
+        || [ScaleVariant::new("rss_1", ("rss", Some(1), 1)), ScaleVariant::new("rss_2", ("rss", Some(2), 2))];
     let mut variants = rss().into_iter().collect::<Result<Vec<_>, _>>()?;
-    variants.push(Variant::new("async_1x1", ("async", Some(2), 1))?);
-    variants.push(Variant::new("sync_1x1", ("sync", Some(2), 1))?);
+    variants.push(ScaleVariant::new("async_1x1", ("async", Some(2), 1))?);
+    variants.push(ScaleVariant::new("sync_1x1", ("sync", Some(2), 1))?);
     let all = packets(points, load.flows) * LAPS;
-    let windows = Variant::new("rss_1_windows", ("rss", Some(1), 1))?;
-    variants.push(Variant { every: Every::Packets((all / 4).max(1)), ..windows });
+    let windows = ScaleVariant::new("rss_1_windows", ("rss", Some(1), 1))?;
+    variants.push(ScaleVariant { every: Every::Packets((all / 4).max(1)), ..windows });
     for (name, rate) in EASY {
-        variants.push(Variant { rate: Some(rate), ..Variant::new(name, ("async", Some(2), 1))? });
+        variants.push(ScaleVariant { rate: Some(rate), ..ScaleVariant::new(name, ("async", Some(2), 1))? });
     }
     compare(points, load, &variants, out)?;
     if load.zipf != 0.0 && points.zipf.is_none() {
@@ -60,12 +61,12 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 fn compare(
     points: &Points,
     load: OfferedLoad,
-    variants: &[Variant],
-    out: &mut dyn FnMut(Line),
+    variants: &[ScaleVariant],
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let preset = settings(points);
-    let mut traffic = Traffic::new(packets(points, load.flows), load.flows, load.zipf, load.frame)?;
-    expect(variants.iter().map(|variant| wire(preset, None, variant.case.queues, Length::Once)));
+    let mut traffic = RigTraffic::new(packets(points, load.flows), load.flows, load.zipf, load.frame)?;
+    expect(variants.iter().map(|variant| wire(preset, None, variant.case.queues, ReplayLength::Once)));
     let (times, results) =
         in_turns(variants, points.seconds, |variant| one(&mut traffic, preset, load.burst, variant))?;
     for ((variant, times_ns), results) in variants.iter().zip(&times).zip(&results) {
@@ -78,10 +79,10 @@ fn compare(
 fn line(
     preset: &Preset,
     load: OfferedLoad,
-    variant: &Variant,
+    variant: &ScaleVariant,
     [base_ns, times_ns]: [&Vec<f64>; 2],
-    results: &[Measured],
-) -> Line {
+    results: &[RunMeasurement],
+) -> BenchResult {
     let last = results.last().expect("in_turn runs each variant at least once");
     let packets = last.wire.offered;
     let mut params = vec![
@@ -109,7 +110,7 @@ fn line(
         more.push(("turn_ms", json!(rounded(turn_ns / 1e6))));
         more.push(("turn_percent_of_10s", json!(rounded(turn_ns / 1e8))));
     }
-    Line {
+    BenchResult {
         bench: "scale",
         variant: variant.name.to_owned(),
         params,
@@ -121,15 +122,20 @@ fn line(
     }
 }
 
-fn one(traffic: &mut Traffic, preset: &Preset, burst: usize, variant: &Variant) -> Result<Measured, String> {
+fn one(
+    traffic: &mut RigTraffic,
+    preset: &Preset,
+    burst: usize,
+    variant: &ScaleVariant,
+) -> Result<RunMeasurement, String> {
     let rate =
         variant.rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
     let all = traffic.packets() * LAPS;
     let packets = if rate.is_some() { all.min(MOST_AT_A_RATE) } else { all };
-    let setting = Setting {
-        wire: wire(preset, rate, variant.case.queues, Length::Packets(packets)),
+    let setting = RigSetting {
+        wire: wire(preset, rate, variant.case.queues, ReplayLength::Packets(packets)),
         plan: variant.case.plan.clone(),
-        kept: Kept::plain(),
+        kept: CountingStructure::plain(),
         sampling: None,
         every: variant.every,
         between_cores: preset.between_cores,

@@ -1,7 +1,7 @@
 //! The three sketches of Wu et al. (2016) instead of flow tables, one for each worker or one for all: the Y
 //! and Z of the designs that they call X-Y-Z.
 
-use engine::{State, Tally};
+use engine::{StatePlacement, Tally};
 use packet::{Bursts, KeyBurst, KeyV4, Seed};
 use sketch::{
     ArrayConfig, CountMin, Frequency, GridConfig, Merge, ReversibleSets, SharedArray, SharedHashTable,
@@ -15,7 +15,7 @@ const ROWS: usize = 4;
 
 /// A sketch of Wu et al. (2016, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sketch {
+pub enum SketchKind {
     /// Count-Min with the heaviest flow (CMS).
     CountMin,
     /// The Reversible sketch with sets (RS).
@@ -24,7 +24,7 @@ pub enum Sketch {
     SimpleHashTable,
 }
 
-impl Sketch {
+impl SketchKind {
     /// Entries of a row. Of the Simple Hash Table the second of the paper's three sizes (section 4.4.2); the others are
     /// not stated in the paper, and a counter of the Reversible sketch takes half a kilobyte with its sets.
     pub const fn usual_width(self) -> usize {
@@ -37,39 +37,39 @@ impl Sketch {
 }
 
 /// A sketch and the entries of a row.
-pub(super) type Size = (Sketch, usize);
+pub(super) type SketchSize = (SketchKind, usize);
 
 /// The sketches that a run's workers count in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sketches {
-    pub(super) size: Size,
-    pub(super) state: State,
+pub(super) struct WorkerSketches {
+    pub(super) size: SketchSize,
+    pub(super) state: StatePlacement,
 }
 
 /// Packets of a flow, as a sketch estimates them.
 pub(super) type Estimator = Box<dyn Fn(&KeyV4) -> u64>;
 
 /// The tallies of a run, and what to query when it is over.
-pub(super) struct Run {
+pub(super) struct SketchRun {
     pub(super) tallies: Vec<Box<dyn Tally>>,
     /// Merges what they counted.
     pub(super) ask: Box<dyn FnOnce() -> Result<Estimator, String>>,
 }
 
-impl Sketches {
+impl WorkerSketches {
     /// Empty ones for this many workers and bursts of up to `burst` packets. Traffic is IPv4.
-    pub(super) fn run(self, workers: usize, burst: usize, seed: Seed) -> Result<Run, String> {
+    pub(super) fn run(self, workers: usize, burst: usize, seed: Seed) -> Result<SketchRun, String> {
         let (sketch, width) = self.size;
         let tracked = |seed| TrackedConfig::new(ArrayConfig::new(ROWS, width, seed)?, 1);
         match sketch {
-            Sketch::CountMin => {
+            SketchKind::CountMin => {
                 run::<Tracked<KeyV4, CountMin>>(&tracked(seed).map_err(text)?, self.state, workers, burst)
             }
-            Sketch::Reversible => {
+            SketchKind::Reversible => {
                 let config = GridConfig::new(ROWS, width, seed);
                 run::<ReversibleSets<KeyV4>>(&config, self.state, workers, burst)
             }
-            Sketch::SimpleHashTable => {
+            SketchKind::SimpleHashTable => {
                 let config = GridConfig::with_width(width, seed);
                 run::<SimpleHashTable<KeyV4>>(&config, self.state, workers, burst)
             }
@@ -134,17 +134,17 @@ fn asked<S: Frequency<KeyV4> + 'static>(sketch: S) -> Estimator {
 
 fn run<S: Shareable>(
     config: &S::Configuration,
-    state: State,
+    state: StatePlacement,
     workers: usize,
     burst: usize,
-) -> Result<Run, String> {
+) -> Result<SketchRun, String> {
     let updates = || Vec::with_capacity(burst);
     match state {
-        State::Separate => {
+        StatePlacement::Separate => {
             let ended = Arc::new(Mutex::new(Vec::new()));
             let tally = |_| {
                 let sketch = S::new(config).map_err(text)?;
-                let own = Own { sketch, updates: updates(), ended: Arc::clone(&ended) };
+                let own = WorkerSketch { sketch, updates: updates(), ended: Arc::clone(&ended) };
                 Ok(Box::new(own) as Box<dyn Tally>)
             };
             let tallies = (0..workers).map(tally).collect::<Result<_, String>>()?;
@@ -154,23 +154,23 @@ fn run<S: Shareable>(
                 sketches.iter().try_for_each(|sketch| sum.merge(sketch)).map_err(text)?;
                 Ok(asked(sum))
             };
-            Ok(Run { tallies, ask: Box::new(ask) })
+            Ok(SketchRun { tallies, ask: Box::new(ask) })
         }
-        State::Shared => {
+        StatePlacement::Shared => {
             let shared = Arc::new(S::shared(config)?);
             let tally = |_| {
                 let shared = Arc::clone(&shared);
-                Box::new(Common::<S> { shared, updates: updates() }) as Box<dyn Tally>
+                Box::new(SharedTally::<S> { shared, updates: updates() }) as Box<dyn Tally>
             };
             let tallies = (0..workers).map(tally).collect();
-            Ok(Run { tallies, ask: Box::new(move || S::ask(&shared)) })
+            Ok(SketchRun { tallies, ask: Box::new(move || S::ask(&shared)) })
         }
     }
 }
 
 /// A worker's own sketch, which goes to `ended` in the end.
 #[derive(Debug)]
-struct Own<S> {
+struct WorkerSketch<S> {
     sketch: S,
     updates: Vec<Update<KeyV4>>,
     ended: Arc<Mutex<Vec<S>>>,
@@ -178,7 +178,7 @@ struct Own<S> {
 
 /// The sketch of all workers.
 #[derive(Debug)]
-struct Common<S: Shareable> {
+struct SharedTally<S: Shareable> {
     shared: Arc<S::Shared>,
     updates: Vec<Update<KeyV4>>,
 }
@@ -190,7 +190,7 @@ fn fill(updates: &mut Vec<Update<KeyV4>>, burst: &KeyBurst<KeyV4>) {
     updates.extend(packets.map(|packet| Update { key: packet.key, hash: packet.hash, weight: 1 }));
 }
 
-impl<S: Shareable> Tally for Own<S> {
+impl<S: Shareable> Tally for WorkerSketch<S> {
     fn count(&mut self, bursts: &Bursts) {
         fill(&mut self.updates, &bursts.v4);
         self.sketch.update_burst(&self.updates);
@@ -201,7 +201,7 @@ impl<S: Shareable> Tally for Own<S> {
     }
 }
 
-impl<S: Shareable> Tally for Common<S> {
+impl<S: Shareable> Tally for SharedTally<S> {
     fn count(&mut self, bursts: &Bursts) {
         fill(&mut self.updates, &bursts.v4);
         S::update(&self.shared, &self.updates);
@@ -214,27 +214,30 @@ impl<S: Shareable> Tally for Common<S> {
 mod tests {
     use super::*;
     use crate::parallel::ONE_WINDOW;
-    use crate::parallel::rig::{Kept, Setting, Traffic, measure};
-    use engine::{Plan, Split};
+    use crate::parallel::rig::{CountingStructure, RigSetting, RigTraffic, measure};
+    use engine::{ResolvedDesign, Split};
     use port::wire::WireSpec;
 
     /// Where nothing is lost, every design gives the answers of a sketch of one core, however packets are
     /// split.
     #[test]
     fn every_design_and_state_answers_the_same() {
-        let mut traffic = Traffic::new(20_000, 3_000, 1.0, 64).expect("traffic");
+        let mut traffic = RigTraffic::new(20_000, 3_000, 1.0, 64).expect("traffic");
         for (design, queues) in
             [("rss", 1), ("rss", 3), ("sync", 1), ("async", 1), ("cooperative", 1), ("1x3", 1), ("2x2", 2)]
         {
             let design_value = Some(design.parse().expect("a design"));
-            let plan = Plan::new(design_value, None, queues, &[0, 1]).expect("a plan");
+            let plan = ResolvedDesign::new(design_value, None, queues, &[0, 1]).expect("a plan");
             for split in [Split::Hash, Split::Position] {
-                for sketch in [Sketch::CountMin, Sketch::Reversible, Sketch::SimpleHashTable] {
-                    for state in [State::Separate, State::Shared] {
-                        let setting = Setting {
+                for sketch in [SketchKind::CountMin, SketchKind::Reversible, SketchKind::SimpleHashTable] {
+                    for state in [StatePlacement::Separate, StatePlacement::Shared] {
+                        let setting = RigSetting {
                             wire: WireSpec { queues, ..WireSpec::default() },
-                            plan: Plan { split, ..plan.clone() },
-                            kept: Kept::Sketches(Sketches { size: (sketch, sketch.usual_width()), state }),
+                            plan: ResolvedDesign { split, ..plan.clone() },
+                            kept: CountingStructure::Sketches(WorkerSketches {
+                                size: (sketch, sketch.usual_width()),
+                                state,
+                            }),
                             sampling: None,
                             every: ONE_WINDOW,
                             between_cores: engine::HAND_OVER_PACKETS,

@@ -1,14 +1,14 @@
 //! `edison-lab bench tee`: what the core of the packet path spends on a packet where another core measures a sample (Alipourfard et al. 2015,
 //! section 4, Figure 5), and how near the answers are.
 
-use super::fit::{Fitted, fit};
-use super::rig::{Kept, Measured, Setting, Traffic, measure};
+use super::fit::{FeasibleCase, fit};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, measure};
 use super::{ONE_WINDOW, rounded, settings, wire};
 use crate::compare::median;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use flow::Share;
 use notation::Rate;
-use port::wire::Length;
+use port::wire::ReplayLength;
 use serde_json::json;
 
 /// The shares of Figure 5.
@@ -31,18 +31,18 @@ const HEAVY_FLOWS: u64 = 100_000;
 const HEAVY_ZIPF: f64 = 1.0;
 
 /// A variant: where packets are measured, and which share of them.
-struct Variant {
+struct TeeVariant {
     name: String,
-    case: Fitted,
+    case: FeasibleCase,
     share: Option<Share>,
 }
 
-fn variants() -> Result<Vec<Variant>, String> {
+fn variants() -> Result<Vec<TeeVariant>, String> {
     let mut variants =
-        vec![Variant { name: "not_tee".to_owned(), case: fit(("rss", Some(1), 1))?, share: None }];
+        vec![TeeVariant { name: "not_tee".to_owned(), case: fit(("rss", Some(1), 1))?, share: None }];
     for percent in PERCENT {
         let case = fit(("async", Some(2), 1))?;
-        variants.push(Variant {
+        variants.push(TeeVariant {
             name: format!("tee_{percent}"),
             case,
             share: Share::of_ppm(percent * 10_000),
@@ -51,7 +51,7 @@ fn variants() -> Result<Vec<Variant>, String> {
     Ok(variants)
 }
 
-pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let variants = variants()?;
     let (flows, zipf) = (points.flows.unwrap_or(FLOWS), points.zipf.unwrap_or(ZIPF));
     for rate in [None, Some(RATE)] {
@@ -61,18 +61,18 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// The packet path at full speed with and without a sample, with a table for `flows` flows at a skew of 0.5.
-pub(crate) fn path_of(flows: u64, seconds: f64, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn path_of(flows: u64, seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     path(&Points { seconds, ..Points::default() }, &variants()?, (flows, ZIPF), None, out)
 }
 
 /// The answers of a window of a million packets.
-pub(crate) fn answers_of_a_window(out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(crate) fn answers_of_a_window(out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     answers(&Points::default(), &variants()?, out)
 }
 
 /// Nanoseconds of the receiving core for each packet that it received: at full speed all its time, and at a rate polling, what it
 /// reads of frames, and handing over or counting, without the time in which no packet is there.
-fn path_ns(measured: &Measured, rate: Option<&str>) -> f64 {
+fn path_ns(measured: &RunMeasurement, rate: Option<&str>) -> f64 {
     let step = measured.step_ns();
     match rate {
         None => measured.receiving_ns() / measured.wire.offered as f64,
@@ -86,25 +86,26 @@ fn path_ns(measured: &Measured, rate: Option<&str>) -> f64 {
 /// The variants in turn, at one rate or, without one, as fast as the core takes packets.
 fn path(
     points: &Points,
-    variants: &[Variant],
+    variants: &[TeeVariant],
     (flows, zipf): (u64, f64),
     rate: Option<&str>,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let packets = points.packets.unwrap_or(4 * flows);
-    let mut traffic = Traffic::new(packets, flows, zipf, FRAME)?;
+    let mut traffic = RigTraffic::new(packets, flows, zipf, FRAME)?;
     let nanoseconds = (points.seconds * 1e9 / (ROUNDS * variants.len()) as f64) as u64;
     let length = match rate {
-        None => Length::Packets(LAPS * traffic.packets()),
-        Some(_) => Length::Nanoseconds(nanoseconds.max(100_000_000)),
+        None => ReplayLength::Packets(LAPS * traffic.packets()),
+        Some(_) => ReplayLength::Nanoseconds(nanoseconds.max(100_000_000)),
     };
-    let mut rounds: Vec<Vec<Measured>> = variants.iter().map(|_| Vec::new()).collect();
+    let mut rounds: Vec<Vec<RunMeasurement>> = variants.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (variant, rounds) in variants.iter().zip(&mut rounds) {
             rounds.push(one(&mut traffic, variant, rate, length)?);
         }
     }
-    let ns = |rounds: &[Measured]| -> Vec<f64> { rounds.iter().map(|round| path_ns(round, rate)).collect() };
+    let ns =
+        |rounds: &[RunMeasurement]| -> Vec<f64> { rounds.iter().map(|round| path_ns(round, rate)).collect() };
     let without = median(&ns(&rounds[0]));
     for (variant, rounds) in variants.iter().zip(&rounds) {
         let (times, last) = (ns(rounds), &rounds[ROUNDS - 1]);
@@ -122,7 +123,7 @@ fn path(
             ("rate", json!(rate)),
             ("share", json!(variant.share.map(Share::probability))),
         ];
-        out(Line {
+        out(BenchResult {
             bench: "tee",
             variant: variant.name.clone(),
             params,
@@ -137,14 +138,14 @@ fn path(
 }
 
 /// The answers of one window, replayed: nothing is lost but what is not sampled.
-fn answers(points: &Points, variants: &[Variant], out: &mut dyn FnMut(Line)) -> Result<(), String> {
+fn answers(points: &Points, variants: &[TeeVariant], out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let flows = points.flows.unwrap_or(HEAVY_FLOWS);
     let zipf = points.zipf.unwrap_or(HEAVY_ZIPF);
-    let mut traffic = Traffic::new(WINDOW, flows, zipf, FRAME)?;
+    let mut traffic = RigTraffic::new(WINDOW, flows, zipf, FRAME)?;
     for variant in variants.iter().filter(|variant| variant.share.is_some()) {
-        let measured = one(&mut traffic, variant, None, Length::Once)?;
+        let measured = one(&mut traffic, variant, None, ReplayLength::Once)?;
         let accuracy = measured.accuracy.ok_or("a sample has an accuracy")?;
-        out(Line {
+        out(BenchResult {
             bench: "tee",
             variant: format!("{}_answers", variant.name),
             params: vec![
@@ -163,19 +164,19 @@ fn answers(points: &Points, variants: &[Variant], out: &mut dyn FnMut(Line)) -> 
 }
 
 fn one(
-    traffic: &mut Traffic,
-    variant: &Variant,
+    traffic: &mut RigTraffic,
+    variant: &TeeVariant,
     rate: Option<&str>,
-    length: Length,
-) -> Result<Measured, String> {
+    length: ReplayLength,
+) -> Result<RunMeasurement, String> {
     // Its own settings: a paper's are those of its own benches.
     let preset = settings(&Points::default());
     let rate: Option<Rate> =
         rate.map(|rate| rate.parse().map_err(|error| format!("{rate}: {error}"))).transpose()?;
-    let setting = Setting {
+    let setting = RigSetting {
         wire: wire(preset, rate, variant.case.queues, length),
         plan: variant.case.plan.clone(),
-        kept: Kept::plain(),
+        kept: CountingStructure::plain(),
         sampling: variant.share,
         every: ONE_WINDOW,
         between_cores: preset.between_cores,

@@ -1,6 +1,6 @@
 //! Variants over the wire in turn.
 
-use super::rig::Measured;
+use super::rig::RunMeasurement;
 use crate::compare::in_turn;
 
 /// The results of each variant, in the order of the rounds.
@@ -13,9 +13,9 @@ type ByVariant<T> = Vec<Vec<T>>;
 pub(super) fn in_turns<V>(
     variants: &[V],
     seconds: f64,
-    mut one: impl FnMut(&V) -> Result<Measured, String>,
-) -> Result<(ByVariant<f64>, ByVariant<Measured>), String> {
-    let mut results: ByVariant<Measured> = variants.iter().map(|_| Vec::new()).collect();
+    mut one: impl FnMut(&V) -> Result<RunMeasurement, String>,
+) -> Result<(ByVariant<f64>, ByVariant<RunMeasurement>), String> {
+    let mut results: ByVariant<RunMeasurement> = variants.iter().map(|_| Vec::new()).collect();
     let mut fault = None;
     let mut numbered: Vec<_> = variants.iter().enumerate().collect();
     let times = in_turn(&mut numbered, seconds, |(number, variant)| match one(variant) {

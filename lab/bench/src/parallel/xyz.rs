@@ -1,17 +1,17 @@
 //! The designs that Wu et al. (2016) call X-Y-Z: parallel design, state, sketch. Their Tables 3 and 4, for `edison-lab bench designs`.
 
-use super::point::{Counting, WirePoint};
-use super::sketches::Sketch;
+use super::point::{TallyKind, WirePoint};
+use super::sketches::SketchKind;
 use engine::{OfferedLoad, Preset};
 
 /// A row's name, its design and sketch, and the paper's share of packets dropped and seconds of an update. SYNC and ASYNC give each
 /// worker portions of a burst (Algorithms 1 and 2). The paper has no Count-Min for them, where one flow's packets reach several
 /// sketches: rows are added before they answer here.
-type Published = (&'static str, &'static str, Sketch, Option<[f64; 2]>);
+type PublishedResult = (&'static str, &'static str, SketchKind, Option<[f64; 2]>);
 
 /// Table 3, and Table 4 with Count-Min.
-const TABLES: [Published; 18] = {
-    use Sketch::{CountMin as Cms, Reversible as Rs, SimpleHashTable as Sht};
+const TABLES: [PublishedResult; 18] = {
+    use SketchKind::{CountMin as Cms, Reversible as Rs, SimpleHashTable as Sht};
     [
         ("RSS-Separate-SHT", "rss", Sht, Some([1.66e-1, 3.80e-8])),
         ("RSS-Shared-SHT", "rss shared", Sht, Some([2.02e-1, 4.95e-8])),
@@ -43,7 +43,7 @@ pub(super) fn points(preset: &Preset, load: OfferedLoad) -> impl Iterator<Item =
         let queues = if design.starts_with("rss") { CORES } else { 1 };
         WirePoint {
             variant: name.to_owned(),
-            counting: Counting::Sketch(sketch, sketch.usual_width()),
+            counting: TallyKind::Sketch(sketch, sketch.usual_width()),
             paper: paper.map(|[dropped, seconds]| [dropped, seconds * 1e9]),
             ..WirePoint::at(preset, (design, Some(CORES), queues), load)
         }
@@ -71,11 +71,11 @@ mod tests {
             assert_eq!(point.design.split(' ').next().map(str::to_uppercase).as_deref(), Some(part()));
             assert_eq!(point.design.ends_with(" shared"), part() == "Shared", "{}", point.variant);
             let sketch = match part() {
-                "CMS" => Sketch::CountMin,
-                "RS" => Sketch::Reversible,
-                _ => Sketch::SimpleHashTable,
+                "CMS" => SketchKind::CountMin,
+                "RS" => SketchKind::Reversible,
+                _ => SketchKind::SimpleHashTable,
             };
-            assert_eq!(point.counting, Counting::Sketch(sketch, sketch.usual_width()));
+            assert_eq!(point.counting, TallyKind::Sketch(sketch, sketch.usual_width()));
             // "Portions" of a burst (Algorithms 1 and 2).
             assert_eq!(point.design.contains("position"), !point.design.starts_with("rss"));
         }

@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("duckdb.py");
 
 /// The place where DuckDB has the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum DuckDbSource {
     /// A table that DuckDB has loaded.
     Table,
     /// The file of rows.
@@ -34,7 +34,7 @@ pub(super) fn write_rows(path: &Path, blocks: &[Rows<KeyV4>]) -> Result<(), Stri
 /// Milliseconds of processor time of each query, by name; nothing where there is no DuckDB. `asked`: names and SQL over the table `rows`.
 pub(super) fn times<'a>(
     path: &Path,
-    source: Source,
+    source: DuckDbSource,
     asked: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<HashMap<String, f64>, String> {
     let Some(python) = python() else {
@@ -48,7 +48,7 @@ pub(super) fn times<'a>(
         .arg("-c")
         .arg(SCRIPT)
         .arg(path)
-        .arg(if source == Source::Table { "TABLE" } else { "VIEW" })
+        .arg(if source == DuckDbSource::Table { "TABLE" } else { "VIEW" })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

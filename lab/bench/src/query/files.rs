@@ -1,13 +1,13 @@
 //! The same questions over Parquet files, as `edison query` answers them: rows of windows, and flow records with addresses as text.
 
-use super::duckdb::{self, Source};
-use super::questions::{Question, of_files, questions};
-use super::{Flow, SPAN, figures};
-use crate::Line;
+use super::duckdb::{self, DuckDbSource};
+use super::questions::{ComparedQuery, of_files, questions};
+use super::{ReferenceRow, SPAN, figures};
+use crate::BenchResult;
 use crate::compare::{in_turn, median, thread_time};
 use arena::Limits;
 use flow::{FlowKey, FlowRecord};
-use history::{FlowFiles, Setting};
+use history::{AnswerSetting, FlowFiles};
 use model::Answer;
 use packet::Seed;
 use record::Selection;
@@ -18,9 +18,9 @@ use std::rc::Rc;
 use task::query::{Over, Query};
 
 /// A question about a file.
-struct Job {
+struct FileQueryJob {
     variant: String,
-    question: Question,
+    question: ComparedQuery,
     path: PathBuf,
     answers: Vec<Answer>,
     /// Every round answered the same.
@@ -29,8 +29,8 @@ struct Job {
     fault: Option<String>,
 }
 
-impl Job {
-    fn new(prefix: &str, question: Question, path: &Path) -> Self {
+impl FileQueryJob {
+    fn new(prefix: &str, question: ComparedQuery, path: &Path) -> Self {
         let variant = format!("{prefix}_{}", question.name);
         let path = path.to_owned();
         Self { variant, question, path, answers: Vec::new(), are_equal: true, memory_bytes: 0, fault: None }
@@ -39,7 +39,8 @@ impl Job {
     /// Opens the file and answers; returns the processor time that it takes.
     fn round(&mut self) -> f64 {
         let began = thread_time();
-        let setting = Setting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
+        let setting =
+            AnswerSetting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
         let mut answers = Vec::new();
         let question = history::Question {
             query: Query { over: Over::Run, ..self.question.query.clone() },
@@ -67,22 +68,22 @@ impl Job {
 /// Runs it. `rows`: the file with the same rows.
 pub(super) fn run(
     (count, zipf): (u64, f64),
-    flows: &[Flow],
+    flows: &[ReferenceRow],
     rows: &Path,
     seconds: f64,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) -> Result<(), String> {
     let records = rows.with_file_name("flows.parquet");
     write_records(&records, flows)?;
-    let mut jobs: Vec<Job> = questions()
+    let mut jobs: Vec<FileQueryJob> = questions()
         .into_iter()
-        .map(|question| Job::new("rows", question, rows))
-        .chain(of_files().into_iter().map(|question| Job::new("records", question, &records)))
+        .map(|question| FileQueryJob::new("rows", question, rows))
+        .chain(of_files().into_iter().map(|question| FileQueryJob::new("records", question, &records)))
         .collect();
-    let times = in_turn(&mut jobs, seconds, Job::round);
+    let times = in_turn(&mut jobs, seconds, FileQueryJob::round);
     let sql = |path: &Path| {
         let own: Vec<_> = jobs.iter().filter(|job| job.path == path).collect();
-        duckdb::times(path, Source::File, own.iter().map(|job| (&*job.variant, job.question.sql)))
+        duckdb::times(path, DuckDbSource::File, own.iter().map(|job| (&*job.variant, job.question.sql)))
     };
     let mut duckdb = sql(rows)?;
     duckdb.extend(sql(&records)?);
@@ -93,7 +94,7 @@ pub(super) fn run(
         let ms = median(&rounds_ns) / 1e6;
         let of_duckdb = duckdb.get(&job.variant).copied();
         let is_right = job.answers.iter().all(|answer| job.question.is_right(answer, flows));
-        out(Line {
+        out(BenchResult {
             bench: "query",
             params: vec![("flows", json!(count)), ("zipf", json!(zipf)), ("cores", json!(1))],
             packets: count,
@@ -108,8 +109,8 @@ pub(super) fn run(
 }
 
 /// Writes flows as `edison run --flows` does.
-fn write_records(path: &Path, flows: &[Flow]) -> Result<(), String> {
-    let record = |flow: &Flow| {
+fn write_records(path: &Path, flows: &[ReferenceRow]) -> Result<(), String> {
+    let record = |flow: &ReferenceRow| {
         let [from, to] = [(flow.src, flow.ports[0]), (flow.dst, flow.ports[1])]
             .map(|(address, port)| (IpAddr::V4(address), port));
         FlowRecord {

@@ -1,8 +1,8 @@
 //! The cost of ten queries to the measuring core: the instructions of its thread, counted by callgrind over a replay on the software wire.
 //! Generating the frames, which the program's first thread does, is not in them.
 
-use crate::callgrind::{self, Counted};
-use crate::{Line, Points};
+use crate::callgrind::{self, CallgrindRun};
+use crate::{BenchResult, Points};
 use serde_json::{Value, json};
 
 /// Packets per second of the traffic, whose windows last a second: one row for some twenty packets, several times as many as a link of
@@ -26,7 +26,7 @@ const QUESTIONS: [&str; 10] = [
 ];
 
 /// Runs the program under callgrind, without and with the queries.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     if !callgrind::is_there("query") {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         if counted.packets != packets {
             return Err(format!("{} of {packets} packets were measured under callgrind", counted.packets));
         }
-        out(Line {
+        out(BenchResult {
             bench: "query",
             variant: format!("queries_{queries}"),
             params: vec![("flows", json!(flows)), ("zipf", json!(1.0)), ("cores", json!(1))],
@@ -52,7 +52,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 /// Measures with these queries, whose answers must have all packets.
-fn count(packets: u64, flows: u64, queries: &[&str]) -> Result<Counted, String> {
+fn count(packets: u64, flows: u64, queries: &[&str]) -> Result<CallgrindRun, String> {
     let lap = packets.min(LAP);
     let traffic = format!("packets={lap},flows={flows},zipf=1.0,rate={RATE},seed=1");
     let wire =

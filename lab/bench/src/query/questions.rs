@@ -1,29 +1,30 @@
 //! Ten questions, each as a query, as SQL, and as an ordinary map.
 
-use super::Flow;
+use super::ReferenceRow;
 use model::{Answer, Value};
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 use task::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Item, Operator, Order, Query, Weight,
+    Aggregate, Comparison, Condition, Expression, GroupField, Operator, Order, OutputColumn, Query,
+    ValueWeight,
 };
 
 /// A question whose answers are compared by the values of one column, in their order.
-pub(crate) struct Question {
+pub(crate) struct ComparedQuery {
     pub(crate) name: &'static str,
     pub(crate) query: Query,
     /// The query for DuckDB, over the table `rows`.
     pub(crate) sql: &'static str,
     /// The values of all groups.
-    truth: fn(&[Flow]) -> Vec<f64>,
+    truth: fn(&[ReferenceRow]) -> Vec<f64>,
 }
 
 /// Groups in an answer.
 const TOP: usize = 20;
 
-impl Question {
+impl ComparedQuery {
     /// Returns true if an answer has the largest values, in their order.
-    pub(crate) fn is_right(&self, answer: &Answer, flows: &[Flow]) -> bool {
+    pub(crate) fn is_right(&self, answer: &Answer, flows: &[ReferenceRow]) -> bool {
         let mut expected = (self.truth)(flows);
         expected.sort_by(|one, other| other.total_cmp(one));
         expected.truncate(self.query.limit.unwrap_or(usize::MAX));
@@ -40,9 +41,9 @@ impl Question {
 
 /// The values of groups.
 fn sums<K: Eq + std::hash::Hash>(
-    flows: &[Flow],
-    groups: impl Fn(&Flow) -> Vec<K>,
-    value: impl Fn(&Flow) -> u64,
+    flows: &[ReferenceRow],
+    groups: impl Fn(&ReferenceRow) -> Vec<K>,
+    value: impl Fn(&ReferenceRow) -> u64,
 ) -> Vec<f64> {
     let mut sums: HashMap<K, u64> = HashMap::new();
     for flow in flows {
@@ -51,7 +52,7 @@ fn sums<K: Eq + std::hash::Hash>(
     sums.into_values().map(|sum| sum as f64).collect()
 }
 
-fn top(name: &'static str, group: &[&str], value: Item) -> Query {
+fn top(name: &'static str, group: &[&str], value: OutputColumn) -> Query {
     Query {
         order: vec![Order::largest(value.value.clone())],
         limit: Some(TOP),
@@ -60,30 +61,33 @@ fn top(name: &'static str, group: &[&str], value: Item) -> Query {
 }
 
 /// Questions about files of flow records, whose addresses are text: a sum by protocol of one port, of one network, and of a host's flows.
-pub(crate) fn of_files() -> Vec<Question> {
+pub(crate) fn of_files() -> Vec<ComparedQuery> {
     let is_https = Condition::compare("dst_port", Comparison::Equal, 443);
     let network = Condition::InPrefixes("src_addr".to_owned(), vec![(Ipv4Addr::new(10, 0, 0, 0).into(), 16)]);
     let by_protocol = |name, filter| Query {
         filter: Some(filter),
-        ..Query::new(name, [GroupField::of("protocol")], [Item::sum("total_byte")])
+        ..Query::new(name, [GroupField::of("protocol")], [OutputColumn::sum("total_byte")])
     };
     vec![
-        Question {
+        ComparedQuery {
             name: "https",
             query: by_protocol("https", is_https.clone()),
             sql: "SELECT protocol, sum(total_byte) AS v FROM rows WHERE dst_port = 443 GROUP BY 1 ORDER BY v DESC",
             truth: |flows| {
-                let of = |flow: &Flow| (flow.ports[1] == 443).then_some(flow.protocol).into_iter().collect();
+                let of = |flow: &ReferenceRow| {
+                    (flow.ports[1] == 443).then_some(flow.protocol).into_iter().collect()
+                };
                 sums(flows, of, |flow| flow.bytes)
             },
         },
-        Question {
+        ComparedQuery {
             name: "https_network",
             query: by_protocol("https_network", Condition::And(vec![is_https, network])),
             sql: "SELECT protocol, sum(total_byte) AS v FROM rows WHERE dst_port = 443 AND src_addr LIKE '10.0.%' \
                   GROUP BY 1 ORDER BY v DESC",
             truth: |flows| {
-                let is_asked = |flow: &Flow| flow.ports[1] == 443 && flow.src.octets()[..2] == [10, 0];
+                let is_asked =
+                    |flow: &ReferenceRow| flow.ports[1] == 443 && flow.src.octets()[..2] == [10, 0];
                 sums(
                     flows,
                     |flow| is_asked(flow).then_some(flow.protocol).into_iter().collect(),
@@ -91,9 +95,9 @@ pub(crate) fn of_files() -> Vec<Question> {
                 )
             },
         },
-        Question {
+        ComparedQuery {
             name: "sources",
-            query: top("sources", &["src_addr"], Item::sum("total_byte")),
+            query: top("sources", &["src_addr"], OutputColumn::sum("total_byte")),
             sql: "SELECT src_addr, sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
             truth: |flows| sums(flows, |flow| vec![flow.src], |flow| flow.bytes),
         },
@@ -101,18 +105,18 @@ pub(crate) fn of_files() -> Vec<Question> {
 }
 
 /// Returns the ten questions.
-pub(crate) fn questions() -> Vec<Question> {
+pub(crate) fn questions() -> Vec<ComparedQuery> {
     let mut questions = of_bytes();
     questions.extend(of_other_values());
     questions
 }
 
 /// Returns the questions about the bytes of groups: hosts, ports, protocols, networks and conversations.
-fn of_bytes() -> Vec<Question> {
-    let bytes = || Item::sum("total_byte");
+fn of_bytes() -> Vec<ComparedQuery> {
+    let bytes = || OutputColumn::sum("total_byte");
     let nets = GroupField { field: "src_addr".to_owned(), prefix: Some([24, 64]) };
     vec![
-        Question {
+        ComparedQuery {
             name: "hosts",
             query: top("hosts", &["addr"], bytes()),
             sql: "SELECT addr, sum(total_byte) AS v FROM (SELECT src_addr AS addr, total_byte FROM rows UNION ALL \
@@ -125,26 +129,26 @@ fn of_bytes() -> Vec<Question> {
                 )
             },
         },
-        Question {
+        ComparedQuery {
             name: "ports",
             query: top("ports", &["protocol", "port"], bytes()),
             sql: "SELECT protocol, port, sum(total_byte) AS v FROM (SELECT protocol, src_port AS port, total_byte FROM rows UNION ALL \
                   SELECT protocol, dst_port, total_byte FROM rows WHERE dst_port <> src_port) GROUP BY 1, 2 ORDER BY v DESC LIMIT 20",
             truth: |flows| {
-                let ends = |flow: &Flow| {
+                let ends = |flow: &ReferenceRow| {
                     let [from, to] = flow.ports.map(|port| (flow.protocol, port));
                     if from == to { vec![from] } else { vec![from, to] }
                 };
                 sums(flows, ends, |flow| flow.bytes)
             },
         },
-        Question {
+        ComparedQuery {
             name: "protocols",
             query: top("protocols", &["protocol"], bytes()),
             sql: "SELECT protocol, sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
             truth: |flows| sums(flows, |flow| vec![flow.protocol], |flow| flow.bytes),
         },
-        Question {
+        ComparedQuery {
             name: "networks",
             query: Query {
                 order: vec![Order::largest(bytes().value)],
@@ -154,7 +158,7 @@ fn of_bytes() -> Vec<Question> {
             sql: "SELECT src_addr[:15], sum(total_byte) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
             truth: |flows| sums(flows, |flow| vec![u32::from(flow.src) >> 8], |flow| flow.bytes),
         },
-        Question {
+        ComparedQuery {
             name: "conversations",
             query: top("conversations", &["conversation"], bytes()),
             // Comparing structures takes DuckDB five times as long.
@@ -163,7 +167,7 @@ fn of_bytes() -> Vec<Question> {
                   FROM (SELECT *, src_addr < dst_addr OR (src_addr = dst_addr AND src_port <= dst_port) AS f FROM rows) \
                   GROUP BY ALL ORDER BY v DESC LIMIT 20",
             truth: |flows| {
-                let ends = |flow: &Flow| {
+                let ends = |flow: &ReferenceRow| {
                     let (one, other) = ((flow.src, flow.ports[0]), (flow.dst, flow.ports[1]));
                     vec![(one.min(other), one.max(other), flow.protocol)]
                 };
@@ -174,20 +178,20 @@ fn of_bytes() -> Vec<Question> {
 }
 
 /// Returns the questions about other values: distinct ones, entropy, a filtered sum, a ratio and a total.
-fn of_other_values() -> Vec<Question> {
+fn of_other_values() -> Vec<ComparedQuery> {
     let ratio = Expression::Arithmetic(
         Box::new(Expression::sum("total_byte")),
         Operator::Divide,
         Box::new(Expression::sum("total_count")),
     );
-    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), Weight::Sum("total_count".to_owned()));
+    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum("total_count".to_owned()));
     let is_web =
         Condition::In(Expression::field("dst_port"), vec![Expression::Integer(80), Expression::Integer(443)]);
     let is_large = Condition::compare("total_byte", Comparison::Greater, 1000);
     vec![
-        Question {
+        ComparedQuery {
             name: "sources",
-            query: top("sources", &["dst_addr"], Item::distinct("src_addr", "sources")),
+            query: top("sources", &["dst_addr"], OutputColumn::distinct("src_addr", "sources")),
             sql: "SELECT dst_addr, count(DISTINCT src_addr) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
             truth: |flows| {
                 let mut sources: HashMap<_, HashSet<_>> = HashMap::new();
@@ -197,9 +201,9 @@ fn of_other_values() -> Vec<Question> {
                 sources.into_values().map(|sources| sources.len() as f64).collect()
             },
         },
-        Question {
+        ComparedQuery {
             name: "entropy",
-            query: Query::new("entropy", [], [Item::new("entropy", Expression::Aggregate(entropy))]),
+            query: Query::new("entropy", [], [OutputColumn::new("entropy", Expression::Aggregate(entropy))]),
             sql: "SELECT sum(w / t * log2(t / w)) AS v FROM (SELECT w, sum(w) OVER () AS t FROM \
                   (SELECT sum(total_count)::DOUBLE AS w FROM rows GROUP BY dst_port))",
             truth: |flows| {
@@ -208,22 +212,22 @@ fn of_other_values() -> Vec<Question> {
                 vec![weights.iter().map(|weight| weight / all * (all / weight).log2()).sum()]
             },
         },
-        Question {
+        ComparedQuery {
             name: "filtered",
             query: Query {
                 filter: Some(Condition::And(vec![is_web, is_large])),
-                ..top("filtered", &["dst_addr"], Item::sum("total_byte"))
+                ..top("filtered", &["dst_addr"], OutputColumn::sum("total_byte"))
             },
             sql: "SELECT dst_addr, sum(total_byte) AS v FROM rows WHERE dst_port IN (80, 443) AND total_byte > 1000 GROUP BY 1 \
                   ORDER BY v DESC LIMIT 20",
             truth: |flows| {
-                let is_kept = |flow: &Flow| [80, 443].contains(&flow.ports[1]) && flow.bytes > 1000;
+                let is_kept = |flow: &ReferenceRow| [80, 443].contains(&flow.ports[1]) && flow.bytes > 1000;
                 sums(flows, |flow| if is_kept(flow) { vec![flow.dst] } else { Vec::new() }, |flow| flow.bytes)
             },
         },
-        Question {
+        ComparedQuery {
             name: "ratio",
-            query: top("ratio", &["protocol"], Item::new("ratio", ratio)),
+            query: top("ratio", &["protocol"], OutputColumn::new("ratio", ratio)),
             sql: "SELECT protocol, sum(total_byte) / sum(total_count) AS v FROM rows GROUP BY 1 ORDER BY v DESC LIMIT 20",
             truth: |flows| {
                 let mut sums: HashMap<u8, (u64, u64)> = HashMap::new();
@@ -234,9 +238,9 @@ fn of_other_values() -> Vec<Question> {
                 sums.into_values().map(|(bytes, packets)| bytes as f64 / packets as f64).collect()
             },
         },
-        Question {
+        ComparedQuery {
             name: "total",
-            query: Query::new("total", [], [Item::sum("total_count")]),
+            query: Query::new("total", [], [OutputColumn::sum("total_count")]),
             sql: "SELECT sum(total_count) AS v FROM rows",
             truth: |flows| vec![flows.iter().map(|flow| flow.packets).sum::<u64>() as f64],
         },

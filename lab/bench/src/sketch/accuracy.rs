@@ -2,11 +2,11 @@
 
 use super::contender::{Contender, Edison};
 use super::keyed;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use super::{BENCH, BYTES};
 use crate::compare::{self, thread_time};
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use packet::{KeyV4, Seed};
 use serde_json::{Value, json};
 use sketch::{
@@ -64,16 +64,16 @@ const PUBLISHED: [(&str, [f64; THRESHOLDS.len()], f64); 8] = [
 ];
 
 /// False if no seed reaches a structure's published figures.
-fn comes_up_to_published(name: &str, scores: &[Score]) -> bool {
+fn comes_up_to_published(name: &str, scores: &[StructureScore]) -> bool {
     let Some((_, f1, are)) = PUBLISHED.iter().find(|(of, ..)| *of == name) else { return true };
-    let any = |is_met: &dyn Fn(&Score) -> bool| scores.iter().any(is_met);
+    let any = |is_met: &dyn Fn(&StructureScore) -> bool| scores.iter().any(is_met);
     // The figures have three digits.
     f1.iter().enumerate().all(|(number, f1)| any(&|score| score.f1[number] > f1 - 0.0005))
         && any(&|score| score.are < are * 1.0005)
 }
 
 /// The score of one structure on one stream.
-struct Score {
+struct StructureScore {
     /// F1 by threshold.
     f1: [f64; THRESHOLDS.len()],
     /// Average relative error over all flows; 1 for those that it does not know.
@@ -82,14 +82,14 @@ struct Score {
 }
 
 /// Runs it.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let (flows, zipf) = (points.flows.unwrap_or(300_000), points.zipf.unwrap_or(1.0));
     let packets = points.packets.unwrap_or(1_000_000).min(1 << 28);
     let is_published = (flows, zipf, packets) == (300_000, 1.0, 1_000_000);
-    let mut scores: Vec<Vec<Score>> = STRUCTURES.iter().map(|_| Vec::new()).collect();
+    let mut scores: Vec<Vec<StructureScore>> = STRUCTURES.iter().map(|_| Vec::new()).collect();
     let mut made = Vec::new();
     for seed in 1..=SEEDS {
-        let stream = Stream::draw(packets, flows, zipf, seed)?;
+        let stream = SketchStream::draw(packets, flows, zipf, seed)?;
         for (scores, make) in scores.iter_mut().zip(STRUCTURES) {
             let mut contender = make(Seed::new(seed))?;
             scores.push(score(&mut *contender, &stream));
@@ -105,7 +105,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
         }
         more.extend(median_and_spread("are", "are_spread", scores.iter().map(|score| score.are), 2));
         let rounds_ns = scores.iter().map(|score| score.ns).collect();
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: name.to_owned(),
             params: vec![("flows", json!(flows)), ("zipf", json!(zipf)), ("memory", json!("128 KiB"))],
@@ -130,7 +130,7 @@ fn median_and_spread(
     [(middle, json!(to_digits(compare::median(&values), digits))), (spread, json!(ends))]
 }
 
-fn score(contender: &mut dyn Contender, stream: &Stream) -> Score {
+fn score(contender: &mut dyn Contender, stream: &SketchStream) -> StructureScore {
     let began = thread_time();
     contender.count(stream);
     let ns = thread_time() - began;
@@ -140,11 +140,11 @@ fn score(contender: &mut dyn Contender, stream: &Stream) -> Score {
         (contender.estimate(key).unwrap_or(0.0) - count).abs() / count
     };
     let are = stream.flows.iter().map(error).sum::<f64>() / stream.flows.len() as f64;
-    Score { f1, are, ns }
+    StructureScore { f1, are, ns }
 }
 
 /// The harmonic mean of precision and recall.
-fn f1(contender: &dyn Contender, stream: &Stream, threshold: u64) -> f64 {
+fn f1(contender: &dyn Contender, stream: &SketchStream, threshold: u64) -> f64 {
     let heavy: HashSet<KeyV4> = stream
         .flows
         .iter()
@@ -170,7 +170,7 @@ mod tests {
             "known"
         }
         fn reset(&mut self) {}
-        fn count(&mut self, _: &Stream) {}
+        fn count(&mut self, _: &SketchStream) {}
         fn bytes(&self) -> usize {
             0
         }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn scores_are_what_their_definitions_say() {
         let key = |number: u8| KeyV4::new([number; 8], [0; 4], 6);
-        let stream = Stream {
+        let stream = SketchStream {
             keys: vec![key(1); 1000],
             tuples: Vec::new(),
             flows: vec![(key(1), 500), (key(2), 300), (key(3), 1), (key(4), 199)],

@@ -1,6 +1,6 @@
 //! A structure under test, of whatever kind.
 
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::tuple::Tuple;
 use packet::{Key, KeyV4};
 use sketch::{Frequency, HeavyHitters, Summary, UpdateBurst};
@@ -19,7 +19,7 @@ pub(super) trait Contender {
     /// Clears it.
     fn reset(&mut self);
     /// Counts all packets, one each: keys to hashes to counters.
-    fn count(&mut self, stream: &Stream);
+    fn count(&mut self, stream: &SketchStream);
     fn bytes(&self) -> usize;
     /// Returns its count of a flow; `None` if it does not know the flow.
     fn estimate(&self, key: &KeyV4) -> Option<f64>;
@@ -28,15 +28,15 @@ pub(super) trait Contender {
 }
 
 /// The form in which a structure takes keys.
-pub(super) trait Form: Key {
-    fn packets(stream: &Stream) -> &[Self];
+pub(super) trait ContenderKey: Key {
+    fn packets(stream: &SketchStream) -> &[Self];
     fn from_key(key: &KeyV4) -> Self;
     fn to_key(self) -> KeyV4;
 }
 
 /// The key of 16 bytes, as tables have it.
-impl Form for KeyV4 {
-    fn packets(stream: &Stream) -> &[Self] {
+impl ContenderKey for KeyV4 {
+    fn packets(stream: &SketchStream) -> &[Self] {
         &stream.keys
     }
 
@@ -50,8 +50,8 @@ impl Form for KeyV4 {
 }
 
 /// The key of 13 bytes, as the papers count it.
-impl Form for Tuple {
-    fn packets(stream: &Stream) -> &[Self] {
+impl ContenderKey for Tuple {
+    fn packets(stream: &SketchStream) -> &[Self] {
         &stream.tuples
     }
 
@@ -73,7 +73,7 @@ pub(super) struct Edison<S, K = KeyV4> {
     form: PhantomData<fn(K)>,
 }
 
-impl<K: Form, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
+impl<K: ContenderKey, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
     /// One that is queried for each flow.
     pub(super) fn asked(name: &'static str, configuration: &S::Configuration) -> Result<Self, String> {
         let ask = |summary: &S, key: &KeyV4| Some(summary.estimate(&K::from_key(key)).value);
@@ -93,7 +93,7 @@ impl<K: Form, S: UpdateBurst<K> + Frequency<K>> Edison<S, K> {
     }
 }
 
-impl<K: Form, S: UpdateBurst<K>> Edison<S, K> {
+impl<K: ContenderKey, S: UpdateBurst<K>> Edison<S, K> {
     fn new(
         name: &'static str,
         configuration: &S::Configuration,
@@ -105,7 +105,7 @@ impl<K: Form, S: UpdateBurst<K>> Edison<S, K> {
     }
 }
 
-impl<K: Form, S: UpdateBurst<K>> Contender for Edison<S, K> {
+impl<K: ContenderKey, S: UpdateBurst<K>> Contender for Edison<S, K> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -114,7 +114,7 @@ impl<K: Form, S: UpdateBurst<K>> Contender for Edison<S, K> {
         Summary::reset(&mut self.summary);
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         for keys in K::packets(stream).chunks(BURST) {
             self.summary.count_keys(keys);
         }

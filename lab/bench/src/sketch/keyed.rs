@@ -1,12 +1,12 @@
 //! Structures that keep keys: what they are compared with, and which of them are checked for accuracy.
 
 use super::BYTES;
-use super::comparison::{Check, Comparison};
+use super::comparison::{ContenderCheck, SpeedComparison};
 use super::contender::{Contender, Edison};
-use super::plain_hash_table::{Checked, Entry, PlainHashTable, Published};
+use super::plain_hash_table::{CheckedEntry, PlainHashTable, PublishedEntry, TableEntry};
 use super::plain_heap::PlainHeap;
 use super::reversible::{PlainReversible, Reversible};
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
 use serde_json::json;
@@ -18,13 +18,13 @@ use std::collections::HashMap;
 use structures::CheckedHashTable;
 
 /// Speed.
-pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> {
+pub(super) fn comparisons() -> impl Iterator<Item = Result<SpeedComparison, String>> {
     let tables = [1 << 12, 1 << 20].into_iter().flat_map(|width| {
         // Small ones lie in the cache, where the plain version waits for nothing.
         let asked_times = (width == 1 << 20).then_some(4.0);
         [
-            table::<Published, SimpleHashTable<KeyV4>>("simple_hash_table", width, asked_times),
-            table::<Checked, CheckedHashTable<KeyV4>>("checked_hash_table", width, None),
+            table::<PublishedEntry, SimpleHashTable<KeyV4>>("simple_hash_table", width, asked_times),
+            table::<CheckedEntry, CheckedHashTable<KeyV4>>("checked_hash_table", width, None),
         ]
     });
     let reversible = [(6, 1 << 12), (4, 1 << 16)].into_iter().map(|(rows, width)| reversible(rows, width));
@@ -32,7 +32,7 @@ pub(super) fn comparisons() -> impl Iterator<Item = Result<Comparison, String>> 
 }
 
 /// The total is correct, and no flow is underestimated.
-fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
+fn never_less(contender: &dyn Contender, stream: &SketchStream) -> bool {
     stream
         .flows
         .iter()
@@ -40,11 +40,11 @@ fn never_less(contender: &dyn Contender, stream: &Stream) -> bool {
 }
 
 /// A hash table of this many entries, compared with a plain one with the same content.
-fn table<E: Entry, S>(
+fn table<E: TableEntry, S>(
     name: &'static str,
     width: usize,
     asked_times: Option<f64>,
-) -> Result<Comparison, String>
+) -> Result<SpeedComparison, String>
 where
     S: Grid
         + Summary<Configuration = GridConfig<S>>
@@ -54,7 +54,7 @@ where
         + 'static,
 {
     let config = GridConfig::with_width(width, Seed::new(7));
-    Ok(Comparison {
+    Ok(SpeedComparison {
         params: vec![("width", json!(width))],
         contenders: vec![
             Box::new(PlainHashTable::<E, false>::new(width)),
@@ -66,7 +66,7 @@ where
     })
 }
 
-fn space_saving_orders() -> Result<Comparison, String> {
+fn space_saving_orders() -> Result<SpeedComparison, String> {
     const CAPACITY: usize = 1000;
     let heap = Edison::<SpaceSavingHeap<KeyV4>>::listing(
         "space_saving_heap",
@@ -76,7 +76,7 @@ fn space_saving_orders() -> Result<Comparison, String> {
         "space_saving_stream_summary",
         &GridConfig::with_width(CAPACITY, Seed::new(7)),
     )?;
-    Ok(Comparison {
+    Ok(SpeedComparison {
         params: vec![("capacity", json!(CAPACITY))],
         contenders: vec![Box::new(PlainHeap::new(CAPACITY)), Box::new(heap), Box::new(summary)],
         check: Box::new(|contender, stream| {
@@ -90,8 +90,8 @@ fn space_saving_orders() -> Result<Comparison, String> {
     })
 }
 
-fn reversible(rows: usize, width: usize) -> Result<Comparison, String> {
-    Ok(Comparison {
+fn reversible(rows: usize, width: usize) -> Result<SpeedComparison, String> {
+    Ok(SpeedComparison {
         params: vec![("rows", json!(rows)), ("width", json!(width))],
         contenders: vec![
             Box::new(PlainReversible::<false>::new(rows, width)),
@@ -104,7 +104,7 @@ fn reversible(rows: usize, width: usize) -> Result<Comparison, String> {
 }
 
 /// Source addresses are never underestimated, and if they can be listed, no heavy one is missing.
-fn heavy_addresses_come_back() -> Check {
+fn heavy_addresses_come_back() -> ContenderCheck {
     Box::new(|contender, stream| {
         let mut addresses = HashMap::<[u8; 4], (KeyV4, u64)>::new();
         for (key, count) in &stream.flows {

@@ -1,7 +1,7 @@
 //! Count-Min as published: a hash function for each row, packet by packet.
 
 use super::contender::Contender;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
@@ -47,7 +47,7 @@ impl<const TUNED: bool> Contender for PlainCountMin<TUNED> {
         self.rows.iter_mut().for_each(|row| row.fill(0));
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         for tuple in &stream.tuples {
             let places = self.places(tuple);
             for (row, place) in self.rows.iter_mut().zip(places) {

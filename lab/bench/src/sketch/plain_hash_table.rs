@@ -1,13 +1,13 @@
 //! The Simple Hash Table as published: one murmur3, packet by packet.
 
 use super::contender::Contender;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::KeyV4;
 
 /// An entry: what it counts, and for whom.
-pub(super) trait Entry: Copy + Default + 'static {
+pub(super) trait TableEntry: Copy + Default + 'static {
     const NAMES: [&'static str; 2];
     fn add(&mut self, tuple: &Tuple);
     /// The kept flow, and its packets.
@@ -19,12 +19,12 @@ pub(super) trait Entry: Copy + Default + 'static {
 /// 17 bytes: a 5-tuple and a counter, as Wu et al. have them (section 4.4.2).
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
-pub(super) struct Published {
+pub(super) struct PublishedEntry {
     tuple: Tuple,
     count: u32,
 }
 
-impl Entry for Published {
+impl TableEntry for PublishedEntry {
     const NAMES: [&'static str; 2] = ["plain_murmur3", "tuned_murmur3"];
 
     #[inline(always)]
@@ -47,19 +47,19 @@ impl Entry for Published {
 /// 21 bytes: the same with a second counter for all flows but the one that is kept.
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed)]
-pub(super) struct Checked {
-    first: Published,
+pub(super) struct CheckedEntry {
+    first: PublishedEntry,
     others: u32,
 }
 
-impl Checked {
+impl CheckedEntry {
     #[inline(always)]
     fn is_first(&self, tuple: &Tuple) -> bool {
         self.first.tuple == *tuple
     }
 }
 
-impl Entry for Checked {
+impl TableEntry for CheckedEntry {
     const NAMES: [&'static str; 2] = ["plain_checked_murmur3", "tuned_checked_murmur3"];
 
     #[inline(always)]
@@ -86,7 +86,7 @@ pub(super) struct PlainHashTable<E, const TUNED: bool> {
     entries: Vec<E>,
 }
 
-impl<E: Entry, const TUNED: bool> PlainHashTable<E, TUNED> {
+impl<E: TableEntry, const TUNED: bool> PlainHashTable<E, TUNED> {
     pub(super) fn new(width: usize) -> Self {
         assert!(width.is_power_of_two());
         Self { entries: vec![E::default(); width] }
@@ -103,7 +103,7 @@ impl<E: Entry, const TUNED: bool> PlainHashTable<E, TUNED> {
     }
 }
 
-impl<E: Entry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
+impl<E: TableEntry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
     fn name(&self) -> &'static str {
         E::NAMES[usize::from(TUNED)]
     }
@@ -116,7 +116,7 @@ impl<E: Entry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
         self.entries.fill(E::default());
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         for tuple in &stream.tuples {
             let place = self.place(tuple);
             self.entries[place].add(tuple);
@@ -133,7 +133,7 @@ impl<E: Entry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
     }
 
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>> {
-        let kept = self.entries.iter().map(Entry::kept);
+        let kept = self.entries.iter().map(TableEntry::kept);
         let heavy = kept.filter(|(_, count)| u64::from(*count) >= threshold.max(1));
         Some(heavy.map(|(tuple, _)| tuple.key()).collect())
     }

@@ -2,7 +2,7 @@
 //! murmur3 finds a flow's counter, packet by packet.
 
 use super::contender::Contender;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::murmur3::library_murmur3;
 use crate::tuple::Tuple;
 use hashbrown::HashMap;
@@ -11,9 +11,9 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// A flow as the map hashes it: its 13 bytes at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Flow(Tuple);
+struct FlowTuple(Tuple);
 
-impl Hash for Flow {
+impl Hash for FlowTuple {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         hasher.write(self.0.bytes());
     }
@@ -34,20 +34,20 @@ impl Hasher for Murmur3 {
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct PlainHeapNode {
     count: u32,
     /// The counter's number, which does not change when the node moves.
     number: u32,
 }
 
 pub(super) struct PlainHeap {
-    numbers: HashMap<Flow, u32, BuildHasherDefault<Murmur3>>,
+    numbers: HashMap<FlowTuple, u32, BuildHasherDefault<Murmur3>>,
     /// The flow of each counter, by number; `None` if no flow has taken the counter yet.
-    flows: Vec<Option<Flow>>,
+    flows: Vec<Option<FlowTuple>>,
     /// The place of each counter's node, by number.
     places: Vec<u32>,
     /// A heap with the least on top.
-    nodes: Vec<Node>,
+    nodes: Vec<PlainHeapNode>,
 }
 
 impl PlainHeap {
@@ -64,7 +64,7 @@ impl PlainHeap {
 
     /// The flow's counter: its own, or the least one.
     #[inline(always)]
-    fn number_of(&mut self, flow: Flow) -> u32 {
+    fn number_of(&mut self, flow: FlowTuple) -> u32 {
         if let Some(number) = self.numbers.get(&flow) {
             return *number;
         }
@@ -110,12 +110,12 @@ impl Contender for PlainHeap {
         self.flows.fill(None);
         let numbers = 0..self.flows.len() as u32;
         self.places = numbers.clone().collect();
-        self.nodes = numbers.map(|number| Node { count: 0, number }).collect();
+        self.nodes = numbers.map(|number| PlainHeapNode { count: 0, number }).collect();
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         for tuple in &stream.tuples {
-            let number = self.number_of(Flow(*tuple));
+            let number = self.number_of(FlowTuple(*tuple));
             self.increase(number);
         }
     }
@@ -128,14 +128,14 @@ impl Contender for PlainHeap {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let number = self.numbers.get(&Flow(Tuple::of(key)));
+        let number = self.numbers.get(&FlowTuple(Tuple::of(key)));
         let place = number.map_or(0, |number| self.places[*number as usize] as usize);
         Some(self.nodes[place].count.into())
     }
 
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>> {
         let heavy = self.nodes.iter().filter(|node| u64::from(node.count) >= threshold.max(1));
-        let flow = |node: &Node| self.flows[node.number as usize].map(|flow| flow.0.key());
+        let flow = |node: &PlainHeapNode| self.flows[node.number as usize].map(|flow| flow.0.key());
         Some(heavy.filter_map(flow).collect())
     }
 }

@@ -2,7 +2,7 @@
 //! byte.
 
 use super::contender::Contender;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::murmur3::{library_murmur3, murmur3};
 use crate::tuple::Tuple;
 use packet::{KeyV4, Seed};
@@ -43,7 +43,7 @@ impl Contender for Reversible {
         Summary::reset(&mut self.0);
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         let mut burst = [0; BURST];
         for tuples in stream.tuples.chunks(BURST) {
             let burst = &mut burst[..tuples.len()];
@@ -135,7 +135,7 @@ impl<const TUNED: bool> Contender for PlainReversible<TUNED> {
         self.rows.iter_mut().for_each(|row| row.fill(0));
     }
 
-    fn count(&mut self, stream: &Stream) {
+    fn count(&mut self, stream: &SketchStream) {
         for tuple in &stream.tuples {
             let address = Self::known_as(source(tuple));
             for row in 0..self.rows.len() {

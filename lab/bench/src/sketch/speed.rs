@@ -1,30 +1,30 @@
 //! Speed compared with a plain scalar version: how many times as fast, on the same packets, in turn.
 
 use super::BENCH;
-use super::comparison::Comparison;
+use super::comparison::SpeedComparison;
 use super::contender::Edison;
 use super::keyed;
 use super::plain_count_min::PlainCountMin;
-use super::stream::Stream;
+use super::stream::SketchStream;
 use crate::compare::{in_turn, median_ratio, thread_time};
 use crate::line::to_digits;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use packet::Seed;
 use serde_json::json;
 use sketch::{ArrayConfig, CountMin, CounterArray};
 
-fn comparisons() -> Result<Vec<Comparison>, String> {
+fn comparisons() -> Result<Vec<SpeedComparison>, String> {
     let count_min = [(1 << 10, 4.0), (1 << 16, 4.0), (1 << 20, 6.0)];
     let count_min = count_min.into_iter().map(|(width, asked_times)| self::count_min(width, asked_times));
     count_min.chain(keyed::comparisons()).collect()
 }
 
-fn count_min(width: usize, asked_times: f64) -> Result<Comparison, String> {
+fn count_min(width: usize, asked_times: f64) -> Result<SpeedComparison, String> {
     const DEPTH: usize = 3;
     let configuration =
         ArrayConfig::<CountMin>::new(DEPTH, width, Seed::new(7)).map_err(|error| error.to_string())?;
     let edison = Edison::<CounterArray<CountMin>>::asked("count_min", &configuration)?;
-    Ok(Comparison {
+    Ok(SpeedComparison {
         params: vec![("depth", json!(DEPTH)), ("width", json!(width))],
         contenders: vec![
             Box::new(PlainCountMin::<false>::new(width)),
@@ -46,10 +46,10 @@ fn count_min(width: usize, asked_times: f64) -> Result<Comparison, String> {
 }
 
 /// Runs all comparisons.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let (flows, zipf) = (points.flows.unwrap_or(1_000_000), points.zipf.unwrap_or(1.0));
     let packets = points.packets.unwrap_or(4_000_000).min(1 << 28);
-    let stream = Stream::draw(packets, flows, zipf, 1)?;
+    let stream = SketchStream::draw(packets, flows, zipf, 1)?;
     for comparison in comparisons()? {
         compare(comparison, &stream, (flows, zipf), points.seconds, out);
     }
@@ -57,11 +57,11 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
 }
 
 fn compare(
-    mut comparison: Comparison,
-    stream: &Stream,
+    mut comparison: SpeedComparison,
+    stream: &SketchStream,
     (flows, zipf): (u64, f64),
     seconds: f64,
-    out: &mut dyn FnMut(Line),
+    out: &mut dyn FnMut(BenchResult),
 ) {
     let mut checked = vec![true; comparison.contenders.len()];
     let mut numbered: Vec<_> = comparison.contenders.iter_mut().enumerate().collect();
@@ -86,7 +86,7 @@ fn compare(
                 more.push(("asked_times", json!(asked)));
             }
         }
-        out(Line {
+        out(BenchResult {
             bench: BENCH,
             variant: contender.name().to_owned(),
             params,

@@ -2,10 +2,10 @@
 
 use crate::tuple::Tuple;
 use packet::KeyV4;
-use traffic::{KeyStream, Spec};
+use traffic::{KeyStream, TrafficSpec};
 
 /// Packets in the forms that structures take them in.
-pub(super) struct Stream {
+pub(super) struct SketchStream {
     pub(super) keys: Vec<KeyV4>,
     /// The keys in 13 bytes, for those who hash bytes.
     pub(super) tuples: Vec<Tuple>,
@@ -13,9 +13,9 @@ pub(super) struct Stream {
     pub(super) flows: Vec<(KeyV4, u32)>,
 }
 
-impl Stream {
+impl SketchStream {
     pub(super) fn draw(packets: u64, flows: u64, zipf: f64, seed: u64) -> Result<Self, String> {
-        let spec: Spec = format!("packets={packets},flows={flows},zipf={zipf},seed={seed}")
+        let spec: TrafficSpec = format!("packets={packets},flows={flows},zipf={zipf},seed={seed}")
             .parse()
             .map_err(|error| format!("{error}"))?;
         let stream = KeyStream::ipv4(&spec);

@@ -1,6 +1,6 @@
 //! Stores that are made for the bench, and the sums of what is in them.
 
-use ::store::{Change, Level, Manifest, StoredFile, place};
+use ::store::{Level, Manifest, ManifestChange, StoredFile, place};
 use flow::{Rows, WindowRow};
 use packet::{KeySpec, KeyV4, MaskedKey};
 use record::{RecordedWindows, RowParts, RowWindow, RowWriter, WindowFacts};
@@ -21,7 +21,7 @@ pub(super) const NODE: &str = "bench";
 
 /// A store, and what is in it.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct BenchStore {
     pub(super) rows: u64,
     pub(super) files: u64,
     pub(super) file_bytes: u64,
@@ -93,7 +93,7 @@ fn of(row: &WindowRow<KeyV4>) -> [u128; 2] {
     [destination, source]
 }
 
-impl Made {
+impl BenchStore {
     /// Window rows, an hour a file.
     pub(super) fn rows(folder: &Path, count: u64, port: u16) -> Result<Self, String> {
         let mut made = Self::default();
@@ -128,7 +128,7 @@ impl Made {
             })?;
         }
         let until = vec![(Level::Hour, NODE.to_owned(), START + hours * HOUR)];
-        manifest.commit(&Change { until, ..Change::default() })?;
+        manifest.commit(&ManifestChange { until, ..ManifestChange::default() })?;
         Ok(made)
     }
 
@@ -187,6 +187,6 @@ impl Made {
         self.rows += stored.rows;
         self.files += 1;
         self.file_bytes += stored.bytes;
-        manifest.commit(&Change { added: vec![stored], ..Change::default() })
+        manifest.commit(&ManifestChange { added: vec![stored], ..ManifestChange::default() })
     }
 }

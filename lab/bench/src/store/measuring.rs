@@ -2,7 +2,7 @@
 //! software wire. The threads of the store are not in them.
 
 use crate::callgrind;
-use crate::{Line, Points};
+use crate::{BenchResult, Points};
 use serde_json::json;
 use std::ffi::OsString;
 
@@ -17,7 +17,7 @@ const LAP: u64 = 1_000_000;
 const FLOWS: u64 = 50_000;
 
 /// Runs the program under callgrind, with its usual answers, without a store and with one.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     if !callgrind::is_there("store") {
         return Ok(());
     }
@@ -40,7 +40,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
             .map_or(Ok(true), |folder| super::packets_of(folder).map(|packets| packets == counted.packets))?;
         let base = *without.get_or_insert(counted.instructions as f64 / counted.packets as f64);
         let cost = counted.instructions as f64 / counted.packets as f64 / base - 1.0;
-        out(Line {
+        out(BenchResult {
             bench: "store",
             variant: variant.to_owned(),
             params: vec![("flows", json!(flows)), ("zipf", json!(1.0)), ("cores", json!(1))],

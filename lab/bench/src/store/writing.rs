@@ -4,8 +4,8 @@
 use super::ask;
 use super::made::{NODE, SECOND, START, WINDOW, random, window};
 use crate::compare::{in_turn, median, process_time, thread_time};
-use crate::{Line, Points};
-use ::store::{Keep, NodeSetting, Store};
+use crate::{BenchResult, Points};
+use ::store::{NodeSetting, StoreRetention, StoreWriter};
 use flow::{FlowKey, FlowRecord, Rows, WindowRow};
 use model::{Answer, Value};
 use packet::{KeySpec, KeyV4, MaskedKey};
@@ -13,7 +13,7 @@ use record::{Selection, WindowFacts};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use task::query::{Item, Over, Query};
+use task::query::{OutputColumn, Over, Query};
 
 /// Windows of a round.
 const WINDOWS: u64 = 6;
@@ -25,7 +25,7 @@ const BLOCK: usize = 2048;
 const FLOWS_OF_WINDOW: f64 = 1e6;
 
 /// Writes rows and records of six windows, and closes the store. What makes them is not in the time.
-pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), String> {
+pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let of_window = points.packets.unwrap_or(ROWS).div_ceil(WINDOWS).max(1);
     let mut numbers = random(13);
     let windows: Vec<_> =
@@ -49,7 +49,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     let rounds_ns = times.into_iter().next().unwrap_or_default();
     let rows = WINDOWS * of_window;
     let of_row = median(&rounds_ns) / rows as f64;
-    out(Line {
+    out(BenchResult {
         bench: "store",
         variant: "writing".to_owned(),
         params: vec![("flows", json!(of_window)), ("windows", json!(WINDOWS))],
@@ -67,7 +67,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(Line)) -> Result<(), Stri
     Ok(())
 }
 
-struct Round {
+struct WritingRound {
     /// Processor time of the threads of the store.
     time_ns: f64,
     is_right: bool,
@@ -75,7 +75,7 @@ struct Round {
     file_bytes: u64,
 }
 
-fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
+fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<WritingRound, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no place for temporary files: {error}"))?;
     let setting = NodeSetting {
         node: NODE.to_owned(),
@@ -91,7 +91,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
         waits: true,
     };
     let [began, own] = [process_time(), thread_time()];
-    let store = Store::open(folder.path(), Keep::default(), Store::QUEUE_BYTES)?;
+    let store = StoreWriter::open(folder.path(), StoreRetention::default(), StoreWriter::QUEUE_BYTES)?;
     let (mut rows, records) = store.node(setting);
     let mut records = records.ok_or("the store takes no records")?;
     for (at, window) in windows.iter().enumerate() {
@@ -118,7 +118,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<Round, String> {
         && counts.flows.stored == number
         && counts.rows.lost() + counts.flows.lost() + counts.failed_upkeep == 0
         && are_there(folder.path(), windows)?;
-    Ok(Round { time_ns, is_right, file_bytes: counts.bytes })
+    Ok(WritingRound { time_ns, is_right, file_bytes: counts.bytes })
 }
 
 /// Returns true if the store answers with the sums of the rows, one of which it has twice.
@@ -131,7 +131,7 @@ fn are_there(store: &Path, windows: &[Vec<WindowRow<KeyV4>>]) -> Result<bool, St
     ];
     let sums = Query {
         over: Over::Run,
-        ..Query::new("sums", [], [Item::sum("total_byte"), Item::sum("total_count")])
+        ..Query::new("sums", [], [OutputColumn::sum("total_byte"), OutputColumn::sum("total_count")])
     };
     let answers = ask(store, &sums)?;
     let is_sum = |answer: &Answer| {

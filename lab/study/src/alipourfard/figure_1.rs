@@ -2,12 +2,12 @@
 
 use super::structures::heavy_hitters;
 use super::{COUNT_MIN, HEAP, PAPER, SIMPLE, mean_ratio, sizes};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -17,23 +17,27 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "Heavy hitters of a trace of skew 1 by a simple hash table, by Count-Min of three rows and by SpaceSaving's heap. The hash table has the highest throughput at every size; the mean time per packet of hash table and Count-Min stays the same until 20 MB; above 200 KB the heap is more accurate, by no more than 4 %.",
     here: "(a), (b): the same three structures count generated packets of 10 million flows by Zipf(1), each packet after the one before it is done; throughput is the reciprocal of that time, without receiving and parsing. (c): the address pairs with 0.2 % of a window of a million packets of 300,000 flows by Zipf(1), into which scans, a flood and elephants are planted; each structure with its list of heavy keys, as Edison's tasks have them, compared with an exact count.",
     said: &[
-        Said {
+        PaperClaim {
             what: "throughput of the hash table over Count-Min, mean",
             value: "28 % higher",
             place: "section 3.1, of Figure 1(a)",
         },
-        Said {
+        PaperClaim {
             what: "throughput of the hash table over the heap, mean",
             value: "120 % higher",
             place: "section 3.1, of Figure 1(a)",
         },
-        Said {
+        PaperClaim {
             what: "largest size that does not affect hash table and Count-Min",
             value: "20 MB",
             place: "section 3.1, of Figure 1(b)",
         },
-        Said { what: "hash table that keeps the throughput", value: "up to 5 MB", place: "section 3.1" },
-        Said {
+        PaperClaim {
+            what: "hash table that keeps the throughput",
+            value: "up to 5 MB",
+            place: "section 3.1",
+        },
+        PaperClaim {
             what: "accuracy of the heap over the hash table, above 200 KB",
             value: "at most 4 % higher",
             place: "section 3.1, of Figure 1(c)",
@@ -44,7 +48,7 @@ pub(crate) static FIGURE: Figure = Figure {
     judge,
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let sizes_kib: &[u64] = scale.pick(
         &[32, 256, 2 << 10, 16 << 10, 128 << 10],
         &[32, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10],
@@ -55,7 +59,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     times.chain(memories_kib.iter().map(|kib| heavy_hitters(kib << 10, scale.pick(2, 5)))).collect()
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let size = || Axis::Bytes { label: "size of the structure".to_owned() };
     let curves = |value: &str| {
         [(SIMPLE, "simple hash table"), (COUNT_MIN, "Count-Min, 3 rows"), (HEAP, "SpaceSaving heap")]
@@ -87,7 +91,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "a simple hash table has a higher throughput than Count-Min (by 28 %) and than a heap (by 120 %), and above 200 KB \
                    finds heavy hitters within 4 % as well as the heap";
     let faster = |other| mean_ratio(rows, SIMPLE, other, "bytes", "mpps");
@@ -95,7 +99,7 @@ fn judge(rows: &Rows, _: &Machine) -> Verdict {
     let worst =
         accuracy.iter().filter(|(bytes, _)| *bytes > 200e3).map(|(_, ratio)| 1.0 - ratio).reduce(f64::max);
     let (Some(count_min), Some(heap), Some(worst)) = (faster(COUNT_MIN), faster(HEAP), worst) else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let why = format!(
@@ -105,5 +109,5 @@ fn judge(rows: &Rows, _: &Machine) -> Verdict {
         percent(heap),
         100.0 * worst.max(0.0)
     );
-    Verdict::new(finding, count_min > 1.0 && heap > 1.0 && worst <= 0.045, why)
+    FindingResult::new(finding, count_min > 1.0 && heap > 1.0 && worst <= 0.045, why)
 }

@@ -2,12 +2,12 @@
 
 use super::PAPER;
 use super::foretold::{is_measured, model};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -19,14 +19,18 @@ pub(crate) static FIGURE: Figure = Figure {
     here: "Computed as published, and with a cache of whole lines that forgets what was not used for the longest time (docs/model.md): a popular entry shares its line of 64 bytes \
            with unpopular ones. Among the values are those for the part of L3 that this core was measured to have.",
     said: &[
-        Said { what: "44 bytes, skew 1, 70 %", value: "5.5 million entries", place: "section 3.2" },
-        Said { what: "17 bytes, skew 1, 70 %", value: "20 million entries", place: "section 3.2" },
-        Said { what: "44 bytes, skew 1.05, 70 %", value: "100 million entries", place: "section 3.3" },
-        Said { what: "44 bytes, skew 0.75, 70 %", value: "0.16 million entries", place: "section 3.2" },
-        Said { what: "44 bytes, skew 0.75, 42 %", value: "1.2 million entries", place: "section 3.2" },
-        Said { what: "64 bytes, skew 1, 42 %", value: "more than 500 million entries", place: "section 3.2" },
+        PaperClaim { what: "44 bytes, skew 1, 70 %", value: "5.5 million entries", place: "section 3.2" },
+        PaperClaim { what: "17 bytes, skew 1, 70 %", value: "20 million entries", place: "section 3.2" },
+        PaperClaim { what: "44 bytes, skew 1.05, 70 %", value: "100 million entries", place: "section 3.3" },
+        PaperClaim { what: "44 bytes, skew 0.75, 70 %", value: "0.16 million entries", place: "section 3.2" },
+        PaperClaim { what: "44 bytes, skew 0.75, 42 %", value: "1.2 million entries", place: "section 3.2" },
+        PaperClaim {
+            what: "64 bytes, skew 1, 42 %",
+            value: "more than 500 million entries",
+            place: "section 3.2",
+        },
     ],
-    points: |_, scale: Scale| -> Vec<Point> {
+    points: |_, scale: Scale| -> Vec<StudyPoint> {
         vec![model(scale, |row| is_measured(row) || row.series == "figure_2")]
     },
     panels,
@@ -37,7 +41,7 @@ const SKEWS: [f64; 5] = [0.0, 0.5, 0.75, 1.0, 1.05];
 /// Mebibytes of the paper's cache, as the bench rounds them.
 const PAPERS_MIB: f64 = 1.9;
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let of_paper = rows.only("cache_mib", PAPERS_MIB);
     let panel = |share: f64, said: &[(f64, f64)]| {
         let rows = of_paper.only("share", share);
@@ -69,17 +73,17 @@ fn panels(rows: &Rows) -> Vec<Panel> {
 /// The share of the paper's value from which a measured one agrees with it, as rounding and reading from a plot allow.
 const NEAR: f64 = 0.8;
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding =
         "at a skew of 1 a cache of 2 MB serves 70 % of the accesses to 5.5 million entries of 44 bytes";
     let at_70 = rows.only("cache_mib", PAPERS_MIB).only("share", 0.7);
     let Some(row) = at_70.at("figure_2", "zipf", 1.0) else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let million = |value: &str| row.value(value) / 1e6;
     let (published, by_line) = (million("entries_of_44"), million("entries_of_44_by_line"));
     let why = format!(
         "the published form gives {published:.1} million, but a cache keeps whole lines and forgets by use, and of such it serves {by_line:.1} million"
     );
-    Verdict::new(finding, by_line >= NEAR * 5.5, why)
+    FindingResult::new(finding, by_line >= NEAR * 5.5, why)
 }

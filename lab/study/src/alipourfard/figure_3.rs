@@ -1,12 +1,12 @@
 //! Figure 3: the skew of the traffic.
 
 use super::{COUNT_MIN, HEAP, PAPER, SIMPLE, sizes};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -17,8 +17,16 @@ pub(crate) static FIGURE: Figure = Figure {
             skew the throughput rises at every size.",
     here: "As figure-1, with packets of 10 million flows drawn by other exponents.",
     said: &[
-        Said { what: "hash table of 2 MB at a skew of 0.5", value: "above 10 Mpps", place: "section 4" },
-        Said { what: "skew from which 32 MB are served from L3 by 95 %", value: "1.5", place: "section 3.3" },
+        PaperClaim {
+            what: "hash table of 2 MB at a skew of 0.5",
+            value: "above 10 Mpps",
+            place: "section 4",
+        },
+        PaperClaim {
+            what: "skew from which 32 MB are served from L3 by 95 %",
+            value: "1.5",
+            place: "section 3.3",
+        },
     ],
     points,
     panels,
@@ -28,13 +36,13 @@ pub(crate) static FIGURE: Figure = Figure {
 const LARGE: u64 = 32 << 20;
 const SIZES: [(u64, &str); 3] = [(128 << 10, "0.125 MiB"), (2 << 20, "2 MiB"), (LARGE, "32 MiB")];
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let skews: &[f64] = scale.pick(&[0.5, 1.0, 1.5, 2.0], &[0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]);
     let seconds = scale.pick(1.0, 5.0);
     skews.iter().flat_map(|skew| SIZES.map(|(bytes, _)| sizes(bytes, *skew, seconds))).collect()
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |title: &str, curves: Vec<Curve>| Panel {
         title: title.to_owned(),
         x: Axis::Linear { label: "skew (Zipf exponent)".to_owned() },
@@ -55,7 +63,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "the throughput of every structure and size rises with the skew, that of the heap most";
     // From a skew of 0.5 to one of 2.
     let rise = |series: &str, bytes: u64| {
@@ -67,7 +75,7 @@ fn judge(rows: &Rows, _: &Machine) -> Verdict {
     let ([Some(small), Some(middle), Some(simple)], Some(count_min), Some(heap)) =
         (sizes, rise(COUNT_MIN, LARGE), rise(HEAP, LARGE))
     else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let holds =
         [small, middle, simple, count_min].iter().all(|rise| *rise > 1.0) && heap > simple.max(count_min);
@@ -75,5 +83,5 @@ fn judge(rows: &Rows, _: &Machine) -> Verdict {
         "from a skew of 0.5 to 2 it is {simple:.1} times as high for the hash table of 32 MiB, {count_min:.1} times for Count-Min and {heap:.1} times for the heap, \
          and for hash tables of 0.125 and 2 MiB {small:.1} and {middle:.1} times"
     );
-    Verdict::new(finding, holds, why)
+    FindingResult::new(finding, holds, why)
 }

@@ -1,12 +1,12 @@
 //! Figure 4: counters that two cores share.
 
 use super::PAPER;
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -18,8 +18,8 @@ pub(crate) static FIGURE: Figure = Figure {
     here: "Two threads count packets of 10 million flows by Zipf(1), drawn beforehand, each packet after the one before it is done: in one table of Edison's that updates counters of \
            64 bits by compare-and-swap, and in one simple hash table each, of as many bytes. All counts are compared with what was drawn.",
     said: &[
-        Said { what: "shared over separate at 32 KB, mean", value: "2 times", place: "section 3.4" },
-        Said {
+        PaperClaim { what: "shared over separate at 32 KB, mean", value: "2 times", place: "section 3.4" },
+        PaperClaim {
             what: "shared over separate at 32 KB, 95th percentile",
             value: "2.7 times",
             place: "section 3.4",
@@ -32,15 +32,15 @@ pub(crate) static FIGURE: Figure = Figure {
 
 const SMALL: u64 = 32 << 10;
 
-fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
+fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let sizes_kib: &[u64] =
         scale.pick(&[32, 256, 2 << 10, 16 << 10], &[32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10]);
     let seconds = scale.pick(1.0, 5.0);
     let point = |kib: &u64| {
         let bytes = kib << 10;
-        Point::new(format!("two cores bytes={bytes} zipf=1 seconds={seconds}"), move || {
+        StudyPoint::new(format!("two cores bytes={bytes} zipf=1 seconds={seconds}"), move || {
             let mut rows = Vec::new();
-            bench::figures::two_cores(bytes, 1.0, seconds, &mut |line| rows.push(Row::of_line(&line)))?;
+            bench::figures::two_cores(bytes, 1.0, seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
             Ok(rows)
         })
         .unless(machine.lacks_cores(2))
@@ -48,7 +48,7 @@ fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
     sizes_kib.iter().map(point).collect()
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let ratio = |name: &str, value: &str| {
         let spots = rows.ratios("shared", "separate", "bytes", value);
         Curve { of_paper: false, ..Curve::of_paper(name, &spots) }
@@ -83,7 +83,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, machine: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let finding = "separate tables are faster than a shared one at every size, by 2 times in the mean and 2.7 times at the 95th percentile with 32 KB";
     let mean = rows.ratios("shared", "separate", "bytes", "ns_per_packet");
     let tail = rows.ratios("shared", "separate", "bytes", "p95_ns");
@@ -91,7 +91,7 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
         ratios.iter().find(|(bytes, _)| *bytes == SMALL as f64).map(|(_, ratio)| *ratio)
     };
     let (Some(small), Some(small_tail)) = (at_small(&mean), at_small(&tail)) else {
-        return Verdict::open(
+        return FindingResult::open(
             finding,
             machine.lacks_cores(2).unwrap_or_else(|| "nothing is measured".to_owned()),
         );
@@ -100,5 +100,5 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
     let why = format!(
         "with 32 KiB a packet takes {small:.1} times as long in the shared table, {small_tail:.1} times at the 95th percentile, and at least {least:.1} times at any size"
     );
-    Verdict::new(finding, least > 1.0, why)
+    FindingResult::new(finding, least > 1.0, why)
 }

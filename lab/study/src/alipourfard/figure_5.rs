@@ -1,12 +1,12 @@
 //! Figure 5: a tee with sampling in the place of the measurement.
 
 use super::PAPER;
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -18,10 +18,14 @@ pub(crate) static FIGURE: Figure = Figure {
     here: "`edison run --tee`: the packets that the receiving core takes a second from a software wire which waits for it, with exact tables for 20,000 and for \
            330,000 flows (2 and 32 MiB). Precision is that of the flows with 0.2 % of a window of a million packets of 100,000 flows: at a skew of 1, as no flow has 0.2 % of them at 0.5.",
     said: &[
-        Said { what: "throughput with a tee of 15 %, table of 2 MB", value: "13 Mpps", place: "section 4" },
-        Said { what: "throughput without, table of 2 MB", value: "9.4 Mpps", place: "section 4" },
-        Said { what: "precision with a tee of 15 %", value: "75 %", place: "section 4" },
-        Said { what: "precision without", value: "97 %", place: "section 4" },
+        PaperClaim {
+            what: "throughput with a tee of 15 %, table of 2 MB",
+            value: "13 Mpps",
+            place: "section 4",
+        },
+        PaperClaim { what: "throughput without, table of 2 MB", value: "9.4 Mpps", place: "section 4" },
+        PaperClaim { what: "precision with a tee of 15 %", value: "75 %", place: "section 4" },
+        PaperClaim { what: "precision without", value: "97 %", place: "section 4" },
     ],
     points,
     panels,
@@ -35,25 +39,25 @@ const VARIANTS: [(&str, &str); 4] =
 /// The place of the paper's tee among them.
 const PAPERS: f64 = 2.0;
 
-fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
+fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let seconds = scale.pick(4.0, 20.0);
     let table = |(flows, _): (u64, &str)| {
-        Point::new(format!("tee flows={flows} zipf=0.5 seconds={seconds}"), move || {
+        StudyPoint::new(format!("tee flows={flows} zipf=0.5 seconds={seconds}"), move || {
             let mut rows = Vec::new();
-            bench::figures::tee(flows, seconds, &mut |line| rows.push(Row::of_line(&line)))?;
+            bench::figures::tee(flows, seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
             Ok(rows)
         })
     };
-    let answers = Point::new("tee answers packets=1000000 flows=100000 zipf=1", || {
+    let answers = StudyPoint::new("tee answers packets=1000000 flows=100000 zipf=1", || {
         let mut rows = Vec::new();
-        bench::figures::tee_answers(&mut |line| rows.push(Row::of_line(&line)))?;
+        bench::figures::tee_answers(&mut |line| rows.push(FigureRow::of_line(&line)))?;
         Ok(rows)
     });
     let points = TABLES.into_iter().map(table).chain([answers]);
     points.map(|point| point.unless(machine.lacks_cores(2))).collect()
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let names: Vec<String> = VARIANTS.iter().map(|(_, name)| (*name).to_owned()).collect();
     let spots = |value: &dyn Fn(&str) -> Option<f64>| -> Vec<(f64, f64)> {
         let spot = |(at, (series, _)): (usize, &(&str, &str))| Some((at as f64, value(series)?));
@@ -88,7 +92,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, machine: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let finding =
         "a tee of 15 % makes the path of packets faster, 13 Mpps in the place of 9.4, and costs precision";
     let times = |(flows, _): (u64, &str)| {
@@ -98,7 +102,7 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
     let answers = rows.of("tee_15_answers").next();
     let (Some(small), Some(large), Some(answers)) = (times(TABLES[0]), times(TABLES[1]), answers) else {
         let why = machine.lacks_cores(2).unwrap_or_else(|| "nothing is measured".to_owned());
-        return Verdict::open(finding, why);
+        return FindingResult::open(finding, why);
     };
     let precision = answers.value("precision");
     let why = format!(
@@ -106,31 +110,31 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
         100.0 * precision,
         100.0 * answers.value("within_bounds"),
     );
-    Verdict::new(finding, small.min(large) > 1.0 && precision < 1.0, why)
+    FindingResult::new(finding, small.min(large) > 1.0 && precision < 1.0, why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn machine() -> Machine {
-        Machine::here()
+    fn machine() -> MachineProfile {
+        MachineProfile::here()
     }
 
-    fn rows(tee_mpps: f64, precision: f64) -> Rows {
-        let row = |series: &str, flows: u64, name: &str, value: f64| Row {
+    fn rows(tee_mpps: f64, precision: f64) -> FigureRows {
+        let row = |series: &str, flows: u64, name: &str, value: f64| FigureRow {
             series: series.to_owned(),
             values: [(name.to_owned(), value)].into(),
-            ..Row::default().with("flows", flows)
+            ..FigureRow::default().with("flows", flows)
         };
-        let mut rows: Vec<Row> = TABLES
+        let mut rows: Vec<FigureRow> = TABLES
             .iter()
             .flat_map(|(flows, _)| {
                 [row("not_tee", *flows, "mpps", 10.0), row("tee_15", *flows, "mpps", tee_mpps)]
             })
             .collect();
         rows.push(row("tee_15_answers", 100_000, "precision", precision));
-        Rows(rows)
+        FigureRows(rows)
     }
 
     #[test]
@@ -138,7 +142,7 @@ mod tests {
         assert_eq!(judge(&rows(15.0, 0.9), &machine()).holds, Some(true));
         assert_eq!(judge(&rows(9.0, 0.9), &machine()).holds, Some(false));
         assert_eq!(judge(&rows(15.0, 1.0), &machine()).holds, Some(false));
-        assert_eq!(judge(&Rows::default(), &machine()).holds, None);
+        assert_eq!(judge(&FigureRows::default(), &machine()).holds, None);
         let panels = panels(&rows(15.0, 0.9));
         assert_eq!(panels[0].curves.len(), 3);
         assert_eq!(panels[1].curves[0].spots.len(), 1);

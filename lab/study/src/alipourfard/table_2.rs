@@ -2,12 +2,12 @@
 
 use super::PAPER;
 use super::foretold::{ENTRIES, OWN, entry, is_measured, model};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -19,14 +19,20 @@ pub(crate) static FIGURE: Figure = Figure {
     here: "The paper's model (Equation 1, corrected as docs/model.md says) is fitted to this machine by measurements, which are among the values, and \
            foretells the time per packet for 1.25 million flows with a skew of 1, counted in bursts; Edison's own flow table is in the same model.",
     said: &[
-        Said { what: "simple hash table", value: "4 bytes", place: "Table 2" },
-        Said { what: "5-tuple and a counter", value: "17 bytes", place: "Table 2" },
-        Said { what: "simple hash table and a distinct counter", value: "20 bytes", place: "Table 2" },
-        Said { what: "source and its destinations, 4 in the mean", value: "20 bytes", place: "Table 2" },
-        Said { what: "NetFlow v5", value: "44 bytes", place: "Table 2" },
-        Said { what: "time per packet at 10 Gbit/s", value: "67 ns", place: "section 3.2" },
+        PaperClaim { what: "simple hash table", value: "4 bytes", place: "Table 2" },
+        PaperClaim { what: "5-tuple and a counter", value: "17 bytes", place: "Table 2" },
+        PaperClaim { what: "simple hash table and a distinct counter", value: "20 bytes", place: "Table 2" },
+        PaperClaim {
+            what: "source and its destinations, 4 in the mean",
+            value: "20 bytes",
+            place: "Table 2",
+        },
+        PaperClaim { what: "NetFlow v5", value: "44 bytes", place: "Table 2" },
+        PaperClaim { what: "time per packet at 10 Gbit/s", value: "67 ns", place: "section 3.2" },
     ],
-    points: |_, scale: Scale| -> Vec<Point> { vec![model(scale, |row| is_measured(row) || is_of_10g(row))] },
+    points: |_, scale: Scale| -> Vec<StudyPoint> {
+        vec![model(scale, |row| is_measured(row) || is_of_10g(row))]
+    },
     panels,
     judge,
 };
@@ -34,11 +40,11 @@ pub(crate) static FIGURE: Figure = Figure {
 /// Nanoseconds for a packet at 14.8 million a second.
 const MOST_NS: f64 = 1000.0 / 14.8;
 
-fn is_of_10g(row: &Row) -> bool {
+fn is_of_10g(row: &FigureRow) -> bool {
     row.series == ENTRIES && row.param("gbit_s") == 10.0
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let of_10g: Vec<_> = rows.0.iter().filter(|row| is_of_10g(row)).collect();
     let names = of_10g.iter().map(|row| format!("{}, {} B", entry(row), row.param("entry_bytes"))).collect();
     let curve = |name: &str, value: &str| Curve {
@@ -61,15 +67,15 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "one core keeps up with 10 Gbit/s of the smallest packets with entries of 4 to 44 bytes";
     let of_10g: Vec<_> = rows.0.iter().filter(|row| is_of_10g(row) && entry(row) != OWN).collect();
     let most = |value: &str| of_10g.iter().map(|row| row.value(value)).reduce(f64::max);
     let (Some(bursts), Some(single)) = (most("bursts_ns"), most("one_at_a_time_ns")) else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let why = format!(
         "the slowest entry takes {bursts:.0} ns in bursts and {single:.0} ns one at a time, of the {MOST_NS:.0} ns that there are"
     );
-    Verdict::new(finding, bursts <= MOST_NS, why)
+    FindingResult::new(finding, bursts <= MOST_NS, why)
 }

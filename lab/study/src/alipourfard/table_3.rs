@@ -2,12 +2,12 @@
 
 use super::PAPER;
 use super::foretold::{ENTRIES, OWN, entry, is_measured, model};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 
 pub(crate) static FIGURE: Figure = Figure {
     paper: &PAPER,
@@ -19,11 +19,11 @@ pub(crate) static FIGURE: Figure = Figure {
     here: "Packets and flows follow from the link's rate (84 bytes a packet on the wire). The cores that count them in bursts are foretold by the model that is \
            fitted to this machine (table-2), at a skew of 1. For 100 Gbit/s it is asked with the paper's 125 million flows, though 1 kB a flow gives 12.5 million.",
     said: &[
-        Said { what: "packets at 10, 40 and 100 Gbit/s", value: "14.8M, 60M, 148M", place: "Table 3" },
-        Said { what: "5-tuple flows", value: "1.25M, 5M, 125M", place: "Table 3" },
+        PaperClaim { what: "packets at 10, 40 and 100 Gbit/s", value: "14.8M, 60M, 148M", place: "Table 3" },
+        PaperClaim { what: "5-tuple flows", value: "1.25M, 5M, 125M", place: "Table 3" },
     ],
-    points: |_, scale: Scale| -> Vec<Point> {
-        let entries = Point::new("entries of a second", || Ok(LINKS.map(entries).to_vec()));
+    points: |_, scale: Scale| -> Vec<StudyPoint> {
+        let entries = StudyPoint::new("entries of a second", || Ok(LINKS.map(entries).to_vec()));
         vec![entries, model(scale, |row| is_measured(row) || row.series == ENTRIES)]
     },
     panels,
@@ -37,7 +37,7 @@ const PACKET_BYTES: f64 = 84.0;
 const FLOW_BYTES: f64 = 1000.0;
 
 /// Returns the entries of a second by the rate of the link.
-fn entries((gbit_s, paper_packets, paper_flows): (f64, f64, f64)) -> Row {
+fn entries((gbit_s, paper_packets, paper_flows): (f64, f64, f64)) -> FigureRow {
     let bytes = gbit_s * 1e9 / 8.0;
     let values = [
         ("packets_per_s", bytes / PACKET_BYTES),
@@ -45,25 +45,26 @@ fn entries((gbit_s, paper_packets, paper_flows): (f64, f64, f64)) -> Row {
         ("paper_packets_per_s", paper_packets),
         ("paper_flows_per_s", paper_flows),
     ];
-    Row {
+    FigureRow {
         series: "entries of a second".to_owned(),
         values: values.map(|(name, value)| (name.to_owned(), value)).into(),
-        ..Row::default().with("gbit_s", gbit_s)
+        ..FigureRow::default().with("gbit_s", gbit_s)
     }
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let names = LINKS.map(|(gbit_s, _, _)| format!("{gbit_s} Gbit/s")).to_vec();
-    let at = |row: &Row| LINKS.iter().position(|link| link.0 == row.param("gbit_s")).map(|at| at as f64);
-    let curve = |name: &str, is_meant: &dyn Fn(&Row) -> bool, value: &str, of_paper: bool| Curve {
+    let at =
+        |row: &FigureRow| LINKS.iter().position(|link| link.0 == row.param("gbit_s")).map(|at| at as f64);
+    let curve = |name: &str, is_meant: &dyn Fn(&FigureRow) -> bool, value: &str, of_paper: bool| Curve {
         name: name.to_owned(),
         of_paper,
         spots: (rows.0.iter().filter(|row| is_meant(row)))
             .filter_map(|row| Some(Spot { x: at(row)?, y: row.value(value), spread: None }))
             .collect(),
     };
-    let of_link = |row: &Row| row.series == "entries of a second";
-    let cores = |name: &'static str| curve(name, &move |row: &Row| entry(row) == name, "cores", false);
+    let of_link = |row: &FigureRow| row.series == "entries of a second";
+    let cores = |name: &'static str| curve(name, &move |row: &FigureRow| entry(row) == name, "cores", false);
     vec![
         Panel {
             title: "Entries in a second".to_owned(),
@@ -85,12 +86,12 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "one core supports all entries of Table 2 for a second of up to 40 Gbit/s";
     let up_to_40: Vec<_> =
         (rows.of(ENTRIES)).filter(|row| row.param("gbit_s") <= 40.0 && entry(row) != OWN).collect();
     let Some(most) = up_to_40.iter().map(|row| row.value("cores")).reduce(f64::max) else {
-        return Verdict::open(finding, "nothing is measured");
+        return FindingResult::open(finding, "nothing is measured");
     };
     let slow: Vec<_> = up_to_40.iter().filter(|row| row.value("cores") > 1.0).map(|row| entry(row)).collect();
     let which = if slow.is_empty() {
@@ -101,7 +102,7 @@ fn judge(rows: &Rows, _: &Machine) -> Verdict {
     let why = format!(
         "by the model that is fitted to this machine {which}; of the paper's numbers one does not follow from the others: 100 Gbit/s with 1 kB a flow are 12.5 million flows, not 125 million"
     );
-    Verdict::new(finding, most <= 1.0, why)
+    FindingResult::new(finding, most <= 1.0, why)
 }
 
 #[cfg(test)]

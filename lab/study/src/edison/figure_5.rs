@@ -1,12 +1,12 @@
 //! Figure 5: packets received, by design of the probe, and by argus and pmacct.
 
 use super::PAPER;
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 use std::path::PathBuf;
 
 pub(crate) static FIGURE: Figure = Figure {
@@ -20,10 +20,10 @@ pub(crate) static FIGURE: Figure = Figure {
            of the same size and uniform flows from memory and write records; Edison, on one core, reads the same capture: rates of these are by processor time of whole processes. A cluster of one \
            worker has two cores.",
     said: &[
-        Said { what: "sent with 64 bytes", value: "78 Mpps", place: "section III.B" },
-        Said { what: "sent with 750 bytes", value: "16 Mpps", place: "section III.B" },
-        Said { what: "2x2 over argus and pmacct", value: "about 9 times", place: "section III.C" },
-        Said { what: "argus and pmacct", value: "10 to 20 Gbit/s at most", place: "section I" },
+        PaperClaim { what: "sent with 64 bytes", value: "78 Mpps", place: "section III.B" },
+        PaperClaim { what: "sent with 750 bytes", value: "16 Mpps", place: "section III.B" },
+        PaperClaim { what: "2x2 over argus and pmacct", value: "about 9 times", place: "section III.C" },
+        PaperClaim { what: "argus and pmacct", value: "10 to 20 Gbit/s at most", place: "section I" },
     ],
     points,
     panels,
@@ -45,8 +45,9 @@ fn place(program: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
-    let mut points: Vec<Point> = FRAMES.iter().flat_map(|frame| clusters(machine, scale, *frame)).collect();
+fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
+    let mut points: Vec<StudyPoint> =
+        FRAMES.iter().flat_map(|frame| clusters(machine, scale, *frame)).collect();
     let there: Vec<_> = METERS.iter().filter_map(|(name, _)| Some((*name, place(name)?))).collect();
     for frame in FRAMES {
         points.push(meters(scale, frame, there.clone()));
@@ -54,43 +55,43 @@ fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
     for (name, install) in METERS {
         if place(name).is_none() {
             let missing = Some(format!("{name} is not installed: {install}"));
-            points.push(Point::new(format!("meter {name}"), || Ok(Vec::new())).unless(missing));
+            points.push(StudyPoint::new(format!("meter {name}"), || Ok(Vec::new())).unless(missing));
         }
     }
     points
 }
 
 /// The designs that there are cores for, in turn; each other one says what it lacks.
-fn clusters(machine: &Machine, scale: Scale, frame: u32) -> Vec<Point> {
+fn clusters(machine: &MachineProfile, scale: Scale, frame: u32) -> Vec<StudyPoint> {
     let fits: Vec<_> =
         DESIGNS.iter().filter(|(_, cores)| *cores <= machine.cores).map(|(name, _)| *name).collect();
     let seconds = scale.pick(2.0, 10.0) * fits.len().max(1) as f64;
     let packets = scale.pick(Some(3_000_000), None);
     let lacks = machine.lacks_cores(2);
     let key = format!("ares frame={frame} designs={} seconds={seconds}", fits.join("+"));
-    let measured = Point::new(key, move || {
+    let measured = StudyPoint::new(key, move || {
         let mut rows = Vec::new();
         bench::figures::designs("ares", frame, &fits, packets, seconds, &mut |line| {
-            rows.push(received(Row::of_line(&line), frame));
+            rows.push(received(FigureRow::of_line(&line), frame));
         })?;
         Ok(rows)
     });
     let less = DESIGNS.iter().filter(|(_, cores)| *cores > machine.cores.max(2)).map(|(name, cores)| {
-        Point::new(format!("ares frame={frame} design={name}"), || Ok(Vec::new()))
+        StudyPoint::new(format!("ares frame={frame} design={name}"), || Ok(Vec::new()))
             .unless(machine.lacks_cores(*cores))
     });
     [measured.unless(lacks)].into_iter().chain(less).collect()
 }
 
 /// A row of a design (`2x1_4`: with its threads) with its name alone, and the rate of what was received and counted.
-fn received(mut row: Row, frame: u32) -> Row {
+fn received(mut row: FigureRow, frame: u32) -> FigureRow {
     row.series = row.series.split('_').next().unwrap_or_default().to_owned();
     let counted = 1.0 - row.value("ring_full") / row.value("packets");
     row.values.insert("received_mpps".to_owned(), row.value("mpps") * counted);
     row.with("frame", frame)
 }
 
-fn meters(scale: Scale, frame: u32, programs: Vec<(&'static str, PathBuf)>) -> Point {
+fn meters(scale: Scale, frame: u32, programs: Vec<(&'static str, PathBuf)>) -> StudyPoint {
     let (packets, flows) = scale.pick(("400k", "200k"), ("3M", "1.5M"));
     let rounds = scale.pick(1, 5);
     let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
@@ -98,11 +99,11 @@ fn meters(scale: Scale, frame: u32, programs: Vec<(&'static str, PathBuf)>) -> P
         "meters frame={frame} packets={packets} flows={flows} rounds={rounds} of={}",
         names.join("+")
     );
-    Point::new(key, move || {
+    StudyPoint::new(key, move || {
         let mut rows = Vec::new();
         let spec = format!("packets={packets},flows={flows},zipf=0,size={frame},snap=96,seed=1");
         bench::figures::meters(&spec, rounds, &programs, &mut |line| {
-            let mut row = Row::of_line(&line).with("frame", frame);
+            let mut row = FigureRow::of_line(&line).with("frame", frame);
             row.values.insert("received_mpps".to_owned(), row.value("mpps"));
             if row.series == "edison" {
                 row.series = "Edison, capture".to_owned();
@@ -113,7 +114,7 @@ fn meters(scale: Scale, frame: u32, programs: Vec<(&'static str, PathBuf)>) -> P
     })
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let names: Vec<_> =
         DESIGNS.iter().map(|(name, _)| *name).chain(["Edison, capture", "argus", "pmacctd"]).collect();
     let curve = |frame: u32| Curve {
@@ -137,7 +138,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn judge(rows: &Rows, machine: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let finding = "2x2 receives about 9 times as many packets as argus and pmacct, and the rate rises linearly with workers and clusters";
     let rate = |name: &str| rows.at(name, "frame", 64.0).map(|row| row.value("received_mpps"));
     let best = METERS.iter().filter_map(|(name, _)| rate(name)).reduce(f64::max);
@@ -151,7 +152,7 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
                 )
             },
         );
-        return Verdict::open(finding, machine.lacks_cores(2).unwrap_or(why));
+        return FindingResult::open(finding, machine.lacks_cores(2).unwrap_or(why));
     };
     let Some(two) = rate("2x2") else {
         let why = format!(
@@ -159,7 +160,7 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
             machine.lacks_cores(6).unwrap_or_else(|| "2x2 is not measured".to_owned()),
             one / best
         );
-        return Verdict::open(finding, why);
+        return FindingResult::open(finding, why);
     };
     // As linear as the paper's plot may be read.
     let linear = two / one;
@@ -167,5 +168,5 @@ fn judge(rows: &Rows, machine: &Machine) -> Verdict {
         "2x2 receives {:.1} times as many packets of 64 bytes as the faster of the two, and {linear:.1} times as many as 1x1",
         two / best
     );
-    Verdict::new(finding, two / best >= 9.0 && linear >= 2.5, why)
+    FindingResult::new(finding, two / best >= 9.0 && linear >= 2.5, why)
 }

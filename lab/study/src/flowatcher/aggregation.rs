@@ -2,11 +2,11 @@
 
 use super::{MPPS, OVERLOAD, PAPER, effort, mpps, preset};
 use crate::deciding::{value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, bars, effort_text, measured, nanoseconds, percent};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
 use bench::{Points, RecordPart, WirePoint, measure_record};
 
 const NS: &str = "ns_per_packet";
@@ -38,8 +38,8 @@ pub(crate) static FIGURE_7A: Figure = Figure {
     shows: "The distribution of the loss at 14.88 Mpps with the double hash, lists and the combined hash, and of counting packets in software and in hardware.",
     here: "The time of a packet in each table, built as the paper describes them, of 65,536 flows drawn alike (and four times as many, which decide nothing), and the flows that each counts wrong; besides Edison's table. Entries of a list lie in one block in the order of arrival: allocating them costs less than in the paper. Loss is not measured: times decide.",
     said: &[
-        Said { what: "counting packets", value: "about 2e-6 lost", place: "Section V-B" },
-        Said {
+        PaperClaim { what: "counting packets", value: "about 2e-6 lost", place: "Section V-B" },
+        PaperClaim {
             what: "the double hash without collisions",
             value: "up to about 450 flows",
             place: "Section III-B",
@@ -64,7 +64,7 @@ pub(crate) static FIGURE_7B: Figure = Figure {
     section: "Section V-B, Figure 7(b)",
     shows: "The distribution of the loss with cooperative threads (lthread), and with pthread on hyper-threads of one core and on cores of their own.",
     here: "One of the paper's two queues: a receiver and a monitor that take turns on one core, and on two cores, at 7.44 Mpps and at 100 Mpps. Hyper-threads of one core are not told apart from cores.",
-    said: &[Said { what: "lthread", value: "about 40 packets a million lost", place: "Section V-B" }],
+    said: &[PaperClaim { what: "lthread", value: "about 40 packets a million lost", place: "Section V-B" }],
     points: thread_points,
     panels: |rows| {
         let panel = |rate| {
@@ -76,9 +76,9 @@ pub(crate) static FIGURE_7B: Figure = Figure {
     judge: |rows, _| verdict(OWN_CORES_ARE_BEST, judge_threads(rows)),
 };
 
-pub(super) fn tables(scale: Scale) -> Point {
+pub(super) fn tables(scale: Scale) -> StudyPoint {
     let key = format!("flowatcher tables flows={FLOWS},{MORE_FLOWS} zipf=0 {}", scale.name());
-    Point::new(key, move || {
+    StudyPoint::new(key, move || {
         let mut rows = Vec::new();
         for flows in [FLOWS, MORE_FLOWS] {
             let points = Points {
@@ -88,13 +88,13 @@ pub(super) fn tables(scale: Scale) -> Point {
                 seconds: scale.pick(3.0, 10.0),
                 ..Points::default()
             };
-            rows.extend(measure_record(RecordPart::Tables, &points)?.iter().map(Row::of_line));
+            rows.extend(measure_record(RecordPart::Tables, &points)?.iter().map(FigureRow::of_line));
         }
         Ok(rows)
     })
 }
 
-pub(super) fn judge_tables(rows: &Rows) -> Result<(bool, String), String> {
+pub(super) fn judge_tables(rows: &FigureRows) -> Result<(bool, String), String> {
     let of = |flows: u64, name| {
         let at = ("flows", flows as f64);
         let [double, combined, list] = [DOUBLE, COMBINED, LIST].map(|table| value_at(rows, table, at, name));
@@ -109,7 +109,7 @@ pub(super) fn judge_tables(rows: &Rows) -> Result<(bool, String), String> {
     Ok((holds, why))
 }
 
-fn thread_points(machine: &Machine, scale: Scale) -> Vec<Point> {
+fn thread_points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("flowatcher threads rates {QUEUE_RATE},{OVERLOAD} {effort_text}");
@@ -128,12 +128,12 @@ fn thread_points(machine: &Machine, scale: Scale) -> Vec<Point> {
     };
     let hyper_threads = "hyper-threads of one core are not told apart from cores here";
     vec![
-        Point::new(key, measure).unless(machine.lacks_cores(2)),
-        Point::impossible("flowatcher hyper-threads", hyper_threads),
+        StudyPoint::new(key, measure).unless(machine.lacks_cores(2)),
+        StudyPoint::impossible("flowatcher hyper-threads", hyper_threads),
     ]
 }
 
-fn judge_threads(rows: &Rows) -> Result<(bool, String), String> {
+fn judge_threads(rows: &FigureRows) -> Result<(bool, String), String> {
     let at = |series, rate| value_at(rows, series, (MPPS, mpps(rate)), DROP);
     let (one, two) = (at(COOPERATIVE, OVERLOAD)?, at(TWO_CORES, OVERLOAD)?);
     let (one_line, two_line) = (at(COOPERATIVE, QUEUE_RATE)?, at(TWO_CORES, QUEUE_RATE)?);
@@ -154,20 +154,20 @@ mod tests {
             [FLOWS, MORE_FLOWS].map(|flows| row(name, &[(NS, ns), (LOST_FLOWS, lost)]).with("flows", flows))
         };
         let tables = [table(DOUBLE, 5.0, 30.0), table(COMBINED, 8.0, 0.01), table(LIST, 12.0, 0.01)];
-        let rows = Rows(tables.concat());
-        let judged = |rows: &Rows| judge_tables(rows).map(|(holds, _)| holds);
+        let rows = FigureRows(tables.concat());
+        let judged = |rows: &FigureRows| judge_tables(rows).map(|(holds, _)| holds);
         assert_eq!(judged(&rows), Ok(true));
         assert_eq!(judged(&changed(&rows, LIST, NS, 7.0)), Ok(false));
         assert_eq!(judged(&changed(&rows, COMBINED, NS, 4.0)), Ok(false));
         assert_eq!(judged(&changed(&rows, COMBINED, LOST_FLOWS, 40.0)), Ok(false));
-        assert!(judge_tables(&Rows::default()).is_err());
+        assert!(judge_tables(&FigureRows::default()).is_err());
     }
 
     #[test]
     fn two_cores_have_to_lose_less() {
         let of = |series, rate, drop| row(series, &[(DROP, drop)]).with(MPPS, mpps(rate));
         let rows = |two| {
-            Rows(vec![
+            FigureRows(vec![
                 of(COOPERATIVE, QUEUE_RATE, 0.0),
                 of(TWO_CORES, QUEUE_RATE, 0.0),
                 of(COOPERATIVE, OVERLOAD, 70.0),
@@ -176,6 +176,6 @@ mod tests {
         };
         assert_eq!(judge_threads(&rows(60.0)).map(|(holds, _)| holds), Ok(true));
         assert_eq!(judge_threads(&rows(75.0)).map(|(holds, _)| holds), Ok(false));
-        assert!(judge_threads(&Rows::default()).is_err());
+        assert!(judge_threads(&FigureRows::default()).is_err());
     }
 }

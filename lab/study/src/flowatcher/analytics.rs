@@ -2,20 +2,20 @@
 
 use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, two_cores};
 use crate::deciding::{value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use bench::{Counting, Effort, WirePoint};
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use bench::{Effort, TallyKind, WirePoint};
 
 const FLOWS: [u64; 5] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18];
 const COUNTING: &str = "counting";
 const MEAN: &str = "mean gap";
 const PERCENTILE: &str = "99th percentile of the gap";
-const SERIES: [(&str, Counting); 3] =
-    [(COUNTING, Counting::Flows), (MEAN, Counting::Gaps("mean")), (PERCENTILE, Counting::Gaps("p99"))];
+const SERIES: [(&str, TallyKind); 3] =
+    [(COUNTING, TallyKind::Flows), (MEAN, TallyKind::Gaps("mean")), (PERCENTILE, TallyKind::Gaps("p99"))];
 /// The ratio of two times from which one counts as longer.
 const CLEARLY: f64 = 1.1;
 
@@ -29,23 +29,23 @@ pub(crate) static FIGURE_7C: Figure = Figure {
     shows: "The distribution of the loss, by number of flows, of counting each flow's packets, of its interleaving gap, and of the 99th percentile of its gaps by P-square.",
     here: "The same of 1K to 256K flows drawn alike, on two cores, at 14.88 and at 100 Mpps. At the paper's rate next to nothing is lost: processing times and what the higher rate loses decide. The order of magnitude is not judged, as it depends on how near the rate is to what can be counted.",
     said: &[
-        Said {
+        PaperClaim {
             what: "percentile",
             value: "loss more by an order of magnitude, below 1e-5 up to 65k flows",
             place: "Section V-C",
         },
-        Said { what: "counting", value: "loss below 1e-5 up to 65k flows", place: "Section V-C" },
+        PaperClaim { what: "counting", value: "loss below 1e-5 up to 65k flows", place: "Section V-C" },
     ],
     points,
     panels,
     judge: |rows, _| verdict(FINDING, judge(rows)),
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = Effort { rounds: scale.pick(3, 7), ..effort(scale) };
     let effort_text = effort_text(&effort);
     let key = format!("flowatcher statistics flows={FLOWS:?} rates {LINE_RATE},{OVERLOAD} {effort_text}");
-    vec![Point::new(key, move || {
+    vec![StudyPoint::new(key, move || {
         let points: Vec<WirePoint> = [LINE_RATE, OVERLOAD]
             .into_iter()
             .flat_map(|rate| {
@@ -58,7 +58,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     })]
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |title: String, rate: f64, value: &str, y: Axis| {
         let rows = rows.only(MPPS, rate);
         let curves = SERIES.map(|(name, _)| Curve::of(&rows, name, name, "flows", value));
@@ -72,7 +72,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows) -> Result<(bool, String), String> {
+fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
     let rows = rows.only(MPPS, mpps(OVERLOAD));
     let at = |series: &str, flows: u64, name: &str| value_at(&rows, series, ("flows", flows as f64), name);
     let (few, many) = (FLOWS[0], FLOWS[FLOWS.len() - 1]);
@@ -107,11 +107,11 @@ mod tests {
                     .with(MPPS, mpps(OVERLOAD))
             })
         };
-        let rows = Rows(of(COUNTING, 20.0).chain(of(PERCENTILE, 50.0)).collect());
-        let judged = |rows: &Rows| judge(rows).map(|(holds, _)| holds);
+        let rows = FigureRows(of(COUNTING, 20.0).chain(of(PERCENTILE, 50.0)).collect());
+        let judged = |rows: &FigureRows| judge(rows).map(|(holds, _)| holds);
         assert_eq!(judged(&rows), Ok(true));
         assert_eq!(judged(&changed(&rows, PERCENTILE, PROCESSING, 20.0)), Ok(false));
         assert_eq!(judged(&changed(&rows, COUNTING, DROP, 20.0)), Ok(false));
-        assert!(judge(&Rows::default()).is_err());
+        assert!(judge(&FigureRows::default()).is_err());
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, preset, two_cores};
 use crate::deciding::{value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, bars, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
-use bench::{Counting, WirePoint};
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
+use bench::{TallyKind, WirePoint};
 
 /// The least and the most are the paper's, and its best.
 const BATCHES: [usize; 5] = [64, 128, 256, 512, 1024];
@@ -36,8 +36,8 @@ pub(crate) static FIGURE_5A: Figure = Figure {
     shows: "The loss by the largest number of packets of a poll, from 64 to 1024, of counting packets and of counting each flow's packets.",
     here: "Two queues, each polled and counted by a core, at the paper's 14.88 Mpps, at which little is lost whatever the batch, and at 100 Mpps, more than two cores count: what is lost then tells how long a packet takes.",
     said: &[
-        Said { what: "batches", value: "64 to 1024 packets", place: "Section V-A" },
-        Said { what: "best", value: "256 packets", place: "Table II" },
+        PaperClaim { what: "batches", value: "64 to 1024 packets", place: "Section V-A" },
+        PaperClaim { what: "best", value: "256 packets", place: "Table II" },
     ],
     points: |_, scale| vec![batches(scale)],
     panels: batch_panels,
@@ -51,7 +51,7 @@ pub(crate) static FIGURE_5B: Figure = Figure {
     section: "Section V-A, Figure 5-(b)",
     shows: "The loss by the number of receive queues that RSS spreads packets over, of counting packets and of counting each flow's.",
     here: "A queue for each core, as many as there are cores, at 14.88 and at 100 Mpps. Frames of the software wire are in memory: no bus is contended for.",
-    said: &[Said { what: "best", value: "2 queues", place: "Section V-A, Table II" }],
+    said: &[PaperClaim { what: "best", value: "2 queues", place: "Section V-A, Table II" }],
     points: queue_points,
     panels: queue_panels,
     judge: judge_queues,
@@ -64,18 +64,21 @@ pub(crate) static FIGURE_5C: Figure = Figure {
     section: "Section V-A, Figure 5-(c)",
     shows: "The loss where queues share a mempool and where each has its own.",
     here: "Queues of the software wire have mempools of their own, as those of Edison's ports; one that they share is not made.",
-    said: &[Said {
+    said: &[PaperClaim {
         what: "a pool for each queue",
         value: "loss less by about one order of magnitude",
         place: "Section V-A",
     }],
     points: |_, _| {
         let reason = "Edison's queues never share a mempool, so there is nothing to compare with";
-        vec![Point::impossible("flowatcher shared mempool", reason)]
+        vec![StudyPoint::impossible("flowatcher shared mempool", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {
-        Verdict::open(POOLS_OF_THEIR_OWN, "Edison gives each queue a mempool of its own and has no other way")
+        FindingResult::open(
+            POOLS_OF_THEIR_OWN,
+            "Edison gives each queue a mempool of its own and has no other way",
+        )
     },
 };
 
@@ -87,14 +90,18 @@ pub(crate) static TABLE_3: Figure = Figure {
     shows: "The loss of run to completion and of the pipeline, and of the pipeline under SCHED_DEADLINE and SCHED_OTHER.",
     here: "Both models on two cores: run to completion with two queues, the pipeline with one, at 14.88 and at 100 Mpps. With four cores the pipeline has two queues, as in the paper, and run to completion four. Edison's threads run under SCHED_OTHER.",
     said: &[
-        Said { what: "run to completion", value: "4.8e-6 (95 % confidence 0.57e-6)", place: "Table III" },
-        Said { what: "pipeline with pthread", value: "2.6e-6 (0.56e-6)", place: "Table III" },
-        Said { what: "SCHED_DEADLINE", value: "2500e-6 (300e-6)", place: "Table III" },
-        Said { what: "SCHED_OTHER", value: "2.6e-6 (0.56e-6)", place: "Table III" },
+        PaperClaim {
+            what: "run to completion",
+            value: "4.8e-6 (95 % confidence 0.57e-6)",
+            place: "Table III",
+        },
+        PaperClaim { what: "pipeline with pthread", value: "2.6e-6 (0.56e-6)", place: "Table III" },
+        PaperClaim { what: "SCHED_DEADLINE", value: "2500e-6 (300e-6)", place: "Table III" },
+        PaperClaim { what: "SCHED_OTHER", value: "2.6e-6 (0.56e-6)", place: "Table III" },
     ],
     points: |machine, scale| {
         let reason = "no thread of Edison asks for SCHED_DEADLINE";
-        let deadline = Point::impossible("flowatcher SCHED_DEADLINE", reason);
+        let deadline = StudyPoint::impossible("flowatcher SCHED_DEADLINE", reason);
         vec![models(machine, scale), deadline]
     },
     panels: |rows| {
@@ -109,16 +116,16 @@ pub(crate) static TABLE_3: Figure = Figure {
 };
 
 /// Measures all batches, at both rates.
-pub(super) fn batches(scale: Scale) -> Point {
+pub(super) fn batches(scale: Scale) -> StudyPoint {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("flowatcher batches {BATCHES:?} rates {LINE_RATE},{OVERLOAD} {effort_text}");
-    Point::new(key, move || {
+    StudyPoint::new(key, move || {
         let points: Vec<WirePoint> = [LINE_RATE, OVERLOAD]
             .into_iter()
             .flat_map(|rate| {
                 BATCHES.into_iter().flat_map(move |burst| {
-                    [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)]
+                    [(PACKETS, TallyKind::Packets), (FLOWS, TallyKind::Flows)]
                         .map(|(name, counting)| WirePoint { burst, ..two_cores(name, counting, rate) })
                 })
             })
@@ -127,7 +134,7 @@ pub(super) fn batches(scale: Scale) -> Point {
     })
 }
 
-fn batch_panels(rows: &Rows) -> Vec<Panel> {
+fn batch_panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |rate: f64| {
         let rows = rows.only(MPPS, rate);
         let curves = [(PACKETS, "counting packets"), (FLOWS, "counting each flow's")];
@@ -141,7 +148,7 @@ fn batch_panels(rows: &Rows) -> Vec<Panel> {
     vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
 }
 
-pub(super) fn judge_batches(rows: &Rows) -> Result<(bool, String), String> {
+pub(super) fn judge_batches(rows: &FigureRows) -> Result<(bool, String), String> {
     let rows = rows.only(MPPS, mpps(OVERLOAD));
     let at = |batch: usize| value_at(&rows, FLOWS, ("burst", batch as f64), DROP);
     let mut drops = Vec::new();
@@ -158,7 +165,7 @@ pub(super) fn judge_batches(rows: &Rows) -> Result<(bool, String), String> {
     Ok((holds, why))
 }
 
-fn queue_points(machine: &Machine, scale: Scale) -> Vec<Point> {
+fn queue_points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let there: Vec<usize> = QUEUES.into_iter().filter(|queues| *queues <= machine.cores).collect();
@@ -168,7 +175,7 @@ fn queue_points(machine: &Machine, scale: Scale) -> Vec<Point> {
         let mut points = Vec::new();
         for rate in [LINE_RATE, OVERLOAD] {
             for &queues in &queues {
-                for (name, counting) in [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)] {
+                for (name, counting) in [(PACKETS, TallyKind::Packets), (FLOWS, TallyKind::Flows)] {
                     let cores = Some(queues);
                     points.push(WirePoint { cores, queues, ..two_cores(name, counting, rate) });
                 }
@@ -176,15 +183,15 @@ fn queue_points(machine: &Machine, scale: Scale) -> Vec<Point> {
         }
         measured(&points, &effort, |at, row| row.with(MPPS, mpps(points[at].rate)))
     };
-    let mut points = vec![Point::new(key, measure)];
+    let mut points = vec![StudyPoint::new(key, measure)];
     for queues in QUEUES.into_iter().filter(|queues| !there.contains(queues)) {
-        let lacking = Point::new(format!("flowatcher queues {queues}"), || Ok(Vec::new()));
+        let lacking = StudyPoint::new(format!("flowatcher queues {queues}"), || Ok(Vec::new()));
         points.push(lacking.unless(machine.lacks_cores(queues)));
     }
     points
 }
 
-fn queue_panels(rows: &Rows) -> Vec<Panel> {
+fn queue_panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |rate: f64| {
         let rows = rows.only(MPPS, rate);
         let curves = [(PACKETS, "counting packets"), (FLOWS, "counting each flow's")];
@@ -199,7 +206,7 @@ fn queue_panels(rows: &Rows) -> Vec<Panel> {
 }
 
 /// Judges the queues. The paper's finding is of the bus, which a wire in memory has none of: it is never decided.
-fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
+fn judge_queues(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let rows = rows.only(MPPS, mpps(OVERLOAD));
     let at = |queues: usize| value_at(&rows, FLOWS, ("queues", queues as f64), DROP).ok();
     let losses = QUEUES.into_iter().filter_map(|queues| Some(format!("{} % with {queues}", at(queues)?)));
@@ -209,11 +216,11 @@ fn judge_queues(rows: &Rows, _: &Machine) -> Verdict {
     } else {
         format!("; counting flows at {OVERLOAD} loses {}", losses.join(", "))
     };
-    Verdict::open(TWO_QUEUES_ARE_BEST, format!("the software wire has no bus to contend for{measured}"))
+    FindingResult::open(TWO_QUEUES_ARE_BEST, format!("the software wire has no bus to contend for{measured}"))
 }
 
 /// Measures both models on the same cores, at both rates.
-pub(super) fn models(machine: &Machine, scale: Scale) -> Point {
+pub(super) fn models(machine: &MachineProfile, scale: Scale) -> StudyPoint {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let cores = if machine.cores >= 4 { 4 } else { 2 };
@@ -231,10 +238,10 @@ pub(super) fn models(machine: &Machine, scale: Scale) -> Point {
             .concat();
         measured(&points, &effort, |at, row| row.with(MPPS, mpps(points[at].rate)).with("cores", cores))
     };
-    Point::new(key, measure).unless(lacks)
+    StudyPoint::new(key, measure).unless(lacks)
 }
 
-pub(super) fn judge_models(rows: &Rows) -> Result<(bool, String), String> {
+pub(super) fn judge_models(rows: &FigureRows) -> Result<(bool, String), String> {
     let at = |series, rate| value_at(rows, series, (MPPS, mpps(rate)), DROP);
     let [line, over] =
         [LINE_RATE, OVERLOAD].map(|rate| Ok::<_, String>([at(COMPLETION, rate)?, at(PIPELINE, rate)?]));
@@ -250,11 +257,11 @@ mod tests {
     use super::*;
     use crate::deciding::made::row;
 
-    fn of_batches(drops: [f64; 5]) -> Rows {
+    fn of_batches(drops: [f64; 5]) -> FigureRows {
         let of = |(batch, drop): (usize, f64)| {
             row(FLOWS, &[(DROP, drop)]).with("burst", batch).with(MPPS, mpps(OVERLOAD))
         };
-        Rows(BATCHES.into_iter().zip(drops).map(of).collect())
+        FigureRows(BATCHES.into_iter().zip(drops).map(of).collect())
     }
 
     #[test]
@@ -263,14 +270,14 @@ mod tests {
         assert_eq!(judged([50.0, 45.0, 42.0, 43.0, 46.0]), Ok(true));
         assert_eq!(judged([50.0, 45.0, 42.0, 41.0, 40.0]), Ok(false));
         assert_eq!(judged([42.0, 42.0, 42.0, 42.0, 46.0]), Ok(false));
-        assert!(judge_batches(&Rows::default()).is_err());
+        assert!(judge_batches(&FigureRows::default()).is_err());
     }
 
     #[test]
     fn the_pipeline_has_to_lose_less_at_both_rates() {
         let rows = |drops: [f64; 4]| {
             let of = |series, rate, drop| row(series, &[(DROP, drop)]).with(MPPS, mpps(rate));
-            Rows(vec![
+            FigureRows(vec![
                 of(COMPLETION, LINE_RATE, drops[0]),
                 of(PIPELINE, LINE_RATE, drops[1]),
                 of(COMPLETION, OVERLOAD, drops[2]),
@@ -281,15 +288,15 @@ mod tests {
         assert_eq!(judged([0.1, 0.0, 50.0, 40.0]), Ok(true));
         assert_eq!(judged([0.0, 0.0, 50.0, 60.0]), Ok(false));
         assert_eq!(judged([0.0, 0.1, 50.0, 40.0]), Ok(false));
-        assert!(judge_models(&Rows::default()).is_err());
+        assert!(judge_models(&FigureRows::default()).is_err());
     }
 
     #[test]
     fn what_takes_a_bus_is_never_decided() {
-        let machine = Machine { cores: 2, ..Machine::here() };
-        assert_eq!(judge_queues(&Rows::default(), &machine).holds, None);
+        let machine = MachineProfile { cores: 2, ..MachineProfile::here() };
+        assert_eq!(judge_queues(&FigureRows::default(), &machine).holds, None);
         let points = queue_points(&machine, Scale::Quick);
         assert_eq!(points.iter().filter(|point| point.measure.is_err()).count(), 2, "4 and 8 queues");
-        assert_eq!((FIGURE_5C.judge)(&Rows::default(), &machine).holds, None);
+        assert_eq!((FIGURE_5C.judge)(&FigureRows::default(), &machine).holds, None);
     }
 }

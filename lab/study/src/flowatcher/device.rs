@@ -2,12 +2,12 @@
 
 use super::PAPER;
 use crate::deciding::{value, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
+use crate::verdict::FindingResult;
 use bench::{FairQueue, FairQueueRun, Queueing};
 use std::sync::OnceLock;
 
@@ -36,14 +36,14 @@ pub(crate) static FIGURE_9A: Figure = Figure {
     section: "Section VI-C, Figure 9-(a)",
     shows: "Throughput of TCP clients that each send 512 bytes and get them back, in total and of each flow, by number of clients at a time.",
     here: "Not measured: ClickNF, the transport whose start the figure is about, is not here, and the kernel's TCP is another device.",
-    said: &[Said { what: "more than 400 clients", value: "9.8 Gbit/s", place: "Section VI-C" }],
+    said: &[PaperClaim { what: "more than 400 clients", value: "9.8 Gbit/s", place: "Section VI-C" }],
     points: |_, _| {
         let reason = "ClickNF and a 10 Gbit/s card are not here";
-        vec![Point::impossible("flowatcher clicknf", reason)]
+        vec![StudyPoint::impossible("flowatcher clicknf", reason)]
     },
     panels: |_| Vec::new(),
     judge: |_, _| {
-        Verdict::open(SLOW_AT_FIRST, "the device under test, ClickNF on a 10 Gbit/s card, is not here")
+        FindingResult::open(SLOW_AT_FIRST, "the device under test, ClickNF on a 10 Gbit/s card, is not here")
     },
 };
 
@@ -55,8 +55,12 @@ pub(crate) static FIGURE_9B: Figure = Figure {
     shows: "Rates of 1000 flows, the k-th k times slower than the first, before and after a router (VPP) that shares its link fairly.",
     here: "The device is Linux: a router in a network namespace with a class of HTB for each flow, all with equal shares of a link as narrow as makes 200 flows exceed theirs. 40,000 packets of 500 bytes a second come in; Edison measures both sides, with interleaving gaps after the device. The fair share of each flow is computed from what was sent. The same link with one queue for all is the control.",
     said: &[
-        Said { what: "flows", value: "1000, the k-th k times slower than the first", place: "Section IV-C" },
-        Said { what: "lowered by the scheduler", value: "the first 200", place: "Section VI-C" },
+        PaperClaim {
+            what: "flows",
+            value: "1000, the k-th k times slower than the first",
+            place: "Section IV-C",
+        },
+        PaperClaim { what: "lowered by the scheduler", value: "the first 200", place: "Section VI-C" },
     ],
     points,
     panels,
@@ -70,7 +74,7 @@ fn name(queueing: Queueing) -> &'static str {
     }
 }
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     // Asked once: links are made to find out.
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(FairQueue::missing);
@@ -84,17 +88,17 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
             seconds,
         };
         let key = format!("flowatcher fair-queue {spec:?}");
-        Point::new(key, move || Ok(rows_of(&spec.run()?, queueing))).unless(missing.clone())
+        StudyPoint::new(key, move || Ok(rows_of(&spec.run()?, queueing))).unless(missing.clone())
     };
     vec![point(Queueing::Fair), point(Queueing::Fifo)]
 }
 
 /// Returns the rows of some flows, and those of what is true of all.
-fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
-    let row = |series: &str| Row {
+fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<FigureRow> {
+    let row = |series: &str| FigureRow {
         series: series.to_owned(),
         checked: Some(run.checked),
-        ..Row::default().with("queueing", name(queueing))
+        ..FigureRow::default().with("queueing", name(queueing))
     };
     let mut rows = Vec::new();
     // Forty, at even distances of their logarithms.
@@ -116,11 +120,11 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
             rows.push(row);
         }
     }
-    let share = |of: &dyn Fn(&bench::FlowShare) -> Option<bool>| {
+    let share = |of: &dyn Fn(&bench::FlowThroughput) -> Option<bool>| {
         let known: Vec<bool> = run.flows.iter().filter_map(of).collect();
         known.iter().filter(|is_true| **is_true).count() as f64 / known.len().max(1) as f64
     };
-    let is_aggressive = |flow: &bench::FlowShare| flow.number <= AGGRESSIVE;
+    let is_aggressive = |flow: &bench::FlowThroughput| flow.number <= AGGRESSIVE;
     let near_fair =
         share(&|flow| is_aggressive(flow).then(|| (flow.after as f64 - flow.fair).abs() <= NEAR * flow.fair));
     let whole =
@@ -139,12 +143,12 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<Row> {
     rows
 }
 
-fn of(rows: &Rows, queueing: Queueing) -> Rows {
-    let is_it = |row: &&Row| row.params.get("queueing").is_some_and(|known| known == name(queueing));
-    Rows(rows.0.iter().filter(is_it).cloned().collect())
+fn of(rows: &FigureRows, queueing: Queueing) -> FigureRows {
+    let is_it = |row: &&FigureRow| row.params.get("queueing").is_some_and(|known| known == name(queueing));
+    FigureRows(rows.0.iter().filter(is_it).cloned().collect())
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let flow = || Axis::Log { label: "flow".to_owned() };
     let rates = |queueing| {
         let rows = of(rows, queueing);
@@ -179,7 +183,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows) -> Result<(bool, String), String> {
+fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
     let shares = |queueing| {
         let rows = of(rows, queueing);
         let [near, whole] =
@@ -202,7 +206,7 @@ fn judge(rows: &Rows) -> Result<(bool, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench::FlowShare;
+    use bench::FlowThroughput;
 
     /// A device that forwards of each flow what `after` says of what was sent and what is fair.
     fn run(after: impl Fn(u16, f64, f64) -> f64) -> FairQueueRun {
@@ -210,29 +214,29 @@ mod tests {
             let sent = 60_000 / u64::from(number);
             let fair = (sent as f64).min(300.0);
             let after = after(number, sent as f64, fair) as u64;
-            FlowShare { number, sent, before: sent, after, fair, gap_mean: Some(f64::from(number)) }
+            FlowThroughput { number, sent, before: sent, after, fair, gap_mean: Some(f64::from(number)) }
         };
         let flows = (1..=FLOWS).map(flow).collect();
         FairQueueRun { flows, seconds: 6.0, dropped: 1, monitor_lost: [0; 2], checked: true }
     }
 
-    fn rows(fair: &FairQueueRun, fifo: &FairQueueRun) -> Rows {
-        Rows([rows_of(fair, Queueing::Fair), rows_of(fifo, Queueing::Fifo)].concat())
+    fn rows(fair: &FairQueueRun, fifo: &FairQueueRun) -> FigureRows {
+        FigureRows([rows_of(fair, Queueing::Fair), rows_of(fifo, Queueing::Fifo)].concat())
     }
 
     #[test]
     fn fair_shares_hold_and_others_do_not() {
         let fair = run(|_, _, fair| fair);
         let fifo = run(|_, sent, _| sent * 0.35);
-        let judged = |rows: &Rows| judge(rows).map(|(holds, _)| holds);
+        let judged = |rows: &FigureRows| judge(rows).map(|(holds, _)| holds);
         assert_eq!(judged(&rows(&fair, &fifo)), Ok(true));
         assert_eq!(judged(&rows(&fifo, &fifo)), Ok(false));
         // A link that is not narrow forwards all, with any queue.
         assert_eq!(judged(&rows(&run(|_, sent, _| sent), &run(|_, sent, _| sent))), Ok(false));
         let wrong = FairQueueRun { checked: false, ..fair };
         assert!(judge(&rows(&wrong, &fifo)).is_err());
-        assert!(judge(&Rows::default()).is_err());
-        assert_eq!((FIGURE_9A.judge)(&Rows::default(), &Machine::here()).holds, None);
+        assert!(judge(&FigureRows::default()).is_err());
+        assert_eq!((FIGURE_9A.judge)(&FigureRows::default(), &MachineProfile::here()).holds, None);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::PAPER;
 use crate::deciding::{value, value_at, verdict};
-use crate::figure::{Figure, Said};
+use crate::figure::{Figure, PaperClaim};
 use crate::over_wire::{bars, nanoseconds};
-use crate::point::{Point, Scale};
-use crate::row::{Row, Rows};
+use crate::point::{Scale, StudyPoint};
+use crate::row::{FigureRow, FigureRows};
 use bench::{Points, RecordPart, measure_record};
 
 const NS: &str = "ns_per_packet";
@@ -39,8 +39,8 @@ pub(crate) static FIGURE_6A: Figure = Figure {
     shows: "How many 5-tuples a second six hash functions compute on one core, and the cycles of a call.",
     here: "The same functions on 4096 tuples in cache, one call for each tuple, in turn: ADD, XOR, Murmur3, Spooky, Toeplitz bit by bit as in DPDK's rte_softrss; besides Toeplitz by tables and the hash that Edison uses (NH). DPDK's rte_softrss_be is not measured.",
     said: &[
-        Said { what: "cycles of a call", value: "47 to 268", place: "Section V-B" },
-        Said { what: "toeplitz", value: "not more than 10 million a second", place: "Section V-B" },
+        PaperClaim { what: "cycles of a call", value: "47 to 268", place: "Section V-B" },
+        PaperClaim { what: "toeplitz", value: "not more than 10 million a second", place: "Section V-B" },
     ],
     points: |_, scale| vec![functions(scale)],
     panels: |rows| vec![bars(rows, "Hashing a 5-tuple", nanoseconds("time"), &FUNCTIONS, NS, None)],
@@ -55,8 +55,12 @@ pub(crate) static FIGURE_6B: Figure = Figure {
     shows: "The loss at 14.88 Mpps, and the cycles, of identifying a flow by the card's RSS hash, by addresses (8 bytes), with ports (12), and by the 5-tuple (13).",
     here: "The time to read the same of received frames that lie as in DPDK's mempools and do not fit in L2, one packet at a time, in turn. Loss is not measured: times decide.",
     said: &[
-        Said { what: "from RSS to the 5-tuple", value: "3.98 times the loss", place: "Section V-B" },
-        Said { what: "reading and converting", value: "up to 100 cycles a packet", place: "Section V-B" },
+        PaperClaim { what: "from RSS to the 5-tuple", value: "3.98 times the loss", place: "Section V-B" },
+        PaperClaim {
+            what: "reading and converting",
+            value: "up to 100 cycles a packet",
+            place: "Section V-B",
+        },
     ],
     points: |_, scale| vec![identifying(scale)],
     panels: |rows| {
@@ -74,13 +78,13 @@ pub(crate) static FIGURE_6C: Figure = Figure {
     shows: "The loss at 14.88 Mpps where the flow's identifier is computed of each packet by six functions, and where the card's RSS hash is taken.",
     here: "What each way adds to a packet's time, from the measurements of Figures 6(a) and 6(b): reading the 5-tuple and hashing it, or the hash in the descriptor. Loss is not measured: times decide.",
     said: &[
-        Said { what: "toeplitz", value: "30 % lost", place: "Section V-B" },
-        Said {
+        PaperClaim { what: "toeplitz", value: "30 % lost", place: "Section V-B" },
+        PaperClaim {
             what: "ADD, XOR, toeplitz_be",
             value: "about 1e-5 lost, about 5 times that of RSS",
             place: "Section V-B",
         },
-        Said { what: "flows miscounted", value: "Murmur3 11 %, Spooky 13 %", place: "Section V-B" },
+        PaperClaim { what: "flows miscounted", value: "Murmur3 11 %, Spooky 13 %", place: "Section V-B" },
     ],
     points: |_, scale| vec![functions(scale), identifying(scale)],
     panels: |rows| {
@@ -90,24 +94,24 @@ pub(crate) static FIGURE_6C: Figure = Figure {
     judge: |rows, _| verdict(ONLINE_COSTS, judge_online(rows)),
 };
 
-fn part(part: RecordPart, scale: Scale, more: Points) -> Result<Vec<Row>, String> {
+fn part(part: RecordPart, scale: Scale, more: Points) -> Result<Vec<FigureRow>, String> {
     let points = Points { seconds: scale.pick(3.0, 10.0), flows: Some(FLOWS), ..more };
-    Ok(measure_record(part, &points)?.iter().map(Row::of_line).collect())
+    Ok(measure_record(part, &points)?.iter().map(FigureRow::of_line).collect())
 }
 
-fn functions(scale: Scale) -> Point {
-    Point::new(format!("flowatcher hashes flows={FLOWS} {}", scale.name()), move || {
+fn functions(scale: Scale) -> StudyPoint {
+    StudyPoint::new(format!("flowatcher hashes flows={FLOWS} {}", scale.name()), move || {
         part(RecordPart::Hashes, scale, Points::default())
     })
 }
 
-fn identifying(scale: Scale) -> Point {
-    Point::new(format!("flowatcher identifying flows={FLOWS} {}", scale.name()), move || {
+fn identifying(scale: Scale) -> StudyPoint {
+    StudyPoint::new(format!("flowatcher identifying flows={FLOWS} {}", scale.name()), move || {
         part(RecordPart::Identifying, scale, Points { zipf: Some(0.0), ..Points::default() })
     })
 }
 
-fn judge_functions(rows: &Rows) -> Result<(bool, String), String> {
+fn judge_functions(rows: &FigureRows) -> Result<(bool, String), String> {
     let toeplitz = value(rows, TOEPLITZ, NS)?;
     let mut others = Vec::new();
     for name in OTHERS {
@@ -118,7 +122,7 @@ fn judge_functions(rows: &Rows) -> Result<(bool, String), String> {
     Ok((holds, format!("toeplitz takes {toeplitz:.1} ns, {}", times.collect::<Vec<_>>().join(", "))))
 }
 
-fn judge_identifying(rows: &Rows) -> Result<(bool, String), String> {
+fn judge_identifying(rows: &FigureRows) -> Result<(bool, String), String> {
     let of = |name| value_at(rows, name, ("frames", FRAMES), NS);
     let (rss, tuple) = (of(RSS)?, of(FIVE_TUPLE)?);
     let why = format!(
@@ -129,21 +133,21 @@ fn judge_identifying(rows: &Rows) -> Result<(bool, String), String> {
 }
 
 /// Returns the whole time of each way.
-fn online(rows: &Rows) -> Rows {
+fn online(rows: &FigureRows) -> FigureRows {
     let of = |name: &str| rows.at(name, "frames", FRAMES).map(|row| row.value(NS));
-    let (Some(rss), Some(tuple)) = (of(RSS), of(FIVE_TUPLE)) else { return Rows::default() };
-    let made = |series: &str, ns: f64, checked| Row {
+    let (Some(rss), Some(tuple)) = (of(RSS), of(FIVE_TUPLE)) else { return FigureRows::default() };
+    let made = |series: &str, ns: f64, checked| FigureRow {
         series: series.to_owned(),
         values: [(NS.to_owned(), ns)].into(),
         checked,
-        ..Row::default()
+        ..FigureRow::default()
     };
     let hashed = |name: &&str| rows.of(name).next().map(|row| made(name, tuple + row.value(NS), row.checked));
     let hashed = FUNCTIONS.iter().filter_map(hashed);
-    Rows([made(RSS, rss, Some(true))].into_iter().chain(hashed).collect())
+    FigureRows([made(RSS, rss, Some(true))].into_iter().chain(hashed).collect())
 }
 
-fn judge_online(rows: &Rows) -> Result<(bool, String), String> {
+fn judge_online(rows: &FigureRows) -> Result<(bool, String), String> {
     // What is not right, or missing, is noticed where it was measured.
     judge_identifying(rows)?;
     let online = online(rows);
@@ -168,10 +172,10 @@ mod tests {
     use super::*;
     use crate::deciding::made::{changed, row};
 
-    fn rows() -> Rows {
+    fn rows() -> FigureRows {
         let hash = |name: &str, ns| row(name, &[(NS, ns), ("flows_lost_percent", 0.0)]).with("flows", FLOWS);
         let way = |name: &str, ns| row(name, &[(NS, ns)]).with("frames", 64_000);
-        Rows(vec![
+        FigureRows(vec![
             hash("hash_add", 1.0),
             hash("hash_xor", 1.0),
             hash("hash_murmur3", 5.0),
@@ -186,7 +190,7 @@ mod tests {
     fn orders_decide() {
         for judge in [judge_functions, judge_identifying, judge_online] {
             assert_eq!(judge(&rows()).map(|(holds, _)| holds), Ok(true));
-            assert!(judge(&Rows::default()).is_err());
+            assert!(judge(&FigureRows::default()).is_err());
         }
         let slow_spooky = changed(&rows(), "hash_spooky", NS, 41.0);
         assert_eq!(judge_functions(&slow_spooky).map(|(holds, _)| holds), Ok(false));

@@ -4,8 +4,8 @@ use super::PAPER;
 use super::aggregation::{judge_tables, tables};
 use super::capturing::{batches, judge_batches, judge_models, models};
 use crate::deciding::verdict;
-use crate::figure::{Figure, Said};
-use crate::row::Rows;
+use crate::figure::{Figure, PaperClaim};
+use crate::row::FigureRows;
 
 const FINDING: &str = "a double hash, batches of 256 packets and the pipeline lose least";
 
@@ -17,20 +17,20 @@ pub(crate) static TABLE_2: Figure = Figure {
     shows: "The parameters with which least is lost, each found with all others unchanged.",
     here: "Of those that can be told apart here, whether the paper's choice is the best: the measurements of Figure 5(a), Table III and Figure 7(a). Receive queues, mempools and the scheduler are said in their places.",
     said: &[
-        Said { what: "flow table", value: "double hash", place: "Table II" },
-        Said { what: "RX queue size", value: "4096 packets", place: "Table II" },
-        Said { what: "batch size", value: "256 packets", place: "Table II" },
-        Said { what: "RSS queues", value: "2, a mempool for each", place: "Table II" },
-        Said { what: "cores", value: "4 (no hyper-threading)", place: "Table II" },
-        Said { what: "programming model", value: "pipeline with pthread", place: "Table II" },
-        Said { what: "scheduler", value: "SCHED_OTHER", place: "Table II" },
+        PaperClaim { what: "flow table", value: "double hash", place: "Table II" },
+        PaperClaim { what: "RX queue size", value: "4096 packets", place: "Table II" },
+        PaperClaim { what: "batch size", value: "256 packets", place: "Table II" },
+        PaperClaim { what: "RSS queues", value: "2, a mempool for each", place: "Table II" },
+        PaperClaim { what: "cores", value: "4 (no hyper-threading)", place: "Table II" },
+        PaperClaim { what: "programming model", value: "pipeline with pthread", place: "Table II" },
+        PaperClaim { what: "scheduler", value: "SCHED_OTHER", place: "Table II" },
     ],
     points: |machine, scale| vec![batches(scale), models(machine, scale), tables(scale)],
     panels: |_| Vec::new(),
     judge: |rows, _| verdict(FINDING, judge(rows)),
 };
 
-fn judge(rows: &Rows) -> Result<(bool, String), String> {
+fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
     let parameters = [
         ("batch", judge_batches(rows)?.0),
         ("programming model", judge_models(rows)?.0),
@@ -51,6 +51,6 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_decides_nothing() {
-        assert!(judge(&Rows::default()).is_err());
+        assert!(judge(&FigureRows::default()).is_err());
     }
 }

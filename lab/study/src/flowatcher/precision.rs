@@ -2,13 +2,13 @@
 
 use super::{LINE_RATE, PAPER, effort, two_cores};
 use crate::deciding::{value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{bars, effort_text, measured, percent};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
-use bench::{Counting, WirePoint};
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
+use bench::{TallyKind, WirePoint};
 
 const PACKETS: &str = "packets in software";
 const FLOWS: &str = "each flow's packets";
@@ -30,12 +30,12 @@ pub(crate) static FIGURE_8: Figure = Figure {
     shows: "The loss of MoonGen, Speedometer, pktgen-DPDK and FloWatcher-DPDK at 14.88 Mpps, of counting packets in hardware and software and of counting each flow's, of uniform and of Zipf flows.",
     here: "Edison counts packets, and each flow's, on two cores over the software wire, whose own counters are the hardware's. The other tools need a card.",
     said: &[
-        Said {
+        PaperClaim {
             what: "FloWatcher-DPDK instead of MoonGen and pktgen-DPDK",
             value: "loss less by two orders of magnitude at least",
             place: "Section VI-A",
         },
-        Said {
+        PaperClaim {
             what: "counting each flow's in MoonGen",
             value: "loss more by one or two orders of magnitude",
             place: "Section VI-A",
@@ -60,28 +60,28 @@ pub(crate) static TABLE_4: Figure = Figure {
     shows: "Cache misses, instructions per cycle and loss of counting packets on three testbeds, of which one loses packets.",
     here: "The runs of Figure 8: what the processor's counters say of user code, where the machine shows them, and the loss. It is one testbed: put pages of several machines side by side.",
     said: &[
-        Said {
+        PaperClaim {
             what: "testbed 1",
             value: "0.008 % cache misses, 2.030 instructions a cycle, 3.5e-6 lost",
             place: "Table IV",
         },
-        Said { what: "testbed 2", value: "0.011 %, 1.810, 0", place: "Table IV" },
-        Said { what: "testbed 3", value: "0.014 %, 2.080, 0", place: "Table IV" },
+        PaperClaim { what: "testbed 2", value: "0.011 %, 1.810, 0", place: "Table IV" },
+        PaperClaim { what: "testbed 3", value: "0.014 %, 2.080, 0", place: "Table IV" },
     ],
     points: |_, scale| vec![counting(scale)],
     panels: |_| Vec::new(),
     judge: judge_profile,
 };
 
-fn counting(scale: Scale) -> Point {
+fn counting(scale: Scale) -> StudyPoint {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("flowatcher precision packets,flows uniform,zipf rate {LINE_RATE} {effort_text}");
-    Point::new(key, move || {
+    StudyPoint::new(key, move || {
         let points: Vec<WirePoint> = PATTERNS
             .into_iter()
             .flat_map(|(_, zipf)| {
-                [(PACKETS, Counting::Packets), (FLOWS, Counting::Flows)]
+                [(PACKETS, TallyKind::Packets), (FLOWS, TallyKind::Flows)]
                     .map(|(name, counting)| WirePoint { zipf, ..two_cores(name, counting, LINE_RATE) })
             })
             .collect();
@@ -96,13 +96,13 @@ fn counting(scale: Scale) -> Point {
     })
 }
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let tools =
         "MoonGen, Speedometer and pktgen-DPDK receive from a card and another sends: it takes two servers";
-    vec![counting(scale), Point::impossible("flowatcher other tools", tools)]
+    vec![counting(scale), StudyPoint::impossible("flowatcher other tools", tools)]
 }
 
-fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {
+fn judge_counting(rows: &FigureRows) -> Result<(bool, String), String> {
     let mut holds = true;
     let mut texts = Vec::new();
     for (name, zipf) in PATTERNS {
@@ -119,7 +119,7 @@ fn judge_counting(rows: &Rows) -> Result<(bool, String), String> {
 }
 
 /// Judges the profile. The finding is about three testbeds, of which this machine is one: it is never decided.
-fn judge_profile(rows: &Rows, _: &Machine) -> Verdict {
+fn judge_profile(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let row = rows.at(PACKETS, "zipf", 0.0);
     let measured = row.map_or(String::new(), |row| {
         let ratio = row.value("instructions_per_cycle");
@@ -130,7 +130,10 @@ fn judge_profile(rows: &Rows, _: &Machine) -> Verdict {
         };
         format!("; here it is {counters}, and {} lost", small(row.value(LOSS)))
     });
-    Verdict::open(CARDS_DIFFER, format!("this is one machine, and its wire is without a card{measured}"))
+    FindingResult::open(
+        CARDS_DIFFER,
+        format!("this is one machine, and its wire is without a card{measured}"),
+    )
 }
 
 /// A share that may be tiny: `0`, `1.2e-7`.
@@ -150,11 +153,11 @@ mod tests {
                 [(PACKETS, 2e-6), (FLOWS, flows)]
                     .map(|(series, loss)| row(series, &[(LOSS, loss)]).with("zipf", zipf))
             };
-            Rows(PATTERNS.into_iter().flat_map(of).collect())
+            FigureRows(PATTERNS.into_iter().flat_map(of).collect())
         };
         assert_eq!(judge_counting(&rows(4e-6)).map(|(holds, _)| holds), Ok(true));
         assert_eq!(judge_counting(&rows(4e-4)).map(|(holds, _)| holds), Ok(false));
-        assert!(judge_counting(&Rows::default()).is_err());
-        assert_eq!(judge_profile(&rows(0.0), &Machine::here()).holds, None);
+        assert!(judge_counting(&FigureRows::default()).is_err());
+        assert_eq!(judge_profile(&rows(0.0), &MachineProfile::here()).holds, None);
     }
 }

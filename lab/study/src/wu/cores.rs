@@ -2,13 +2,13 @@
 
 use super::{CORES, PAPER, RSS_TABLE, SYNC_TABLE, effort, separate_table};
 use crate::deciding::{ends, value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 
 const DROPS_FALL: &str = "with 6 cores instead of 2 up to 50 % less is dropped, whatever the socket, and up to 20 % less on the card's socket";
 const LATENCY_STAYS: &str =
@@ -26,8 +26,16 @@ pub(crate) static FIGURE_9: Figure = Figure {
     shows: "The drop rate of SYNC-Separate-SHT and RSS-Separate-SHT with 2 to 6 cores, on the socket of the card and on the other one.",
     here: "The same designs over the software wire at 72 Mpps of 64 bytes, on as many cores as there are, up to six. RSS is measured on one core too. The wire is in the memory of the process and on no socket.",
     said: &[
-        Said { what: "from 2 to 6 cores", value: "drop rate less by up to 50 %", place: "Section 4.4.1" },
-        Said { what: "between sockets", value: "drop rate differs by up to 20 %", place: "Section 4.4.1" },
+        PaperClaim {
+            what: "from 2 to 6 cores",
+            value: "drop rate less by up to 50 %",
+            place: "Section 4.4.1",
+        },
+        PaperClaim {
+            what: "between sockets",
+            value: "drop rate differs by up to 20 %",
+            place: "Section 4.4.1",
+        },
     ],
     points,
     panels: drop_panels,
@@ -41,7 +49,7 @@ pub(crate) static FIGURE_10: Figure = Figure {
     section: "Section 4.4.1, Figure 10",
     shows: "Time to receive and time to process a packet with SYNC-Separate-SHT, by socket and number of cores.",
     here: "The same runs as for Figure 9: the time of the poll and of updating the table, for each packet.",
-    said: &[Said {
+    said: &[PaperClaim {
         what: "on the socket of the card",
         value: "receive and processing latency less by up to 50 %",
         place: "Section 4.4.1",
@@ -52,7 +60,7 @@ pub(crate) static FIGURE_10: Figure = Figure {
 };
 
 /// All numbers of cores that there are, in one comparison; the others are named.
-fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
+fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let there = machine.cores.min(CORES);
@@ -64,14 +72,14 @@ fn points(machine: &Machine, scale: Scale) -> Vec<Point> {
         measured(&points, &effort, |at, row| row.with("cores", all[at].1))
     };
     let mut points =
-        vec![Point::new(format!("wu cores 1 to {there} rss,sync-separate-sht {effort_text}"), measure)];
+        vec![StudyPoint::new(format!("wu cores 1 to {there} rss,sync-separate-sht {effort_text}"), measure)];
     for cores in there + 1..=CORES {
-        let lacking = Point::new(format!("wu cores {cores}"), || Ok(Vec::new()));
+        let lacking = StudyPoint::new(format!("wu cores {cores}"), || Ok(Vec::new()));
         points.push(lacking.unless(machine.lacks_cores(cores)));
     }
     let wire = "the software wire is on no socket: a card on one is needed";
     let socket = machine.lacks_sockets(2).unwrap_or_else(|| wire.to_owned());
-    points.push(Point::impossible("wu the other socket", socket));
+    points.push(StudyPoint::impossible("wu the other socket", socket));
     points
 }
 
@@ -79,7 +87,7 @@ fn cores_axis() -> Axis {
     Axis::Linear { label: "cores".to_owned() }
 }
 
-fn drop_panels(rows: &Rows) -> Vec<Panel> {
+fn drop_panels(rows: &FigureRows) -> Vec<Panel> {
     let curves = [RSS_TABLE, SYNC_TABLE].map(|series| Curve::of(rows, series, series, "cores", DROP));
     vec![Panel {
         title: "Dropped".to_owned(),
@@ -89,7 +97,7 @@ fn drop_panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn latency_panels(rows: &Rows) -> Vec<Panel> {
+fn latency_panels(rows: &FigureRows) -> Vec<Panel> {
     let curves = [(RECEIVE, "receiving"), (PROCESSING, "processing")]
         .map(|(value, name)| Curve::of(rows, SYNC_TABLE, name, "cores", value));
     vec![Panel {
@@ -100,11 +108,11 @@ fn latency_panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn most_cores(rows: &Rows) -> f64 {
+fn most_cores(rows: &FigureRows) -> f64 {
     rows.0.iter().map(|row| row.param("cores")).fold(f64::NAN, f64::max)
 }
 
-fn judge_drops(rows: &Rows, machine: &Machine) -> Verdict {
+fn judge_drops(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let decide = || {
         let at = |series, cores| value_at(rows, series, ("cores", cores), DROP);
         let most = most_cores(rows);
@@ -130,11 +138,11 @@ fn judge_drops(rows: &Rows, machine: &Machine) -> Verdict {
 }
 
 /// Half of the finding is about sockets, which a wire in memory has none of: it is never decided.
-fn judge_latency(rows: &Rows, machine: &Machine) -> Verdict {
+fn judge_latency(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let socket = machine
         .lacks_sockets(2)
         .unwrap_or_else(|| "the software wire is on no socket, which takes a card".to_owned());
-    let total = |row: &crate::row::Row| row.value(RECEIVE) + row.value(PROCESSING);
+    let total = |row: &crate::row::FigureRow| row.value(RECEIVE) + row.value(PROCESSING);
     let totals: Vec<f64> = rows.of(SYNC_TABLE).map(total).filter(|total| total.is_finite()).collect();
     let [least, most] = ends(&totals);
     let cores = match totals.len() {
@@ -142,7 +150,7 @@ fn judge_latency(rows: &Rows, machine: &Machine) -> Verdict {
         1 => format!("with two cores receiving and processing take {least:.1} ns"),
         _ => format!("by number of cores receiving and processing take {least:.1} to {most:.1} ns"),
     };
-    Verdict::open(LATENCY_STAYS, format!("{socket}; {cores}"))
+    FindingResult::open(LATENCY_STAYS, format!("{socket}; {cores}"))
 }
 
 #[cfg(test)]
@@ -150,15 +158,15 @@ mod tests {
     use super::*;
     use crate::deciding::made::row;
 
-    fn machine(cores: usize) -> Machine {
-        Machine { cores, sockets: 1, ..Machine::here() }
+    fn machine(cores: usize) -> MachineProfile {
+        MachineProfile { cores, sockets: 1, ..MachineProfile::here() }
     }
 
-    fn rows(drops: &[(&str, usize, f64)]) -> Rows {
+    fn rows(drops: &[(&str, usize, f64)]) -> FigureRows {
         let of = |&(series, cores, drop): &(&str, usize, f64)| {
             row(series, &[(DROP, drop), (RECEIVE, 20.0), (PROCESSING, 5.0)]).with("cores", cores)
         };
-        Rows(drops.iter().map(of).collect())
+        FigureRows(drops.iter().map(of).collect())
     }
 
     #[test]
@@ -175,7 +183,7 @@ mod tests {
         assert_eq!(with(19.5, 70.0), Some(false));
         assert_eq!(with(5.0, 90.0), Some(false));
         assert_eq!(judge_latency(&rows(&two), &machine(2)).holds, None);
-        assert_eq!(judge_drops(&Rows::default(), &machine(2)).holds, None);
+        assert_eq!(judge_drops(&FigureRows::default(), &machine(2)).holds, None);
     }
 
     #[test]

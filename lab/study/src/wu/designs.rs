@@ -2,12 +2,12 @@
 
 use super::{CORES, PAPER, effort, preset};
 use crate::deciding::{value, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DELAY, DROP, PROCESSING, bars, effort_text, measured, nanoseconds, percent};
 use crate::panel::Panel;
-use crate::point::{Point, Scale};
-use crate::row::Rows;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
 use bench::{Effort, wu_designs};
 
 const HERE: &str = "All designs with all sketches over the software wire, 72 Mpps of 64 bytes of 256K flows drawn alike, on up to six cores, in turn. Estimates of all flows are compared with those of one core's sketch. Sizes of Count-Min (4 rows of 64K) and of the Reversible sketch (4 of 16K) are not in the paper; Count-Min under SYNC and ASYNC, which the paper leaves out, is measured too.";
@@ -46,13 +46,17 @@ pub(crate) static TABLE_3: Figure = Figure {
     shows: "Drop rate (PDR) and processing time (PPT) of the three sketches, each core its own or one for all, where each core has a receive queue.",
     here: HERE,
     said: &[
-        Said { what: "RSS-Separate-SHT", value: "PDR 16.6 %, PPT 38.0 ns", place: "Table 3" },
-        Said { what: "RSS-Shared-SHT", value: "PDR 20.2 %, PPT 49.5 ns", place: "Table 3" },
-        Said { what: "RSS-Separate-CMS", value: "PDR 38.6 %, PPT 82.9 ns", place: "Table 3" },
-        Said { what: "RSS-Shared-CMS", value: "PDR 94.4 %, PPT 1480 ns", place: "Table 3" },
-        Said { what: "RSS-Separate-RS", value: "PDR 96.1 %, PPT 2140 ns", place: "Table 3" },
-        Said { what: "RSS-Shared-RS", value: "PDR 99.1 %, PPT 9150 ns", place: "Table 3" },
-        Said { what: "separate instead of shared CMS", value: "17.8 times as fast", place: "Section 4.5.1" },
+        PaperClaim { what: "RSS-Separate-SHT", value: "PDR 16.6 %, PPT 38.0 ns", place: "Table 3" },
+        PaperClaim { what: "RSS-Shared-SHT", value: "PDR 20.2 %, PPT 49.5 ns", place: "Table 3" },
+        PaperClaim { what: "RSS-Separate-CMS", value: "PDR 38.6 %, PPT 82.9 ns", place: "Table 3" },
+        PaperClaim { what: "RSS-Shared-CMS", value: "PDR 94.4 %, PPT 1480 ns", place: "Table 3" },
+        PaperClaim { what: "RSS-Separate-RS", value: "PDR 96.1 %, PPT 2140 ns", place: "Table 3" },
+        PaperClaim { what: "RSS-Shared-RS", value: "PDR 99.1 %, PPT 9150 ns", place: "Table 3" },
+        PaperClaim {
+            what: "separate instead of shared CMS",
+            value: "17.8 times as fast",
+            place: "Section 4.5.1",
+        },
     ],
     points: |_, scale| vec![compared(scale).only(|row| RSS.contains(&row.series.as_str()))],
     panels: |rows| both(rows, &RSS),
@@ -67,14 +71,14 @@ pub(crate) static TABLE_4: Figure = Figure {
     shows: "The same where one core receives and hands packets to the others, of the Simple Hash Table and the Reversible sketch.",
     here: HERE,
     said: &[
-        Said { what: "SYNC-Separate-SHT", value: "PDR 80.6 %, PPT 79.0 ns", place: "Table 4" },
-        Said { what: "SYNC-Shared-SHT", value: "PDR 80.4 %, PPT 104 ns", place: "Table 4" },
-        Said { what: "ASYNC-Separate-SHT", value: "PDR 80.3 %, PPT 66.6 ns", place: "Table 4" },
-        Said { what: "ASYNC-Shared-SHT", value: "PDR 80.2 %, PPT 97.2 ns", place: "Table 4" },
-        Said { what: "SYNC-Separate-RS", value: "PDR 99.3 %, PPT 7830 ns", place: "Table 4" },
-        Said { what: "SYNC-Shared-RS", value: "PDR 99.2 %, PPT 7700 ns", place: "Table 4" },
-        Said { what: "ASYNC-Separate-RS", value: "PDR 99.3 %, PPT 7190 ns", place: "Table 4" },
-        Said { what: "ASYNC-Shared-RS", value: "PDR 99.2 %, PPT 8540 ns", place: "Table 4" },
+        PaperClaim { what: "SYNC-Separate-SHT", value: "PDR 80.6 %, PPT 79.0 ns", place: "Table 4" },
+        PaperClaim { what: "SYNC-Shared-SHT", value: "PDR 80.4 %, PPT 104 ns", place: "Table 4" },
+        PaperClaim { what: "ASYNC-Separate-SHT", value: "PDR 80.3 %, PPT 66.6 ns", place: "Table 4" },
+        PaperClaim { what: "ASYNC-Shared-SHT", value: "PDR 80.2 %, PPT 97.2 ns", place: "Table 4" },
+        PaperClaim { what: "SYNC-Separate-RS", value: "PDR 99.3 %, PPT 7830 ns", place: "Table 4" },
+        PaperClaim { what: "SYNC-Shared-RS", value: "PDR 99.2 %, PPT 7700 ns", place: "Table 4" },
+        PaperClaim { what: "ASYNC-Separate-RS", value: "PDR 99.3 %, PPT 7190 ns", place: "Table 4" },
+        PaperClaim { what: "ASYNC-Shared-RS", value: "PDR 99.2 %, PPT 8540 ns", place: "Table 4" },
     ],
     points: |_, scale| vec![compared(scale).only(|row| NONE.contains(&row.series.as_str()))],
     panels: |rows| both(rows, &NONE),
@@ -101,7 +105,7 @@ pub(crate) static FIGURE_13: Figure = Figure {
     section: "Section 4.6, Figure 13",
     shows: "The time to update the sketch with a packet, of all fourteen designs.",
     here: HERE,
-    said: &[Said {
+    said: &[PaperClaim {
         what: "ASYNC instead of SYNC",
         value: "processing faster by up to 8 %",
         place: "Section 4.6.2",
@@ -136,31 +140,31 @@ const LEAST_PROCESSING: &str =
 const LEAST_DELAY: &str =
     "RSS with separate sketches delays packets least, and the Simple Hash Table less than the other sketches";
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     vec![compared(scale)]
 }
 
 /// All of them are measured in turn, whichever figure asks first.
-fn compared(scale: Scale) -> Point {
+fn compared(scale: Scale) -> StudyPoint {
     // Eighteen designs.
     let effort = Effort { rounds: scale.pick(3, 7), ..effort(scale) };
     let effort_text = effort_text(&effort);
     let key = format!("wu designs x-y-z cores={CORES} {effort_text}");
-    Point::new(key, move || measured(&wu_designs(preset()), &effort, |_, row| row))
+    StudyPoint::new(key, move || measured(&wu_designs(preset()), &effort, |_, row| row))
 }
 
 fn all() -> Vec<&'static str> {
     [&RSS[..], &NONE, &ADDED].concat()
 }
 
-fn both(rows: &Rows, names: &[&str]) -> Vec<Panel> {
+fn both(rows: &FigureRows, names: &[&str]) -> Vec<Panel> {
     vec![
         bars(rows, "Dropped (PDR)", percent("drop rate"), names, DROP, Some(PAPER_DROP)),
         bars(rows, "Processing (PPT)", nanoseconds("processing"), names, PROCESSING, Some(PAPER_PROCESSING)),
     ]
 }
 
-fn separate_is_better(rows: &Rows) -> Result<(bool, String), String> {
+fn separate_is_better(rows: &FigureRows) -> Result<(bool, String), String> {
     let mut holds = true;
     let mut texts = Vec::new();
     for sketch in SKETCHES {
@@ -178,7 +182,7 @@ fn separate_is_better(rows: &Rows) -> Result<(bool, String), String> {
     Ok((holds, format!("separate and shared: {}", texts.join("; "))))
 }
 
-fn state_is_little(rows: &Rows, machine: &Machine) -> Result<(bool, String), String> {
+fn state_is_little(rows: &FigureRows, machine: &MachineProfile) -> Result<(bool, String), String> {
     let mut little = 0.0_f64;
     let mut is_faster = true;
     for design in ["SYNC", "ASYNC"] {
@@ -197,7 +201,8 @@ fn state_is_little(rows: &Rows, machine: &Machine) -> Result<(bool, String), Str
     let why = format!(
         "drop rates differ by up to {little:.2} percentage points, and separate sketches are {faster}"
     );
-    let threads = |row: &crate::row::Row| NONE.contains(&row.series.as_str()) && row.param("threads") < 3.0;
+    let threads =
+        |row: &crate::row::FigureRow| NONE.contains(&row.series.as_str()) && row.param("threads") < 3.0;
     if rows.0.iter().any(threads) {
         let lacks = machine.lacks_cores(3).unwrap_or_else(|| "it was measured with fewer cores".to_owned());
         return Err(format!("one worker shares its sketch with no other: {lacks} (with one worker {why})"));
@@ -207,7 +212,7 @@ fn state_is_little(rows: &Rows, machine: &Machine) -> Result<(bool, String), Str
 
 /// Judges whether RSS with separate sketches has the least of a value (but for `same`), and in every design the Simple Hash Table less than the
 /// other sketches. Returns the reason too.
-fn least(rows: &Rows, name: &str, unit: &str, same: f64) -> Result<(bool, String), String> {
+fn least(rows: &FigureRows, name: &str, unit: &str, same: f64) -> Result<(bool, String), String> {
     let of =
         |design: &str, state: &str, sketch: &str| value(rows, &format!("{design}-{state}-{sketch}"), name);
     let best = of("RSS", "Separate", "SHT")?;
@@ -242,7 +247,7 @@ mod tests {
     use crate::deciding::made::{changed, row};
 
     /// The paper's tables as if they had been measured; delays and Count-Min of Table 4 as one may expect them.
-    fn papers(workers: usize) -> Rows {
+    fn papers(workers: usize) -> FigureRows {
         let rows = [
             ("RSS-Separate-SHT", 16.6, 38.0),
             ("RSS-Shared-SHT", 20.2, 49.5),
@@ -266,16 +271,16 @@ mod tests {
         let of = |&(series, drop, ns): &(&str, f64, f64)| {
             row(series, &[(DROP, drop), (PROCESSING, ns), (DELAY, 2.0 * ns)]).with("threads", 1 + workers)
         };
-        Rows(rows.iter().map(of).collect())
+        FigureRows(rows.iter().map(of).collect())
     }
 
     #[test]
     fn the_papers_own_values_hold() {
-        let machine = Machine { cores: 6, ..Machine::here() };
+        let machine = MachineProfile { cores: 6, ..MachineProfile::here() };
         for figure in [&TABLE_3, &TABLE_4, &FIGURE_12, &FIGURE_13, &FIGURE_14] {
             let verdict = (figure.judge)(&papers(5), &machine);
             assert_eq!(verdict.holds, Some(true), "{}: {verdict}", figure.name);
-            assert_eq!((figure.judge)(&Rows::default(), &machine).holds, None, "{}", figure.name);
+            assert_eq!((figure.judge)(&FigureRows::default(), &machine).holds, None, "{}", figure.name);
         }
         let names: Vec<_> = wu_designs(preset()).into_iter().map(|point| point.variant).collect();
         assert!(all().iter().all(|name| names.iter().any(|known| known == name)));
@@ -283,8 +288,8 @@ mod tests {
 
     #[test]
     fn other_values_do_not() {
-        let machine = Machine { cores: 6, ..Machine::here() };
-        let judged = |figure: &Figure, rows: &Rows| (figure.judge)(rows, &machine).holds;
+        let machine = MachineProfile { cores: 6, ..MachineProfile::here() };
+        let judged = |figure: &Figure, rows: &FigureRows| (figure.judge)(rows, &machine).holds;
         assert_eq!(judged(&TABLE_3, &changed(&papers(5), "RSS-Shared-SHT", DROP, 10.0)), Some(false));
         assert_eq!(judged(&TABLE_3, &changed(&papers(5), "RSS-Shared-RS", PROCESSING, 10.0)), Some(false));
         assert_eq!(judged(&TABLE_4, &changed(&papers(5), "SYNC-Shared-SHT", DROP, 90.0)), Some(false));
@@ -299,7 +304,7 @@ mod tests {
 
     #[test]
     fn who_shares_with_nobody_decides_nothing() {
-        let machine = Machine { cores: 2, ..Machine::here() };
+        let machine = MachineProfile { cores: 2, ..MachineProfile::here() };
         let verdict = (TABLE_4.judge)(&papers(1), &machine);
         assert_eq!(verdict.holds, None);
         assert!(verdict.why.contains("3 cores"), "{}", verdict.why);

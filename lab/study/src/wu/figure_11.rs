@@ -2,14 +2,14 @@
 
 use super::{CORES, PAPER, RSS_TABLE, SYNC_TABLE, effort, separate_table};
 use crate::deciding::{ends, value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, PROCESSING, effort_text, measured, nanoseconds, percent};
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
-use bench::{Counting, Effort, Sketch, WirePoint};
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
+use bench::{Effort, SketchKind, TallyKind, WirePoint};
 
 /// Entries.
 const SIZES: [usize; 3] = [1 << 10, 256 << 10, 8 << 20];
@@ -28,23 +28,23 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "The drop rate of SYNC-Separate-SHT and RSS-Separate-SHT with tables of 1K, 256K and 8M entries: in L2, in L3, and in memory.",
     here: "The same sizes on up to six cores, at 72 Mpps of 64 bytes of one million flows drawn alike, which touch all of each table. Entries are prefetched, which the paper's are not said to be.",
     said: &[
-        Said { what: "tables", value: "1K, 256K and 8M entries of 17 bytes", place: "Section 4.4.2" },
-        Said { what: "share of processing in the delay", value: "about 40 %", place: "Section 4.4.2" },
+        PaperClaim { what: "tables", value: "1K, 256K and 8M entries of 17 bytes", place: "Section 4.4.2" },
+        PaperClaim { what: "share of processing in the delay", value: "about 40 %", place: "Section 4.4.2" },
     ],
     points,
     panels,
     judge,
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = Effort { packets: Some(2 * FLOWS), rounds: scale.pick(3, 7), ..effort(scale) };
     let effort_text = effort_text(&effort);
     let key =
         format!("wu table-sizes {SIZES:?} flows={FLOWS} sync,rss-separate-sht cores={CORES} {effort_text}");
-    vec![Point::new(key, move || {
+    vec![StudyPoint::new(key, move || {
         let of = |is_rss| {
             SIZES.map(|entries| WirePoint {
-                counting: Counting::Sketch(Sketch::SimpleHashTable, entries),
+                counting: TallyKind::Sketch(SketchKind::SimpleHashTable, entries),
                 flows: FLOWS,
                 ..separate_table(is_rss, CORES)
             })
@@ -54,7 +54,7 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
     })]
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |title: &str, value: &str, y: Axis| Panel {
         title: title.to_owned(),
         x: Axis::Log { label: "entries".to_owned() },
@@ -67,7 +67,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     ]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let decide = || {
         let mut differences = Vec::new();
         for series in SERIES {
@@ -97,11 +97,11 @@ mod tests {
                     .zip(drops)
                     .map(move |(entries, drop)| row(series, &[(DROP, drop)]).with("entries", entries))
             };
-            Rows(of(SYNC_TABLE, [80.0, 80.5, 81.0]).chain(of(RSS_TABLE, rss)).collect())
+            FigureRows(of(SYNC_TABLE, [80.0, 80.5, 81.0]).chain(of(RSS_TABLE, rss)).collect())
         };
-        let judged = |rows| judge(&rows, &Machine::here()).holds;
+        let judged = |rows| judge(&rows, &MachineProfile::here()).holds;
         assert_eq!(judged(rows([15.0, 16.0, 18.0])), Some(true));
         assert_eq!(judged(rows([15.0, 16.0, 28.0])), Some(false));
-        assert_eq!(judged(Rows(rows([1.0; 3]).0.split_off(1))), None);
+        assert_eq!(judged(FigureRows(rows([1.0; 3]).0.split_off(1))), None);
     }
 }

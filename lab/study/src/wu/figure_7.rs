@@ -2,13 +2,13 @@
 
 use super::{CORES, PAPER, RSS_TABLE, effort, preset, separate_table};
 use crate::deciding::{value_at, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel, Spot};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 use bench::WirePoint;
 
 /// Bytes, and what arrives of such frames.
@@ -26,26 +26,26 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "What arrives and what is dropped of frames of 64, 754 and 1514 bytes. Packets of 64 bytes come at the highest rate, which saturates the receiver.",
     here: "Frames arrive over the software wire at the paper's rates (of 754 bytes, of which the text has none, at 100 Gbit/s). RSS-Separate-SHT counts them on up to six cores.",
     said: &[
-        Said { what: "64-byte frames", value: "72 Mpps (34 Gbit/s)", place: "Section 4.2" },
-        Said { what: "1514-byte frames", value: "8 Mpps (90 Gbit/s)", place: "Section 4.2" },
+        PaperClaim { what: "64-byte frames", value: "72 Mpps (34 Gbit/s)", place: "Section 4.2" },
+        PaperClaim { what: "1514-byte frames", value: "8 Mpps (90 Gbit/s)", place: "Section 4.2" },
     ],
     points,
     panels,
     judge,
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("wu frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
-    vec![Point::new(key, move || {
+    vec![StudyPoint::new(key, move || {
         let points = FRAMES.map(|(frame, rate)| WirePoint { frame, rate, ..separate_table(true, CORES) });
         debug_assert_eq!(points[0].frame, WirePoint::of(preset(), "rss", None, 1).frame);
         measured(&points, &effort, |_, row| row)
     })]
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let names: Vec<String> = FRAMES.iter().map(|(bytes, _)| format!("{bytes} bytes")).collect();
     let spots = FRAMES.iter().enumerate().filter_map(|(at, &(bytes, _))| {
         let row = rows.at(RSS_TABLE, "frame", bytes.into())?;
@@ -59,7 +59,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let decide = || {
         let drops = FRAMES.map(|(bytes, _)| value_at(rows, RSS_TABLE, ("frame", bytes.into()), DROP));
         let [small, medium, large] = [drops[0].clone()?, drops[1].clone()?, drops[2].clone()?];
@@ -78,15 +78,15 @@ mod tests {
     fn small_frames_have_to_lose_most() {
         let rows = |drops: [f64; 3]| {
             let rows = FRAMES.iter().zip(drops);
-            Rows(
+            FigureRows(
                 rows.map(|((bytes, _), drop)| row(RSS_TABLE, &[(DROP, drop)]).with("frame", *bytes))
                     .collect(),
             )
         };
-        let judged = |drops| judge(&rows(drops), &Machine::here()).holds;
+        let judged = |drops| judge(&rows(drops), &MachineProfile::here()).holds;
         assert_eq!(judged([15.0, 1.0, 0.0]), Some(true));
         assert_eq!(judged([15.0, 10.0, 0.0]), Some(false));
         assert_eq!(judged([0.01, 0.0, 0.0]), Some(false));
-        assert_eq!(judge(&Rows::default(), &Machine::here()).holds, None);
+        assert_eq!(judge(&FigureRows::default(), &MachineProfile::here()).holds, None);
     }
 }

@@ -3,13 +3,13 @@
 use super::figure_7::FRAMES;
 use super::{CORES, PAPER, RSS_TABLE, effort, separate_table};
 use crate::deciding::{ends, verdict};
-use crate::figure::{Figure, Said};
-use crate::machine::Machine;
+use crate::figure::{Figure, PaperClaim};
+use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, effort_text, measured, percent};
 use crate::panel::{Axis, Curve, Panel};
-use crate::point::{Point, Scale};
-use crate::row::Rows;
-use crate::verdict::Verdict;
+use crate::point::{Scale, StudyPoint};
+use crate::row::FigureRows;
+use crate::verdict::FindingResult;
 use bench::WirePoint;
 
 /// Mbufs of each queue's pool. The text names 16K only; what is below 8K does not fill the ring and a burst of each step.
@@ -28,15 +28,19 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "The drop rate by the packet slots of a receive queue's mempool, for three frame sizes.",
     here: "RSS-Separate-SHT on up to six cores, over a software wire that hands frames out in DPDK's mbufs, from a pool for each queue. The wire points an mbuf at the frame instead of copying it into the slot, so a large pool takes less of the caches than a card's would.",
     said: &[
-        Said { what: "difference between sizes", value: "less than 5 %", place: "Section 4.3" },
-        Said { what: "best size", value: "16K slots, except for 1514-byte packets", place: "Section 4.3" },
+        PaperClaim { what: "difference between sizes", value: "less than 5 %", place: "Section 4.3" },
+        PaperClaim {
+            what: "best size",
+            value: "16K slots, except for 1514-byte packets",
+            place: "Section 4.3",
+        },
     ],
     points,
     panels,
     judge,
 };
 
-fn points(_: &Machine, scale: Scale) -> Vec<Point> {
+fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);
     let key = format!("wu mempool {SLOTS:?} frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
@@ -47,16 +51,16 @@ fn points(_: &Machine, scale: Scale) -> Vec<Point> {
         let points: Vec<WirePoint> = FRAMES.into_iter().flat_map(of).collect();
         measured(&points, &effort, |_, row| row)
     };
-    vec![Point::new(key, measure)]
+    vec![StudyPoint::new(key, measure)]
 }
 
 /// Returns the drops of one frame size, by slots.
-fn drops(rows: &Rows, frame: u32) -> Vec<(f64, f64)> {
+fn drops(rows: &FigureRows, frame: u32) -> Vec<(f64, f64)> {
     let rows = rows.only("frame", frame.into());
     rows.of(RSS_TABLE).map(|row| (row.param("mbufs"), row.value(DROP))).collect()
 }
 
-fn panels(rows: &Rows) -> Vec<Panel> {
+fn panels(rows: &FigureRows) -> Vec<Panel> {
     let curve = |(bytes, _): (u32, &str)| {
         Curve::of(&rows.only("frame", bytes.into()), RSS_TABLE, &format!("{bytes} bytes"), "mbufs", DROP)
     };
@@ -68,7 +72,7 @@ fn panels(rows: &Rows) -> Vec<Panel> {
     }]
 }
 
-fn judge(rows: &Rows, _: &Machine) -> Verdict {
+fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let decide = || {
         if rows.0.iter().any(|row| row.checked == Some(false)) {
             return Err("an answer was wrong".to_owned());
@@ -105,12 +109,12 @@ mod tests {
                     row(RSS_TABLE, &[(DROP, drop)]).with("frame", frame).with("mbufs", slots)
                 })
             };
-            Rows(FRAMES.into_iter().flat_map(of).collect())
+            FigureRows(FRAMES.into_iter().flat_map(of).collect())
         };
-        let judged = |rows| judge(&rows, &Machine::here()).holds;
+        let judged = |rows| judge(&rows, &MachineProfile::here()).holds;
         assert_eq!(judged(rows(14.0, 13.0)), Some(true));
         assert_eq!(judged(rows(19.0, 13.0)), Some(false));
         assert_eq!(judged(rows(13.0, 15.0)), Some(false));
-        assert_eq!(judged(Rows::default()), None);
+        assert_eq!(judged(FigureRows::default()), None);
     }
 }

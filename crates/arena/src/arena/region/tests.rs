@@ -87,11 +87,11 @@ fn it_may_end_before_the_reservation() {
             region.pay_ahead();
             prepare_all(&region);
         }
-        assert_eq!(region.steps(), Steps { used: 5, paid: 6 });
+        assert_eq!(region.steps(), RegionSteps { used: 5, paid: 6 });
         for _ in 0..3 {
             assert!(!region.advance());
             assert_eq!(limits.bytes_used(), region.bytes());
-            assert_eq!(region.steps(), Steps { used: 5, paid: 5 });
+            assert_eq!(region.steps(), RegionSteps { used: 5, paid: 5 });
             prepare_all(&region);
         }
         region.close();
@@ -109,7 +109,7 @@ fn a_kernel_that_cannot_populate_will_do() {
         assert!(region.advance());
         region.pay_ahead();
         prepare_all(&region);
-        let Steps { paid, .. } = region.steps();
+        let RegionSteps { paid, .. } = region.steps();
         assert_eq!((region.open.load(SeqCst), region.populated.load(SeqCst)), (paid, paid));
         assert!((used..paid).all(|step| resident(base, step) == ALL));
     }
@@ -125,12 +125,12 @@ fn a_step_ahead_can_be_taken_back_until_it_is_used() {
         assert!(region.advance());
     }
     region.pay_ahead();
-    assert_eq!(region.steps(), Steps { used: 16, paid: 19 });
+    assert_eq!(region.steps(), RegionSteps { used: 16, paid: 19 });
     prepare_all(&region);
     for paid in [18, 17, 16] {
         assert_eq!(resident(base, paid), ALL);
         assert!(region.take_back());
-        assert_eq!((region.steps(), resident(base, paid)), (Steps { used: 16, paid }, 0));
+        assert_eq!((region.steps(), resident(base, paid)), (RegionSteps { used: 16, paid }, 0));
         // Whose the bytes are is the caller's affair.
         limits.give_back_bytes(STEP);
     }

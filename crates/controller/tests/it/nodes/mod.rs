@@ -1,6 +1,8 @@
 //! Queries of a controller, and answers of nodes as a probe sends them.
 
-use controller::{Actions, Controller, InstalledText, Output, Setting, Site, StandingQueries};
+use controller::{
+    Actions, CheckContext, Controller, ControllerContext, ControllerOutput, InstalledText, StandingQueries,
+};
 use model::{Account, Answer, Column, ColumnKind, PacketCounts, Span, Value};
 use protocol::{FromProbe, TaskList, ToProbe, WindowResult};
 
@@ -28,13 +30,13 @@ pub(crate) fn result(node: usize, at: u64, counts: &[(&str, u64)]) -> WindowResu
 
 /// These queries, under a controller of nodes of these names with windows of a second.
 pub(crate) fn queries(text: &str, nodes: &[&str]) -> StandingQueries {
-    let site = Site {
+    let site = CheckContext {
         nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
         key: packet::KeySpec::FIVE_TUPLE.parts(),
         base_ns: SECOND,
         window_ns: SECOND,
         set: Vec::new(),
-        settings: events::Settings::default(),
+        settings: events::EventSettings::default(),
     };
     let mut queries = StandingQueries::new(site);
     let text =
@@ -72,8 +74,8 @@ pub(crate) fn shown(
     seconds: u64,
     random: &mut Random,
     answers: &Answers<'_>,
-) -> Vec<Output> {
-    let setting = Setting { window_ns: SECOND, is_replay: false, key: None };
+) -> Vec<ControllerOutput> {
+    let setting = ControllerContext { window_ns: SECOND, is_replay: false, key: None };
     let mut controller = Controller::new(queries(text, nodes).chain().clone(), setting);
     let mut lists = vec![TaskList::default(); nodes.len()];
     let mut shown = Vec::new();

@@ -1,9 +1,9 @@
 //! Setting a broker up through its management API. What is there and is another thing is named, and stays.
 
 use super::management::{Management, tags};
-use super::plan::{GUEST, Login, Plan, User};
+use super::plan::{GUEST, Login, ProvisionPlan, User};
 use notation::encoded;
-use protocol::amqp::{Argument, Exchange, Queue};
+use protocol::amqp::{Argument, BrokerQueue, Exchange};
 use runtime::exit::{self, FAULT, Failure, say};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -15,9 +15,14 @@ use std::process::ExitCode;
 const PASSWORD_BYTES: usize = 32;
 
 /// Sets the broker up, and says what was done.
-pub(super) fn apply(plan: &Plan, login: Login, management: &Management) -> Result<ExitCode, Failure> {
+pub(super) fn apply(
+    plan: &ProvisionPlan,
+    login: Login,
+    management: &Management,
+) -> Result<ExitCode, Failure> {
     management.check()?;
-    let mut work = Work { management, vhost: encoded(&plan.vhost), told: String::new(), differing: 0 };
+    let mut work =
+        ProvisionRun { management, vhost: encoded(&plan.vhost), told: String::new(), differing: 0 };
     let done = work.all(plan, login);
     // Also of what was done before something failed.
     let printed = exit::print(&work.told);
@@ -36,7 +41,7 @@ pub(super) fn apply(plan: &Plan, login: Login, management: &Management) -> Resul
     }
 }
 
-struct Work<'a> {
+struct ProvisionRun<'a> {
     management: &'a Management,
     /// The virtual host as it is in a path.
     vhost: String,
@@ -44,8 +49,8 @@ struct Work<'a> {
     differing: u64,
 }
 
-impl Work<'_> {
-    fn all(&mut self, plan: &Plan, login: Login) -> Result<(), Failure> {
+impl ProvisionRun<'_> {
+    fn all(&mut self, plan: &ProvisionPlan, login: Login) -> Result<(), Failure> {
         let path = format!("/vhosts/{}", self.vhost);
         let is_there = self.management.get(&path)?.is_some();
         self.unless(is_there, &path, &json!({}), &format!("virtual host {}", plan.vhost))?;
@@ -93,8 +98,8 @@ impl Work<'_> {
         }
     }
 
-    fn queue(&mut self, queue: &Queue) -> Result<(), Failure> {
-        let Queue { name, arguments, exchange, key } = queue;
+    fn queue(&mut self, queue: &BrokerQueue) -> Result<(), Failure> {
+        let BrokerQueue { name, arguments, exchange, key } = queue;
         let (path, what) = (format!("/queues/{}/{}", self.vhost, encoded(name)), format!("queue {name}"));
         let value = |argument: &Argument| match argument {
             Argument::Text(text) => json!(text),

@@ -1,6 +1,6 @@
 //! RabbitMQ's management API.
 
-use super::plan::{GUEST, Plan};
+use super::plan::{GUEST, ProvisionPlan};
 use base64::Engine;
 use runtime::broker::is_loopback;
 use runtime::exit::Failure;
@@ -28,7 +28,11 @@ pub(super) struct Management {
 
 impl Management {
     /// Connects as the user of EDISON_MANAGEMENT_USER, with the password of a file or of EDISON_MANAGEMENT_PASSWORD.
-    pub(super) fn new(url: &str, plan: &Plan, password_file: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        url: &str,
+        plan: &ProvisionPlan,
+        password_file: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let wrong = |reason: &str| Failure::usage(format!("--management: {reason}"));
         let address = url.trim_end_matches('/');
         let uri: Uri = address.parse().map_err(|_| wrong("this is no URL: say http://127.0.0.1:15672"))?;
@@ -175,7 +179,7 @@ pub(super) fn tags(user: &Json) -> Vec<String> {
 }
 
 /// The authority of the settings is trusted, and no other.
-fn tls(plan: &Plan) -> Result<TlsConfig, String> {
+fn tls(plan: &ProvisionPlan) -> Result<TlsConfig, String> {
     let file = plan
         .ca
         .as_deref()

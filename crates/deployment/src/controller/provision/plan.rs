@@ -2,7 +2,7 @@
 
 use crate::controller::config::check_nodes;
 use crate::options::ControllerSettings;
-use protocol::amqp::{self, Rights, Topology, check_node};
+use protocol::amqp::{self, BrokerTopology, Rights, check_node};
 use runtime::broker;
 use runtime::exit::Failure;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ pub(super) enum Login<'a> {
 }
 
 /// The plan of what a broker is to have.
-pub(super) struct Plan {
+pub(super) struct ProvisionPlan {
     /// The virtual host.
     pub(super) vhost: String,
-    pub(super) topology: Topology,
+    pub(super) topology: BrokerTopology,
     pub(super) users: Vec<User>,
     /// The file of the authority that the broker's certificates are of.
     pub(super) ca: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub(super) struct User {
     pub(super) rights: Rights,
 }
 
-impl Plan {
+impl ProvisionPlan {
     /// Makes the plan from the settings of a controller. Its password and its key are not asked for: they may not be there yet.
     pub(super) fn of(settings: ControllerSettings) -> Result<Self, Failure> {
         let broker = broker::named(&settings.broker, "amqps://controller@HOST")?;
@@ -54,7 +54,7 @@ impl Plan {
                 "'nodes': {node}: each node has a user of its name, and this one is somebody else's"
             )));
         }
-        let topology = Topology::new(&nodes, amqp::ControllerSettings::RESULTS_BYTES);
+        let topology = BrokerTopology::new(&nodes, amqp::ControllerLinkSettings::RESULTS_BYTES);
         let probe = |node: String| User { rights: Rights::of_probe(&node), name: node };
         let controller = User { name: own.to_owned(), rights: Rights::of_controller() };
         let users = std::iter::once(controller).chain(nodes.into_iter().map(probe)).collect();

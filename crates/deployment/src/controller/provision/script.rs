@@ -1,6 +1,6 @@
 //! The calls of `rabbitmqctl` that set a broker up, as a script.
 
-use super::plan::{Login, Plan};
+use super::plan::{Login, ProvisionPlan};
 use runtime::exit::Failure;
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ user() {
 ";
 
 /// The script.
-pub(super) fn script(plan: &Plan, login: Login) -> Result<String, Failure> {
+pub(super) fn script(plan: &ProvisionPlan, login: Login) -> Result<String, Failure> {
     let names = plan.users.iter().map(|user| user.name.as_str()).chain([plan.vhost.as_str()]);
     if let Some(name) = names.into_iter().find(|name| name.starts_with('-')) {
         return Err(Failure::usage(format!("{name}: rabbitmqctl takes it for an option: give --management")));

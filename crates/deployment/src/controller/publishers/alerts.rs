@@ -1,8 +1,8 @@
 //! The alerts of a controller, for Alertmanagers. Those that they do not take before it ends are sent after its next start.
 
-use super::Publisher;
-use crate::controller::config::Config;
-use events::State;
+use super::ControllerPublisher;
+use crate::controller::config::ControllerConfig;
+use events::MachineState;
 use model::Event;
 use runtime::exit::{Failure, say};
 use runtime::sinks::alerts::Alerts;
@@ -13,18 +13,21 @@ use web::view::Status;
 const STATE: &str = "alerts";
 
 /// Begins to tell where the settings ask for it.
-pub(super) fn start(config: &Config, hub: &Hub) -> Result<Option<Box<dyn Publisher>>, Failure> {
+pub(super) fn start(
+    config: &ControllerConfig,
+    hub: &Hub,
+) -> Result<Option<Box<dyn ControllerPublisher>>, Failure> {
     let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
     let alerts = Alerts::start(&config.alerts, saved.as_deref())?;
-    Ok(alerts.map(|alerts| Box::new(alerts) as Box<dyn Publisher>))
+    Ok(alerts.map(|alerts| Box::new(alerts) as Box<dyn ControllerPublisher>))
 }
 
-impl Publisher for Alerts {
+impl ControllerPublisher for Alerts {
     fn event(&self, event: &Event) {
         Alerts::event(self, event);
     }
 
-    fn settle(&mut self, state: &State) {
+    fn settle(&mut self, state: &MachineState) {
         Alerts::settle(self, state);
     }
 

@@ -1,8 +1,8 @@
 //! The delivery of a controller to Kafka: all that its archive has, from the last answer and the last event on that Kafka took.
 
-use super::Publisher;
-use crate::controller::config::Config;
-use ::kafka::{Archived, Bell, Outbox, SharedArchive, Sink};
+use super::ControllerPublisher;
+use crate::controller::config::ControllerConfig;
+use ::kafka::{Archived, Bell, DeliveryThread, Outbox, SharedArchive};
 use archive::{Archive, Numbered};
 use runtime::exit::{Failure, say};
 use runtime::sinks::kafka::begin;
@@ -25,14 +25,17 @@ impl SharedArchive for OfHub {
 }
 
 /// The delivery of a controller.
-struct Delivery {
-    sink: Sink,
+struct KafkaPublisher {
+    sink: DeliveryThread,
     bell: Bell,
     lines: Receiver<String>,
 }
 
 /// Begins to deliver where the settings ask for it.
-pub(super) fn start(config: &Config, hub: &Hub) -> Result<Option<Box<dyn Publisher>>, Failure> {
+pub(super) fn start(
+    config: &ControllerConfig,
+    hub: &Hub,
+) -> Result<Option<Box<dyn ControllerPublisher>>, Failure> {
     let ClusterOptions { kafka: Some(servers), kafka_topics } = &config.kafka else { return Ok(None) };
     let outbox = |of| Box::new(Archived::new(OfHub(hub.clone()), of)) as Box<dyn Outbox>;
     let outboxes = vec![outbox(Numbered::Answers), outbox(Numbered::Events)];
@@ -41,10 +44,10 @@ pub(super) fn start(config: &Config, hub: &Hub) -> Result<Option<Box<dyn Publish
     // The receiver is gone once the controller has ended.
     let note = move |line: &str| drop(sender.send(line.to_owned()));
     let sink = begin(servers, kafka_topics, outboxes, &bell, Box::new(note))?;
-    Ok(Some(Box::new(Delivery { sink, bell, lines })))
+    Ok(Some(Box::new(KafkaPublisher { sink, bell, lines })))
 }
 
-impl Publisher for Delivery {
+impl ControllerPublisher for KafkaPublisher {
     fn stored(&self) {
         self.bell.ring();
     }

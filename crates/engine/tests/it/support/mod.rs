@@ -1,40 +1,43 @@
 //! Runs of the engine whose every word is kept.
 
 use arena::Limits;
-use engine::{ClosedWindow, Config, Control, Every, Observer, Outcome, Plan, RecordSink, Snapshot, WindowId};
+use engine::{
+    ClosedWindow, Control, Every, MeasurementConfig, Observer, RecordSink, ResolvedDesign, RunOutcome,
+    Snapshot, WindowId,
+};
 use flow::{FlowRecord, LossCounts, WindowRow};
 use flowtable::Timeouts;
 use model::{Counters, PacketCounts};
 use packet::{Key, KeySpec, Seed};
 use port::wire::{Trace, Wire, WireSpec};
 use port::{Filter, PacketSource, Poll, SourceCounter, SourceError, SyntheticSource, TimeBase};
-use record::Account;
+use record::MeasurementTotals;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use task::query::Query;
-use task::rows::Site;
-use task::{Generation, Setting, TaskSet, TaskSpec, Tasks};
+use task::rows::PlanContext;
+use task::{Generation, RunProperties, TaskSet, TaskSpec, Tasks};
 
 pub(crate) const BURST: usize = 32;
 const MEMORY: usize = 1 << 31;
 
 /// The plain record, windows of a second, timeouts that nothing reaches.
-pub(crate) fn config() -> Config {
-    Config {
+pub(crate) fn config() -> MeasurementConfig {
+    MeasurementConfig {
         every: Every::Time(1_000_000_000),
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: u64::MAX },
         limits: Limits::new(MEMORY, usize::MAX),
         seed: Seed::new(7),
         burst: BURST,
         hand_over_parcels: 4,
-        ..Config::default()
+        ..MeasurementConfig::default()
     }
 }
 
 /// The same with tasks that any number of cores must answer alike: exact ones, linear ones, sets.
-pub(crate) fn with_tasks(config: Config) -> Config {
+pub(crate) fn with_tasks(config: MeasurementConfig) -> MeasurementConfig {
     let specs = [
         "heavy-hitters:share=1%,structure=exact,memory=256KiB",
         "heavy-hitters:key=dst_addr,by=bytes,share=2%,structure=exact,memory=256KiB,prefixes=8/32",
@@ -45,7 +48,7 @@ pub(crate) fn with_tasks(config: Config) -> Config {
         "quantiles:key=size,structure=exact,memory=64KiB",
     ];
     let specs: Vec<TaskSpec> = specs.iter().map(|text| text.parse().expect("a task")).collect();
-    let setting = Setting {
+    let setting = RunProperties {
         key: config.key,
         is_paired: config.parts.are_paired(),
         packets: None,
@@ -54,7 +57,7 @@ pub(crate) fn with_tasks(config: Config) -> Config {
         seed: config.seed,
     };
     let tasks = Tasks::plan(&specs, &setting).expect("a plan");
-    Config { control: Some(Control::new(task_set(0, &[], Some(tasks), &config))), ..config }
+    MeasurementConfig { control: Some(Control::new(task_set(0, &[], Some(tasks), &config))), ..config }
 }
 
 /// A set of queries and tasks.
@@ -62,9 +65,9 @@ pub(crate) fn task_set(
     generation: u64,
     queries: &[Query],
     tasks: Option<Tasks>,
-    config: &Config,
+    config: &MeasurementConfig,
 ) -> Arc<TaskSet> {
-    let site = Site::new(config.key, config.seed, config.limits.clone());
+    let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     Arc::new(TaskSet::plan(Generation::new(generation), queries, tasks, &site).expect("good queries"))
 }
 
@@ -82,7 +85,7 @@ pub(crate) struct Recorder {
     /// The window of the rows that come now.
     window: WindowId,
     windows: Vec<ClosedWindow>,
-    accounts: Vec<Account>,
+    accounts: Vec<MeasurementTotals>,
     /// As it was told.
     pub(crate) failed_workers: usize,
     siblings: Arc<AtomicUsize>,
@@ -134,7 +137,7 @@ impl RecordSink for Recorder {
         self.windows.push(window);
         true
     }
-    fn account(&mut self, account: Account) {
+    fn account(&mut self, account: MeasurementTotals) {
         self.accounts.push(account);
     }
     fn worker_failed(&mut self) {
@@ -163,7 +166,7 @@ impl Observer for Watch {
 /// All that a run reported.
 #[derive(Debug)]
 pub(crate) struct Run {
-    pub(crate) outcome: Outcome<Recorder>,
+    pub(crate) outcome: RunOutcome<Recorder>,
     pub(crate) windows: Vec<ClosedWindow>,
 }
 
@@ -171,8 +174,8 @@ impl Run {
     pub(crate) fn new(
         sources: &mut [Box<dyn PacketSource>],
         filter: Option<&Filter>,
-        config: &Config,
-        plan: &Plan,
+        config: &MeasurementConfig,
+        plan: &ResolvedDesign,
         sink: Recorder,
     ) -> Self {
         let mut watch = Watch::default();
@@ -223,7 +226,7 @@ impl Run {
                 more.nonzero().for_each(|(name, count)| *lost.entry(name).or_insert(0) += count);
                 lost
             });
-            let so_far = Account {
+            let so_far = MeasurementTotals {
                 time_ns: window.span.end_ns,
                 received: sum.received,
                 measured: sum.measured,
@@ -362,13 +365,14 @@ impl PacketSource for Live {
 }
 
 /// A plan by the design's name, on no cores in particular.
-pub(crate) fn plan(design: &str) -> Plan {
+pub(crate) fn plan(design: &str) -> ResolvedDesign {
     let (name, threads) = design.split_once('/').unwrap_or((design, ""));
     let cores = threads.parse().ok().map(engine::Cores::Count);
     let machine: Vec<_> = (0..64).collect();
     let design = name.parse().expect("a design");
-    let plan = Plan::new(Some(design), cores.as_ref(), queues_of(name, threads), &machine).expect("possible");
-    Plan { cores: Vec::new(), ..plan }
+    let plan = ResolvedDesign::new(Some(design), cores.as_ref(), queues_of(name, threads), &machine)
+        .expect("possible");
+    ResolvedDesign { cores: Vec::new(), ..plan }
 }
 
 /// Queues that a design by this name takes.

@@ -4,7 +4,7 @@ use super::edge::Phase;
 use super::known::Known;
 use super::naive::{Naive, Of, Running, Taken, Told};
 use super::windows::{History, Windows};
-use events::{Edge, Find, Graph, Key, Machine, Member, Progress, Run, Step};
+use events::{EdgeState, EventKey, Find, Graph, KeyProgress, Machine, MachineStep, Member, QueryRun};
 use model::Event;
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,14 +30,14 @@ impl Pair {
     ///
     /// # Errors
     /// If they do not agree.
-    pub(crate) fn step(&mut self, windows: &Windows<'_>, end_ns: u64) -> Result<Step, String> {
+    pub(crate) fn step(&mut self, windows: &Windows<'_>, end_ns: u64) -> Result<MachineStep, String> {
         let find: &Find<'_> = &|asked| windows.find(asked);
         let step = self.machine.step(end_ns, find);
         let taken = self.naive.step(end_ns, find);
         self.compare(&step, &taken).map(|()| step).map_err(|error| format!("the step to {end_ns}: {error}"))
     }
 
-    fn compare(&mut self, step: &Step, taken: &Taken) -> Result<(), String> {
+    fn compare(&mut self, step: &MachineStep, taken: &Taken) -> Result<(), String> {
         for event in &step.events {
             if let Some(item) =
                 event.key.iter().chain(&event.values).find(|it| !it.value.fits(it.column.kind))
@@ -101,12 +101,12 @@ impl Pair {
     }
 
     /// An edge, and the keys that it remembers.
-    fn edge<'a>(&self, edge: &'a Edge) -> (Of, Vec<(&'a Key, Phase)>) {
-        let phase = |progress: &Progress| match progress.phase {
-            events::Phase::Idle => Phase::Idle,
-            events::Phase::Pending { held_ns, .. } => Phase::Pending { held_ns },
-            events::Phase::Active { fired_ns } => Phase::Active { fired_ns },
-            events::Phase::Recovering { until_ns, held_ns, .. } => Phase::Recovering { until_ns, held_ns },
+    fn edge<'a>(&self, edge: &'a EdgeState) -> (Of, Vec<(&'a EventKey, Phase)>) {
+        let phase = |progress: &KeyProgress| match progress.phase {
+            events::KeyPhase::Idle => Phase::Idle,
+            events::KeyPhase::Pending { held_ns, .. } => Phase::Pending { held_ns },
+            events::KeyPhase::Active { fired_ns } => Phase::Active { fired_ns },
+            events::KeyPhase::Recovering { until_ns, held_ns, .. } => Phase::Recovering { until_ns, held_ns },
         };
         let places = &self.graph.queries[edge.query].trigger.as_ref().expect("it has one").places;
         let place = places.iter().position(|place| *place == edge.place).expect("a place of the query");
@@ -114,14 +114,14 @@ impl Pair {
         (of, edge.keys.iter().map(|(key, progress)| (key, phase(progress))).collect())
     }
 
-    fn run(&self, run: &Run) -> OfRun {
+    fn run(&self, run: &QueryRun) -> OfRun {
         let (cause, root) = (self.numbers[&run.cause], self.numbers[&run.root]);
         (run.query, run.start_ns, run.end_ns, cause, run.instance.clone(), run.node, (root, run.begun_ns))
     }
 }
 
 /// Query, begin, end, cause, instance, node and chain of a run.
-type OfRun = (usize, u64, u64, usize, Key, Option<usize>, (usize, u64));
+type OfRun = (usize, u64, u64, usize, EventKey, Option<usize>, (usize, u64));
 
 fn of_run(run: &Running) -> OfRun {
     (run.query, run.start_ns, run.end_ns, run.cause, run.instance.clone(), run.node, run.root)
@@ -140,7 +140,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, machine: &[T], naive: &[T]) 
 ///
 /// # Errors
 /// If they do not agree.
-pub(crate) fn agree(history: &History, mut each: impl FnMut(&Step)) -> Result<(), String> {
+pub(crate) fn agree(history: &History, mut each: impl FnMut(&MachineStep)) -> Result<(), String> {
     let mut pair = Pair::new(&history.graph);
     for end_ns in history.ends() {
         each(&pair.step(&history.windows(end_ns), end_ns)?);

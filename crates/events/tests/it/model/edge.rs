@@ -1,7 +1,7 @@
 //! What the naive machine remembers of an edge, and what a window does to its keys.
 
 use super::known::{Known, Told, of_absent, of_row, truth};
-use events::{Graph, Key, Member, Seen, Trigger, TriggerKind, TriggerSource};
+use events::{EventKey, Graph, Member, ObservedWindow, QueryTrigger, TriggerKind, TriggerSource};
 use model::{Answer, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,19 +24,19 @@ struct Memory {
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
     /// By window since the first one: of each source the keys that have rows; `None` of one that is missing.
-    windows: Vec<Vec<Option<BTreeSet<Key>>>>,
-    keys: BTreeMap<Key, Memory>,
+    windows: Vec<Vec<Option<BTreeSet<EventKey>>>>,
+    keys: BTreeMap<EventKey, Memory>,
 }
 
 /// A change of a key in one window.
 pub(crate) struct Change {
     /// `None` if it goes on.
     pub(crate) kind: Option<EventKind>,
-    pub(crate) key: Key,
+    pub(crate) key: EventKey,
     /// What the condition reads.
     pub(crate) values: Vec<Known>,
     /// What a firing pins.
-    pub(crate) instance: Key,
+    pub(crate) instance: EventKey,
     /// By what firings are ordered.
     pub(crate) size: f64,
     pub(crate) fired: Option<usize>,
@@ -44,7 +44,7 @@ pub(crate) struct Change {
 
 /// What is known of a group in a window.
 struct Judged {
-    key: Key,
+    key: EventKey,
     /// By item.
     figures: Vec<Known>,
     /// The same where what was lost may have been of it.
@@ -56,14 +56,14 @@ struct Judged {
 /// What a source has in a window.
 struct Side<'a> {
     source: &'a TriggerSource,
-    query: &'a events::Query,
-    seen: Seen<'a>,
+    query: &'a events::GraphQuery,
+    seen: ObservedWindow<'a>,
     answer: Option<&'a Answer>,
     is_missing: bool,
 }
 
 /// The items of conditions begin with those of the first source.
-fn source_of(graph: &Graph, trigger: &Trigger, item: usize) -> usize {
+fn source_of(graph: &Graph, trigger: &QueryTrigger, item: usize) -> usize {
     let mut first = 0;
     for (at, source) in trigger.sources.iter().enumerate() {
         first += graph.queries[source.query].columns.len();
@@ -75,13 +75,13 @@ fn source_of(graph: &Graph, trigger: &Trigger, item: usize) -> usize {
 }
 
 /// The sources whose items a trigger reads.
-pub(crate) fn read(graph: &Graph, trigger: &Trigger) -> BTreeSet<usize> {
-    let until = trigger.until.iter().flat_map(events::Condition::items);
+pub(crate) fn read(graph: &Graph, trigger: &QueryTrigger) -> BTreeSet<usize> {
+    let until = trigger.until.iter().flat_map(events::TriggerCondition::items);
     trigger.condition.items().into_iter().chain(until).map(|item| source_of(graph, trigger, item)).collect()
 }
 
 /// What a firing for this key pins: histories pin members of keys only.
-fn pinned_by(graph: &Graph, trigger: &Trigger, key: &[Member]) -> Key {
+fn pinned_by(graph: &Graph, trigger: &QueryTrigger, key: &[Member]) -> EventKey {
     let member = |item: usize| {
         let source = source_of(graph, trigger, item);
         let before = trigger.sources[..source].iter();
@@ -98,8 +98,8 @@ fn pinned_by(graph: &Graph, trigger: &Trigger, key: &[Member]) -> Key {
 }
 
 /// Whether `condition`, or a part of it, asks whether a source is missing.
-fn asks_missing(condition: &events::Condition) -> bool {
-    use events::Condition::{And, IsMissing, Not, Or, Surely};
+fn asks_missing(condition: &events::TriggerCondition) -> bool {
+    use events::TriggerCondition::{And, IsMissing, Not, Or, Surely};
     match condition {
         IsMissing(_) => true,
         And(of) | Or(of) => of.iter().any(asks_missing),
@@ -109,8 +109,8 @@ fn asks_missing(condition: &events::Condition) -> bool {
 }
 
 /// A key of the trigger as the source has it, in the order of its columns.
-fn of_source(side: &Side<'_>, key: &[Member]) -> Key {
-    let Some(columns) = &side.source.key else { return Key::new() };
+fn of_source(side: &Side<'_>, key: &[Member]) -> EventKey {
+    let Some(columns) = &side.source.key else { return EventKey::new() };
     let mut own = vec![Member::Null; side.query.key.len()];
     for (member, column) in key.iter().zip(columns) {
         let at = side.query.key.iter().position(|own| own == column).expect("a column of the key");
@@ -119,12 +119,12 @@ fn of_source(side: &Side<'_>, key: &[Member]) -> Key {
     own
 }
 
-fn to_trigger(side: &Side<'_>, row: &[model::Value]) -> Option<Key> {
+fn to_trigger(side: &Side<'_>, row: &[model::Value]) -> Option<EventKey> {
     side.source.key.as_ref().map(|columns| columns.iter().map(|column| (&row[*column]).into()).collect())
 }
 
 /// Keys that are known before they have packets.
-pub(crate) fn pinned(graph: &Graph, trigger: &Trigger) -> BTreeSet<Key> {
+pub(crate) fn pinned(graph: &Graph, trigger: &QueryTrigger) -> BTreeSet<EventKey> {
     let mut pinned = BTreeSet::new();
     let mut is_keyed = false;
     for source in &trigger.sources {
@@ -136,13 +136,13 @@ pub(crate) fn pinned(graph: &Graph, trigger: &Trigger) -> BTreeSet<Key> {
         }
     }
     if !is_keyed {
-        pinned.insert(Key::new());
+        pinned.insert(EventKey::new());
     }
     pinned
 }
 
 /// The key that the runs of the sources pin, by what each of them pins.
-fn pinned_by_runs(sides: &[Side<'_>], instances: &[Key]) -> Option<Key> {
+fn pinned_by_runs(sides: &[Side<'_>], instances: &[EventKey]) -> Option<EventKey> {
     for (side, instance) in sides.iter().zip(instances) {
         let (Some(bound), Some(columns)) = (&side.query.bound_key, &side.source.key) else { continue };
         if instance.is_empty() {
@@ -161,11 +161,11 @@ impl Edge {
     /// Takes a window: what changes, in the order of keys; `None` if nothing is known of it.
     pub(crate) fn take(
         &mut self,
-        trigger: &Trigger,
+        trigger: &QueryTrigger,
         graph: &Graph,
         end_ns: u64,
-        seen: &[Seen<'_>],
-        instances: &[Key],
+        seen: &[ObservedWindow<'_>],
+        instances: &[EventKey],
     ) -> Option<Vec<Change>> {
         let settings = &graph.settings;
         let sides: Vec<Side<'_>> = trigger
@@ -175,10 +175,12 @@ impl Edge {
             .map(|(source, seen)| {
                 let query = &graph.queries[source.query];
                 let answer = match seen {
-                    Seen::Answer(answer) if answer.columns.len() == query.columns.len() => Some(*answer),
+                    ObservedWindow::Answer(answer) if answer.columns.len() == query.columns.len() => {
+                        Some(*answer)
+                    }
                     _ => None,
                 };
-                let is_missing = answer.is_none() && !matches!(seen, Seen::Empty);
+                let is_missing = answer.is_none() && !matches!(seen, ObservedWindow::Empty);
                 Side { source, query, seen: *seen, answer, is_missing }
             })
             .collect();
@@ -216,9 +218,9 @@ impl Edge {
                 && kind != Some(EventKind::Fired)
                 && self.windows_without(&key, &read) >= settings.expire_windows;
             let without = || {
-                let of = sides
-                    .iter()
-                    .flat_map(|side| of_absent(side.query, &of_source(side, &key), &Seen::Empty, false));
+                let of = sides.iter().flat_map(|side| {
+                    of_absent(side.query, &of_source(side, &key), &ObservedWindow::Empty, false)
+                });
                 let of: Vec<Known> = of.collect();
                 truth(&trigger.condition, &Told { figures: &of, widened: &of, missing: &[] })
             };
@@ -250,8 +252,8 @@ impl Edge {
     }
 
     /// The groups of a window: those of its rows, then known keys and those that are pinned.
-    fn judged(&self, sides: &[Side<'_>], coverage: f64, pinned: &BTreeSet<Key>) -> Vec<Judged> {
-        let mut with_rows: Vec<Key> = Vec::new();
+    fn judged(&self, sides: &[Side<'_>], coverage: f64, pinned: &BTreeSet<EventKey>) -> Vec<Judged> {
+        let mut with_rows: Vec<EventKey> = Vec::new();
         for side in sides {
             for row in side.answer.iter().flat_map(|answer| &answer.rows) {
                 with_rows.extend(to_trigger(side, row).filter(|key| !with_rows.contains(key)));
@@ -261,7 +263,7 @@ impl Edge {
         let others = pinned.iter().filter(|key| !self.keys.contains_key(*key));
         let others = self.keys.keys().chain(others).filter(|key| !with_rows.contains(*key));
         keys.extend(others.cloned());
-        let judged = |key: Key| {
+        let judged = |key: EventKey| {
             let (figures, widened, told) = (Vec::new(), Vec::new(), Vec::new());
             let mut judged = Judged { key, figures, widened, told };
             for side in sides {
@@ -278,7 +280,7 @@ impl Edge {
     }
 
     /// The keys that are remembered.
-    pub(crate) fn remembered(&self) -> Vec<(&Key, Phase)> {
+    pub(crate) fn remembered(&self) -> Vec<(&EventKey, Phase)> {
         self.keys.iter().map(|(key, memory)| (key, memory.phase)).collect()
     }
 
@@ -288,17 +290,17 @@ impl Edge {
     }
 
     /// A key fired; the number of the event if it is told.
-    pub(crate) fn has_fired(&mut self, key: &Key, event: Option<usize>) {
+    pub(crate) fn has_fired(&mut self, key: &EventKey, event: Option<usize>) {
         if let Some(memory) = self.keys.get_mut(key) {
             memory.fired = event;
         }
     }
 
     /// Windows since the key had a row in which all that is read was there.
-    fn windows_without(&self, key: &Key, read: &BTreeSet<usize>) -> u64 {
+    fn windows_without(&self, key: &EventKey, read: &BTreeSet<usize>) -> u64 {
         let mut number = 0;
         for window in self.windows.iter().rev() {
-            let has = |with_rows: &BTreeSet<Key>| with_rows.contains(key);
+            let has = |with_rows: &BTreeSet<EventKey>| with_rows.contains(key);
             if window.iter().flatten().any(has) && window_is_judged(window, read) {
                 break;
             }
@@ -309,7 +311,7 @@ impl Edge {
 }
 
 /// A window in which some source that is read was there.
-fn window_is_judged(window: &[Option<BTreeSet<Key>>], read: &BTreeSet<usize>) -> bool {
+fn window_is_judged(window: &[Option<BTreeSet<EventKey>>], read: &BTreeSet<usize>) -> bool {
     read.is_empty() || read.iter().any(|source| window[*source].is_some())
 }
 
@@ -353,7 +355,7 @@ fn follow(
     phase: Phase,
     is_true: Option<bool>,
     is_over: Option<bool>,
-    trigger: &Trigger,
+    trigger: &QueryTrigger,
     every_ns: u64,
     end_ns: u64,
 ) -> (Phase, Option<EventKind>) {

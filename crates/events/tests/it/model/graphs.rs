@@ -2,8 +2,8 @@
 
 use super::draw::Draw;
 use events::{
-    ALL_NODES, Binding, Column, Condition, Graph, Key, Member, Operand, Place, Query, Role, Settings,
-    Trigger, TriggerKind, TriggerSource,
+    ALL_NODES, AnswerColumn, Binding, ColumnRole, EvaluationPoint, EventKey, EventSettings, Graph,
+    GraphQuery, Member, Operand, QueryTrigger, TriggerCondition, TriggerKind, TriggerSource,
 };
 use model::ColumnKind;
 use notation::{Comparison, Operator};
@@ -30,31 +30,32 @@ pub(crate) fn draw_graph(draw: &mut Draw) -> Graph {
     graph
 }
 
-fn draw_settings(draw: &mut Draw) -> Settings {
+fn draw_settings(draw: &mut Draw) -> EventSettings {
     let is_narrow = draw.chance(30);
-    Settings {
+    EventSettings {
         grace_ns: draw.pick(&[0, SECOND / 2, SECOND, 3 * SECOND]),
         expire_windows: if draw.chance(70) { draw.between(3, 6) } else { 60 },
         coverage: 0.999,
         most_firings: if draw.chance(50) { draw.between(1, 4) as usize } else { 64 },
         most_keys: if is_narrow { draw.between(2, 6) as usize } else { 65_536 },
-        ..Settings::default()
+        ..EventSettings::default()
     }
 }
 
-fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trigger>) -> Query {
+fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<QueryTrigger>) -> GraphQuery {
     let mut columns = Vec::new();
     for _ in 0..draw.between(0, 2) {
         let of = [ColumnKind::Unsigned, ColumnKind::Text, ColumnKind::Address, ColumnKind::Prefix];
         let kind = if draw.chance(40) { ColumnKind::Unsigned } else { draw.pick(&of) };
-        columns.push((Role::Key, kind));
+        columns.push((ColumnRole::Key, kind));
     }
     // The first one, which conditions read most, is a total mostly.
     for value in 0..draw.between(1, 3) {
-        let others = [Role::Total, Role::Rate, Role::Least, Role::Greatest, Role::Other];
-        let role = if value == 0 && draw.chance(70) { Role::Total } else { draw.pick(&others) };
+        let others =
+            [ColumnRole::Total, ColumnRole::Rate, ColumnRole::Least, ColumnRole::Greatest, ColumnRole::Other];
+        let role = if value == 0 && draw.chance(70) { ColumnRole::Total } else { draw.pick(&others) };
         let kind = match role {
-            Role::Rate => ColumnKind::Float,
+            ColumnRole::Rate => ColumnKind::Float,
             _ if draw.chance(15) => ColumnKind::Signed,
             _ => ColumnKind::Unsigned,
         };
@@ -64,26 +65,29 @@ fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trig
         let last = columns.len() as u64 - 1;
         columns.swap(draw.between(0, last) as usize, draw.between(0, last) as usize);
     }
-    let columns: Vec<Column> = columns
+    let columns: Vec<AnswerColumn> = columns
         .into_iter()
         .enumerate()
-        .map(|(at, (role, kind))| Column { column: model::Column::new(format!("c{at}"), kind, ""), role })
+        .map(|(at, (role, kind))| AnswerColumn {
+            column: model::Column::new(format!("c{at}"), kind, ""),
+            role,
+        })
         .collect();
-    let of_role = |roles: &[Role]| -> Vec<usize> {
+    let of_role = |roles: &[ColumnRole]| -> Vec<usize> {
         (0..columns.len()).filter(|column| roles.contains(&columns[*column].role)).collect()
     };
-    let key = of_role(&[Role::Key]);
-    let counted = of_role(&[Role::Total, Role::Rate]);
+    let key = of_role(&[ColumnRole::Key]);
+    let counted = of_role(&[ColumnRole::Total, ColumnRole::Rate]);
     let alphabet = alphabet(&columns, &key);
     let every_ns = draw.between(1, 3) * SECOND;
-    Query {
+    GraphQuery {
         name: format!("q{number}"),
         text: format!("text of q{number}"),
         every_ns,
         over_ns: if draw.chance(70) { every_ns } else { every_ns * draw.between(2, 3) },
         nodes: draw.some(&(0..nodes).collect::<Vec<_>>()),
         pinned: if draw.chance(30) { draw.some(&alphabet).into_iter().collect() } else { [].into() },
-        bound_key: trigger.as_ref().and_then(|trigger: &Trigger| {
+        bound_key: trigger.as_ref().and_then(|trigger: &QueryTrigger| {
             // A firing pins one field.
             let fits = |binding: &Binding| match binding {
                 Binding::Field { column, .. } => column.kind == columns[key[0]].column.kind,
@@ -101,8 +105,8 @@ fn draw_query(draw: &mut Draw, number: usize, nodes: usize, trigger: Option<Trig
 }
 
 /// The keys that its groups may have.
-pub(crate) fn alphabet(columns: &[Column], key: &[usize]) -> Vec<Key> {
-    let mut keys = vec![Key::new()];
+pub(crate) fn alphabet(columns: &[AnswerColumn], key: &[usize]) -> Vec<EventKey> {
+    let mut keys = vec![EventKey::new()];
     for column in key {
         let members = match columns[*column].column.kind {
             ColumnKind::Text => ["a", "b", "ba"].map(|text| Member::Text(text.to_owned())),
@@ -113,13 +117,13 @@ pub(crate) fn alphabet(columns: &[Column], key: &[usize]) -> Vec<Key> {
             }
             _ => [Member::Null, Member::Unsigned(1), Member::Unsigned(2)],
         };
-        let extended = |key: &Key| members.clone().map(|member| [key.as_slice(), &[member]].concat());
+        let extended = |key: &EventKey| members.clone().map(|member| [key.as_slice(), &[member]].concat());
         keys = keys.iter().flat_map(extended).collect();
     }
     keys
 }
 
-fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
+fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> QueryTrigger {
     let mut sources = vec![parent];
     if draw.chance(30) {
         let fits = |other: &usize| {
@@ -132,7 +136,7 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
             sources.push(draw.pick(&others));
         }
     }
-    let queries: Vec<&Query> = sources.iter().map(|source| &graph.queries[*source]).collect();
+    let queries: Vec<&GraphQuery> = sources.iter().map(|source| &graph.queries[*source]).collect();
     let (first, second) = (queries[0], queries.last().expect("one at least"));
     let keys: Vec<Option<Vec<usize>>> = match (sources.len(), same_keys(first, second)) {
         (1, _) => vec![Some(first.key.clone())],
@@ -140,7 +144,7 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
         // The other one is one group, which counts for all keys.
         _ => vec![Some(first.key.clone()), None],
     };
-    let columns: Vec<Column> = queries.iter().flat_map(|query| query.columns.clone()).collect();
+    let columns: Vec<AnswerColumn> = queries.iter().flat_map(|query| query.columns.clone()).collect();
     let number = sources.len() as u64;
     let condition = draw_condition(draw, &columns, number, 2);
     let kind = match draw.below(100) {
@@ -157,11 +161,11 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
     } else {
         Vec::new()
     };
-    Trigger {
+    QueryTrigger {
         kind,
         sources: sources.iter().zip(keys).map(|(query, key)| TriggerSource { query: *query, key }).collect(),
         places: match sources.len() {
-            1 => Trigger::new(parent, first, condition.clone()).places,
+            1 => QueryTrigger::new(parent, first, condition.clone()).places,
             _ => shared_places(first, second).expect("they have some"),
         },
         text: format!("{condition:?}"),
@@ -181,21 +185,21 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> Trigger {
 }
 
 /// Where two queries are judged together: node by node where they run on the same ones.
-fn shared_places(a: &Query, b: &Query) -> Option<Vec<Place>> {
+fn shared_places(a: &GraphQuery, b: &GraphQuery) -> Option<Vec<EvaluationPoint>> {
     match (&a.nodes[..], &b.nodes[..]) {
         (one, other) if one == other => {
-            Some(one.iter().map(|node| Place { node: *node, of: vec![*node, *node] }).collect())
+            Some(one.iter().map(|node| EvaluationPoint { node: *node, of: vec![*node, *node] }).collect())
         }
-        ([one], [other]) => Some(vec![Place { node: ALL_NODES, of: vec![*one, *other] }]),
+        ([one], [other]) => Some(vec![EvaluationPoint { node: ALL_NODES, of: vec![*one, *other] }]),
         (many, [other]) => {
-            Some(many.iter().map(|node| Place { node: *node, of: vec![*node, *other] }).collect())
+            Some(many.iter().map(|node| EvaluationPoint { node: *node, of: vec![*node, *other] }).collect())
         }
         _ => None,
     }
 }
 
 /// The columns of `b` that are the key of `a`, if their keys are of the same kinds: in another order if need be.
-fn same_keys(a: &Query, b: &Query) -> Option<Vec<usize>> {
+fn same_keys(a: &GraphQuery, b: &GraphQuery) -> Option<Vec<usize>> {
     let mut left = b.key.clone();
     let mut columns = Vec::new();
     for column in &a.key {
@@ -208,14 +212,14 @@ fn same_keys(a: &Query, b: &Query) -> Option<Vec<usize>> {
 }
 
 /// A condition on one or two columns, or on whether one of the `sources` sources is missing.
-fn draw_condition(draw: &mut Draw, columns: &[Column], sources: u64, depth: u64) -> Condition {
+fn draw_condition(draw: &mut Draw, columns: &[AnswerColumn], sources: u64, depth: u64) -> TriggerCondition {
     let deeper = |draw: &mut Draw| draw_condition(draw, columns, sources, depth - 1);
     match draw.below(24) {
-        20 => Condition::IsMissing(draw.below(sources) as usize),
-        21 | 22 if depth > 0 => Condition::Surely(Box::new(deeper(draw))),
-        0 | 1 if depth > 0 => Condition::And(vec![deeper(draw), deeper(draw)]),
-        2 | 3 if depth > 0 => Condition::Or(vec![deeper(draw), deeper(draw)]),
-        4 if depth > 0 => Condition::Not(Box::new(deeper(draw))),
+        20 => TriggerCondition::IsMissing(draw.below(sources) as usize),
+        21 | 22 if depth > 0 => TriggerCondition::Surely(Box::new(deeper(draw))),
+        0 | 1 if depth > 0 => TriggerCondition::And(vec![deeper(draw), deeper(draw)]),
+        2 | 3 if depth > 0 => TriggerCondition::Or(vec![deeper(draw), deeper(draw)]),
+        4 if depth > 0 => TriggerCondition::Not(Box::new(deeper(draw))),
         5 | 6 => draw_test(draw, columns),
         _ => {
             let left = draw_number(draw, columns, 1);
@@ -224,7 +228,7 @@ fn draw_condition(draw: &mut Draw, columns: &[Column], sources: u64, depth: u64)
                 _ => Operand::Number(draw.between(0, 6) as f64),
             };
             let (left, right) = if draw.chance(10) { (right, left) } else { (left, right) };
-            Condition::Compare(left, draw_comparison(draw), right)
+            TriggerCondition::Compare(left, draw_comparison(draw), right)
         }
     }
 }
@@ -235,11 +239,11 @@ fn draw_comparison(draw: &mut Draw) -> Comparison {
 }
 
 /// A number: a column mostly.
-fn draw_number(draw: &mut Draw, columns: &[Column], depth: u64) -> Operand {
+fn draw_number(draw: &mut Draw, columns: &[AnswerColumn], depth: u64) -> Operand {
     let is_number = |column: &usize| {
         matches!(columns[*column].column.kind, ColumnKind::Unsigned | ColumnKind::Signed | ColumnKind::Float)
     };
-    let is_value = |column: &usize| columns[*column].role != Role::Key;
+    let is_value = |column: &usize| columns[*column].role != ColumnRole::Key;
     let numbers: Vec<usize> = (0..columns.len()).filter(is_number).collect();
     let values: Vec<usize> = (0..columns.len()).filter(is_value).collect();
     if depth > 0 && draw.chance(12) {
@@ -256,25 +260,25 @@ fn draw_number(draw: &mut Draw, columns: &[Column], depth: u64) -> Operand {
 }
 
 /// A condition that is no comparison of numbers: on a member of the key if there is one.
-fn draw_test(draw: &mut Draw, columns: &[Column]) -> Condition {
+fn draw_test(draw: &mut Draw, columns: &[AnswerColumn]) -> TriggerCondition {
     let column = draw.below(columns.len() as u64) as usize;
     let is_equal = |draw: &mut Draw| draw.pick(&[Comparison::Equal, Comparison::NotEqual]);
     match columns[column].column.kind {
         ColumnKind::Text if draw.chance(50) => {
-            Condition::Like(column, draw.pick(&["a", "%a", "b_", "%"]).to_owned())
+            TriggerCondition::Like(column, draw.pick(&["a", "%a", "b_", "%"]).to_owned())
         }
         ColumnKind::Text => {
             let text = Operand::Text(draw.pick(&["a", "b"]).to_owned());
-            Condition::Compare(Operand::Item(column), is_equal(draw), text)
+            TriggerCondition::Compare(Operand::Item(column), is_equal(draw), text)
         }
         ColumnKind::Address | ColumnKind::Prefix => {
             let length = draw.between(24, 32) as u8;
-            Condition::InPrefixes(column, vec![(IpAddr::from([192, 0, 2, 0]), length)])
+            TriggerCondition::InPrefixes(column, vec![(IpAddr::from([192, 0, 2, 0]), length)])
         }
-        _ if draw.chance(50) => Condition::IsNull(Operand::Item(column)),
+        _ if draw.chance(50) => TriggerCondition::IsNull(Operand::Item(column)),
         _ => {
             let of = (0..draw.between(1, 2)).map(|_| Operand::Number(draw.between(0, 6) as f64)).collect();
-            Condition::In(Operand::Item(column), of)
+            TriggerCondition::In(Operand::Item(column), of)
         }
     }
 }

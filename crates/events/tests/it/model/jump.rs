@@ -2,7 +2,7 @@
 
 use super::graphs::SECOND;
 use super::windows::History;
-use events::{Find, Machine, Report, Run, Started, Step};
+use events::{Find, Machine, MachineStep, QueryRun, Report, Started};
 use model::Event;
 
 /// What a machine tells of a whole history.
@@ -13,11 +13,11 @@ pub(crate) struct Whole {
     events: Vec<Event>,
     started: Vec<Started>,
     reports: Vec<Report>,
-    runs: Vec<Run>,
+    runs: Vec<QueryRun>,
 }
 
 impl Whole {
-    fn add(&mut self, step: Step) {
+    fn add(&mut self, step: MachineStep) {
         self.steps += 1;
         self.events.extend(step.events);
         self.started.extend(step.started);
@@ -42,7 +42,7 @@ impl Whole {
     }
 }
 
-fn take(machine: &mut Machine, history: &History, end_ns: u64) -> Step {
+fn take(machine: &mut Machine, history: &History, end_ns: u64) -> MachineStep {
     let windows = history.windows(end_ns);
     let find: &Find<'_> = &|asked| windows.find(asked);
     machine.step(end_ns, find)

@@ -1,7 +1,7 @@
 //! What is known of a value, and whether a condition is true: the naive evaluation.
 
-use events::{Condition, Member, Operand, Query, Role, Seen};
-use model::{Answer, Status, Value};
+use events::{ColumnRole, GraphQuery, Member, ObservedWindow, Operand, TriggerCondition};
+use model::{Answer, AnswerStatus, Value};
 use notation::{Comparison, Operator};
 use std::net::IpAddr;
 
@@ -39,16 +39,16 @@ impl From<&Value> for Known {
 }
 
 /// The figures of a group that has a row.
-pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value], widened: bool) -> Vec<Known> {
-    let status = if widened && answer.coverage != Some(1.0) { Status::Partial } else { answer.status };
-    let figure = |(column, value): (&events::Column, &Value)| {
+pub(crate) fn of_row(query: &GraphQuery, answer: &Answer, row: &[Value], widened: bool) -> Vec<Known> {
+    let status = if widened && answer.coverage != Some(1.0) { AnswerStatus::Partial } else { answer.status };
+    let figure = |(column, value): (&events::AnswerColumn, &Value)| {
         let exact = Known::from(value);
         match (status, column.role, &exact) {
-            (Status::Complete, ..) | (_, Role::Key, _) => exact,
-            (_, Role::Total | Role::Greatest, Within(least, _)) => Within(*least, f64::INFINITY),
-            (_, Role::Least, Within(_, most)) => Within(f64::NEG_INFINITY, *most),
-            (Status::Cut, Role::Rate, _) => exact,
-            (_, Role::Rate, Within(least, _)) => Within(*least, f64::INFINITY),
+            (AnswerStatus::Complete, ..) | (_, ColumnRole::Key, _) => exact,
+            (_, ColumnRole::Total | ColumnRole::Greatest, Within(least, _)) => Within(*least, f64::INFINITY),
+            (_, ColumnRole::Least, Within(_, most)) => Within(f64::NEG_INFINITY, *most),
+            (AnswerStatus::Cut, ColumnRole::Rate, _) => exact,
+            (_, ColumnRole::Rate, Within(least, _)) => Within(*least, f64::INFINITY),
             _ => Unknown,
         }
     };
@@ -56,22 +56,27 @@ pub(crate) fn of_row(query: &Query, answer: &Answer, row: &[Value], widened: boo
 }
 
 /// The figures of a group that has no row in this window.
-pub(crate) fn of_absent(query: &Query, key: &[Member], seen: &Seen<'_>, widened: bool) -> Vec<Known> {
+pub(crate) fn of_absent(
+    query: &GraphQuery,
+    key: &[Member],
+    seen: &ObservedWindow<'_>,
+    widened: bool,
+) -> Vec<Known> {
     let lost = |answer: &Answer| widened && answer.coverage != Some(1.0);
-    let figure = |(number, column): (usize, &events::Column)| {
+    let figure = |(number, column): (usize, &events::AnswerColumn)| {
         if let Some(position) = query.key.iter().position(|column| *column == number) {
             return Known::from(&Value::from(&key[position]));
         }
-        let is_counted = matches!(column.role, Role::Total | Role::Rate);
+        let is_counted = matches!(column.role, ColumnRole::Total | ColumnRole::Rate);
         match seen {
-            Seen::Answer(answer) if answer.status != Status::Complete || lost(answer) => {
+            ObservedWindow::Answer(answer) if answer.status != AnswerStatus::Complete || lost(answer) => {
                 if is_counted {
                     Within(0.0, f64::INFINITY)
                 } else {
                     Unknown
                 }
             }
-            Seen::Answer(answer) if answer.rest.groups > 0 => {
+            ObservedWindow::Answer(answer) if answer.rest.groups > 0 => {
                 if is_counted {
                     Within(0.0, most(query, answer, number))
                 } else {
@@ -91,7 +96,7 @@ pub(crate) fn of_absent(query: &Query, key: &[Member], seen: &Seen<'_>, widened:
 }
 
 /// What a group that is in `rest` has at most.
-fn most(query: &Query, answer: &Answer, number: usize) -> f64 {
+fn most(query: &GraphQuery, answer: &Answer, number: usize) -> f64 {
     let upper = |value: &Value| match Known::from(value) {
         Within(_, upper) => upper,
         _ => f64::INFINITY,
@@ -120,33 +125,33 @@ pub(crate) struct Told<'a> {
 }
 
 /// Whether a condition is true; `None` if that is unknown.
-pub(crate) fn truth(condition: &Condition, group: &Told<'_>) -> Option<bool> {
+pub(crate) fn truth(condition: &TriggerCondition, group: &Told<'_>) -> Option<bool> {
     let figures = group.figures;
     match condition {
-        Condition::Surely(of) => truth(of, &Told { figures: group.widened, ..*group }),
-        Condition::IsMissing(source) => Some(group.missing.get(*source) == Some(&true)),
-        Condition::And(of) => all(of.iter().map(|one| truth(one, group))),
-        Condition::Or(of) => any(of.iter().map(|one| truth(one, group))),
-        Condition::Not(of) => truth(of, group).map(|is_true| !is_true),
-        Condition::Compare(left, comparison, right) => {
+        TriggerCondition::Surely(of) => truth(of, &Told { figures: group.widened, ..*group }),
+        TriggerCondition::IsMissing(source) => Some(group.missing.get(*source) == Some(&true)),
+        TriggerCondition::And(of) => all(of.iter().map(|one| truth(one, group))),
+        TriggerCondition::Or(of) => any(of.iter().map(|one| truth(one, group))),
+        TriggerCondition::Not(of) => truth(of, group).map(|is_true| !is_true),
+        TriggerCondition::Compare(left, comparison, right) => {
             compare(&value(left, figures), *comparison, &value(right, figures))
         }
-        Condition::In(left, of) => {
+        TriggerCondition::In(left, of) => {
             let left = value(left, figures);
             any(of.iter().map(|right| compare(&left, Comparison::Equal, &value(right, figures))))
         }
-        Condition::IsNull(of) => match value(of, figures) {
+        TriggerCondition::IsNull(of) => match value(of, figures) {
             Null => Some(true),
             Unknown => None,
             _ => Some(false),
         },
-        Condition::InPrefixes(column, prefixes) => match &figures[*column] {
+        TriggerCondition::InPrefixes(column, prefixes) => match &figures[*column] {
             Known::Address(address, own) => {
                 Some(prefixes.iter().any(|(of, length)| own >= length && begins_with(*address, *of, *length)))
             }
             _ => None,
         },
-        Condition::Like(column, pattern) => match &figures[*column] {
+        TriggerCondition::Like(column, pattern) => match &figures[*column] {
             Known::Text(text) => Some(is_like(text, pattern)),
             _ => None,
         },

@@ -3,7 +3,7 @@
 use super::draw::Draw;
 use super::graphs::SECOND;
 use super::windows::History;
-use events::{Asked, Find, Machine, Seen, State, Step, Timeline};
+use events::{Find, Machine, MachineState, MachineStep, ObservedWindow, QueryWindow, Timeline};
 use std::collections::BTreeSet;
 
 /// How long windows are awaited, in steps.
@@ -16,15 +16,15 @@ type There = BTreeSet<usize>;
 pub(crate) struct Told {
     /// The identifiers of all events, as they were told.
     pub(crate) events: Vec<(String, bool)>,
-    pub(crate) state: State,
+    pub(crate) state: MachineState,
 }
 
 /// Takes the windows that end then as far as they are there.
-fn step(machine: &mut Machine, history: &History, end_ns: u64, there: &There) -> Step {
+fn step(machine: &mut Machine, history: &History, end_ns: u64, there: &There) -> MachineStep {
     let windows = history.windows(end_ns);
-    let find: &Find<'_> = &|asked: Asked<'_>| match there.contains(&asked.node) {
+    let find: &Find<'_> = &|asked: QueryWindow<'_>| match there.contains(&asked.node) {
         true => windows.find(asked),
-        false => Seen::Missing,
+        false => ObservedWindow::Missing,
     };
     machine.step(end_ns, find)
 }

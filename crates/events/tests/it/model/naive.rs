@@ -13,7 +13,9 @@
 
 use super::edge::{Edge, read};
 use super::known::Known;
-use events::{Asked, Binding, Find, Graph, Key, Place, Seen, Trigger, TriggerKind};
+use events::{
+    Binding, EvaluationPoint, EventKey, Find, Graph, ObservedWindow, QueryTrigger, QueryWindow, TriggerKind,
+};
 use model::{EventKind, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -25,7 +27,7 @@ pub(crate) struct Told {
     pub(crate) query: usize,
     /// The queries whose answers are judged, or the one that a chain has reached.
     pub(crate) fired_by: Vec<usize>,
-    pub(crate) key: Key,
+    pub(crate) key: EventKey,
     pub(crate) node: Option<usize>,
     pub(crate) window: Span,
     pub(crate) values: Vec<Known>,
@@ -40,7 +42,7 @@ pub(crate) struct Running {
     pub(crate) end_ns: u64,
     /// The number of the event that names it.
     pub(crate) cause: usize,
-    pub(crate) instance: Key,
+    pub(crate) instance: EventKey,
     pub(crate) node: Option<usize>,
     /// The first event of the chain, and when it was.
     pub(crate) root: (usize, u64),
@@ -66,7 +68,7 @@ pub(crate) type Of = (usize, usize, Vec<usize>);
 struct Firing {
     event: usize,
     is_new: bool,
-    instance: Key,
+    instance: EventKey,
     node: Option<usize>,
     size: f64,
     /// The runs of the sources.
@@ -208,9 +210,9 @@ impl Naive {
             if !run.is_on(node) {
                 continue;
             }
-            let seen = find(Asked { query, node, instance: &run.instance, window });
+            let seen = find(QueryWindow { query, node, instance: &run.instance, window });
             taken.reports.push((run.cause, query, node, window));
-            if matches!(seen, Seen::Missing) && self.runs[number].missed.insert(node) {
+            if matches!(seen, ObservedWindow::Missing) && self.runs[number].missed.insert(node) {
                 let told = Told {
                     kind: EventKind::Missed,
                     query,
@@ -231,8 +233,8 @@ impl Naive {
     fn judge(
         &mut self,
         at: Of,
-        trigger: &Trigger,
-        place: &Place,
+        trigger: &QueryTrigger,
+        place: &EvaluationPoint,
         set: &[Option<Running>],
         end_ns: u64,
         find: &Find<'_>,
@@ -245,13 +247,17 @@ impl Naive {
         let mut seen = Vec::new();
         for ((source, node), run) in trigger.sources.iter().zip(&place.of).zip(set) {
             let instance = run.as_ref().map(|run| run.instance.clone()).unwrap_or_default();
-            let asked =
-                Asked { query: source.query, node: *node, instance: &instance, window: window(source.query) };
+            let asked = QueryWindow {
+                query: source.query,
+                node: *node,
+                instance: &instance,
+                window: window(source.query),
+            };
             seen.push(find(asked));
         }
         let run = at.2.first().copied();
         let fired_by: Vec<usize> = trigger.sources.iter().map(|source| source.query).collect();
-        let tell = |kind, key: &Key, values, parent| Told {
+        let tell = |kind, key: &EventKey, values, parent| Told {
             kind,
             query: child,
             fired_by: fired_by.clone(),
@@ -264,13 +270,13 @@ impl Naive {
         let mut edge = self.edges.remove(&at).unwrap_or_default();
         let instance =
             |run: &Option<Running>| run.as_ref().map(|run| run.instance.clone()).unwrap_or_default();
-        let instances: Vec<Key> = set.iter().map(instance).collect();
+        let instances: Vec<EventKey> = set.iter().map(instance).collect();
         let changes = edge.take(trigger, &graph, end_ns, &seen, &instances);
         for source in read(&graph, trigger) {
             if edge.missing(source) == 3 {
                 let told = Told {
                     fired_by: vec![fired_by[source]],
-                    ..tell(EventKind::NoData, &Key::new(), Vec::new(), run)
+                    ..tell(EventKind::NoData, &EventKey::new(), Vec::new(), run)
                 };
                 self.tell(taken, told);
             }
@@ -306,7 +312,7 @@ impl Naive {
         if firings.len() > settings.most_firings {
             let number = (firings.len() - settings.most_firings) as f64;
             let values = vec![Known::Within(number, number)];
-            self.tell(taken, tell(EventKind::Suppressed, &Key::new(), values, run));
+            self.tell(taken, tell(EventKind::Suppressed, &EventKey::new(), values, run));
         }
         self.edges.insert(at, edge);
         fired
@@ -315,7 +321,7 @@ impl Naive {
     fn start(
         &mut self,
         child: usize,
-        trigger: &Trigger,
+        trigger: &QueryTrigger,
         mut firings: Vec<Firing>,
         end_ns: u64,
         find: &Find<'_>,
@@ -353,7 +359,7 @@ impl Naive {
                 kind: EventKind::Suppressed,
                 query: child,
                 fired_by: Vec::new(),
-                key: Key::new(),
+                key: EventKey::new(),
                 node: None,
                 window: Span { start_ns: end_ns - self.graph.queries[child].over_ns, end_ns },
                 values: vec![Known::Within(number, number)],
@@ -366,7 +372,7 @@ impl Naive {
     fn run(
         &mut self,
         child: usize,
-        trigger: &Trigger,
+        trigger: &QueryTrigger,
         firings: &[Firing],
         end_ns: u64,
         find: &Find<'_>,
@@ -476,7 +482,7 @@ impl Naive {
                     kind: EventKind::Timeout,
                     query,
                     fired_by: vec![reached],
-                    key: Key::new(),
+                    key: EventKey::new(),
                     node: None,
                     window: Span { start_ns: end_ns - self.graph.queries[query].over_ns, end_ns },
                     values: vec![Known::Text(self.graph.queries[reached].name.clone())],

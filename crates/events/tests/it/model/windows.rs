@@ -2,8 +2,8 @@
 
 use super::draw::Draw;
 use super::graphs::{SECOND, alphabet, draw_graph};
-use events::{Asked, Graph, Key, Query, Role, Seen};
-use model::{Answer, ColumnKind, Span, Status, Value};
+use events::{ColumnRole, EventKey, Graph, GraphQuery, ObservedWindow, QueryWindow};
+use model::{Answer, AnswerStatus, ColumnKind, Span, Value};
 use std::cell::OnceCell;
 
 /// A time in which each node either has no packets or is missing, in all windows that lie in it.
@@ -25,7 +25,7 @@ pub(crate) struct History {
     away: Vec<(usize, Span)>,
     pub(crate) quiet: Vec<Quiet>,
     /// The keys of each query.
-    keys: Vec<Vec<Key>>,
+    keys: Vec<Vec<EventKey>>,
     /// In how many of a hundred windows a key has a row.
     present: u64,
     /// In how many of a hundred windows a figure is near the thresholds.
@@ -149,9 +149,9 @@ impl History {
         let mut answer = Answer::new(query.name.clone(), Some(window), columns, rows);
         answer.node = Some(self.graph.nodes[node].clone());
         answer.status = match draw.below(100) {
-            0..15 => Status::Cut,
-            15..25 => Status::Partial,
-            _ => Status::Complete,
+            0..15 => AnswerStatus::Cut,
+            15..25 => AnswerStatus::Partial,
+            _ => AnswerStatus::Complete,
         };
         answer.coverage = match draw.below(100) {
             0..30 => None,
@@ -162,7 +162,7 @@ impl History {
         if draw.chance(25) {
             answer.rest.groups = draw.between(1, 3);
             for column in &query.columns {
-                if matches!(column.role, Role::Total | Role::Rate) && draw.chance(70) {
+                if matches!(column.role, ColumnRole::Total | ColumnRole::Rate) && draw.chance(70) {
                     let total = self.draw_value(column, draw);
                     answer.rest.totals.push((column.column.name.clone(), total));
                 }
@@ -171,8 +171,8 @@ impl History {
         answer
     }
 
-    fn draw_row(&self, query: &Query, key: &Key, draw: &mut Draw) -> Vec<Value> {
-        let value = |(number, column): (usize, &events::Column)| match query
+    fn draw_row(&self, query: &GraphQuery, key: &EventKey, draw: &mut Draw) -> Vec<Value> {
+        let value = |(number, column): (usize, &events::AnswerColumn)| match query
             .key
             .iter()
             .position(|of| *of == number)
@@ -183,7 +183,7 @@ impl History {
         query.columns.iter().enumerate().map(value).collect()
     }
 
-    fn draw_value(&self, column: &events::Column, draw: &mut Draw) -> Value {
+    fn draw_value(&self, column: &events::AnswerColumn, draw: &mut Draw) -> Value {
         let number = if draw.chance(self.odd) { draw.below(9) } else { 3 };
         if draw.chance(5) {
             return Value::Null;
@@ -196,7 +196,7 @@ impl History {
         }
         match column.column.kind {
             ColumnKind::Float => Value::Float(number as f64 + draw.pick(&[0.0, 0.5])),
-            ColumnKind::Signed => Value::Signed(number as i64 - i64::from(column.role != Role::Total)),
+            ColumnKind::Signed => Value::Signed(number as i64 - i64::from(column.role != ColumnRole::Total)),
             _ => Value::Unsigned(number),
         }
     }
@@ -218,8 +218,8 @@ impl Windows<'_> {
     ///
     /// # Panics
     /// If a window is asked for that does not end at this time or is of another length than the query's.
-    pub(crate) fn find(&self, asked: Asked<'_>) -> Seen<'_> {
-        let Asked { query, node, instance, window } = asked;
+    pub(crate) fn find(&self, asked: QueryWindow<'_>) -> ObservedWindow<'_> {
+        let QueryWindow { query, node, instance, window } = asked;
         let of = &self.history.graph.queries[query];
         assert_eq!(window.end_ns, self.end_ns, "{} is asked for a window that does not end now", of.name);
         assert_eq!(window.length_ns(), of.over_ns, "{} is asked for a window of another length", of.name);
@@ -234,9 +234,9 @@ impl Windows<'_> {
         let cell = &self.contents[(query * self.history.graph.nodes.len() + node) * VARIANTS + variant];
         let content = cell.get_or_init(|| self.history.draw_content(query, node, variant as u64, window));
         match content {
-            Content::Missing => Seen::Missing,
-            Content::Empty => Seen::Empty,
-            Content::Answer(answer) => Seen::Answer(answer),
+            Content::Missing => ObservedWindow::Missing,
+            Content::Empty => ObservedWindow::Empty,
+            Content::Answer(answer) => ObservedWindow::Answer(answer),
         }
     }
 }

@@ -3,14 +3,16 @@
 use arena::Limits;
 use flow::{Rows, WindowRow};
 use history::levels::Shelf;
-use history::{FlowFiles, Outcome, Period, Question, Setting};
+use history::{AnswerSetting, FlowFiles, Period, Question, ScanSummary};
 use model::Answer;
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::{RecordedWindows, RowWindow, RowWriter, WindowFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
-use store::{Catalog, Change, Level, Manifest, StoredFile, Unstored, Watched, Watcher, place};
+use store::{
+    Catalog, Level, Manifest, ManifestChange, MeasurementKind, StoredFile, Unstored, WatchedTime, place,
+};
 use task::query::Query;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -235,7 +237,9 @@ impl Maker {
             is_compacted: false,
             is_rolled,
         };
-        self.manifest.commit(&Change { added: vec![file], ..Change::default() }).expect("named");
+        self.manifest
+            .commit(&ManifestChange { added: vec![file], ..ManifestChange::default() })
+            .expect("named");
     }
 
     /// Writes rows, and rollups of what came in time and is before `until` hours; of those of a minute half an hour more.
@@ -273,7 +277,10 @@ impl Maker {
                 }
                 let until = Some((level, node.to_owned(), until_ns(level)));
                 self.manifest
-                    .commit(&Change { until: until.into_iter().collect(), ..Change::default() })
+                    .commit(&ManifestChange {
+                        until: until.into_iter().collect(),
+                        ..ManifestChange::default()
+                    })
                     .expect("named");
             }
         }
@@ -281,17 +288,17 @@ impl Maker {
 
     /// Notes all of the time as watched by a version that did not note it.
     pub(crate) fn take_over(&mut self) {
-        let entry = |(number, node): (u64, &str)| Watched {
+        let entry = |(number, node): (u64, &str)| WatchedTime {
             number,
             run: 0,
             node: node.to_owned(),
-            by: Some(Watcher::Unknown),
+            by: Some(MeasurementKind::Unknown),
             first_ns: START,
             end_ns: START + HOURS * HOUR,
             why: Unstored::Stopped,
         };
         let watched = (1..).zip(NODES).map(entry).collect();
-        self.manifest.commit(&Change { watched, ..Change::default() }).expect("noted");
+        self.manifest.commit(&ManifestChange { watched, ..ManifestChange::default() }).expect("noted");
     }
 
     /// Removes the files of a level that end before a time, as retention does.
@@ -300,13 +307,13 @@ impl Maker {
         let files = catalog.files(level, None).expect("files");
         let old: Vec<_> = files.into_iter().filter(|file| file.last_ns < from_ns).collect();
         let removed = old.iter().map(|file| file.number).collect();
-        self.manifest.commit(&Change { removed, ..Change::default() }).expect("removed");
+        self.manifest.commit(&ManifestChange { removed, ..ManifestChange::default() }).expect("removed");
         old.iter().for_each(|file| std::fs::remove_file(&file.path).expect("removed"));
     }
 }
 
-pub(crate) fn setting() -> Setting {
-    Setting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None }
+pub(crate) fn setting() -> AnswerSetting {
+    AnswerSetting { limits: Limits::new(1 << 30, usize::MAX), seed: Seed::new(1), geo: None }
 }
 
 pub(crate) fn shelf(folder: &Path) -> Shelf {
@@ -319,7 +326,7 @@ pub(crate) fn ask(
     query: &Query,
     period: Option<Period>,
     coarsest: Level,
-) -> (Vec<Answer>, Outcome) {
+) -> (Vec<Answer>, ScanSummary) {
     let question = Question { query: query.clone(), period, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, coarsest, &setting());
     let files =

@@ -1,6 +1,6 @@
 //! A producer that does as it is told, and what is sent to it.
 
-use kafka::{Message, Problem, Producer, Refusal, Topic};
+use kafka::{KafkaProblem, Message, ProduceError, Producer, Topic};
 use model::{Answer, Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -29,8 +29,8 @@ impl Mood {
 #[derive(Debug, Default)]
 struct State {
     moods: VecDeque<Mood>,
-    refused: BTreeMap<String, Problem>,
-    topics: Vec<(Topic, Problem)>,
+    refused: BTreeMap<String, KafkaProblem>,
+    topics: Vec<(Topic, KafkaProblem)>,
     taken: Vec<String>,
     values: Vec<Vec<u8>>,
 }
@@ -48,13 +48,13 @@ impl Fake {
     }
 
     /// It never takes this message.
-    pub(crate) fn refuses(self, id: &str, problem: Problem) -> Self {
+    pub(crate) fn refuses(self, id: &str, problem: KafkaProblem) -> Self {
         self.0.lock().expect("a lock").refused.insert(id.to_owned(), problem);
         self
     }
 
     /// It never takes messages of this topic.
-    pub(crate) fn refuses_topic(self, topic: Topic, problem: Problem) -> Self {
+    pub(crate) fn refuses_topic(self, topic: Topic, problem: KafkaProblem) -> Self {
         self.0.lock().expect("a lock").topics.push((topic, problem));
         self
     }
@@ -80,10 +80,10 @@ impl Fake {
 }
 
 impl Producer for Fake {
-    fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), Refusal>> {
+    fn produce(&mut self, messages: &[&Message], _: Duration) -> Vec<Result<(), ProduceError>> {
         let mut state = self.0.lock().expect("a lock");
         let mood = state.moods.pop_front().unwrap_or(Mood::Takes);
-        let away = || Err(Refusal::new(Problem::Away, "no broker listens there"));
+        let away = || Err(ProduceError::new(KafkaProblem::Away, "no broker listens there"));
         // One message makes the broker refuse all that come with it.
         let spoiled = messages.iter().find_map(|message| state.refused.get(&message.id).copied());
         let mut results = Vec::new();
@@ -91,7 +91,7 @@ impl Producer for Fake {
             let topic = state.topics.iter().find(|(topic, _)| *topic == message.topic);
             let refused = topic.map(|(_, problem)| *problem).or(spoiled);
             let (takes, result) = match (refused, mood) {
-                (Some(problem), _) => (false, Err(Refusal::new(problem, problem.name()))),
+                (Some(problem), _) => (false, Err(ProduceError::new(problem, problem.name()))),
                 (None, Mood::Takes | Mood::SaysLittle) => (true, Ok(())),
                 (None, Mood::Away) => (false, away()),
                 (None, Mood::Forgets) => (true, away()),

@@ -1,9 +1,9 @@
 //! The file of an outbox: what the thread that writes it asks and tells.
 
-use super::{MOST_IN_FLIGHT, Outbox, Said};
-use crate::amqp::spool_log::Stored;
-use crate::amqp::unwritten::{Batch, Unwritten};
-use crate::spool_format::Totals;
+use super::{EnvelopeValues, MOST_IN_FLIGHT, ProbeOutbox};
+use crate::amqp::spool_log::StoredMessage;
+use crate::amqp::unwritten::{AppendBatch, Unwritten};
+use crate::spool_format::SpoolTotals;
 use std::time::Instant;
 
 /// The most that is written to the file at once, bytes of messages.
@@ -23,7 +23,7 @@ pub(super) struct InFile {
     pub(super) fault: Option<String>,
 }
 
-impl Outbox {
+impl ProbeOutbox {
     /// Returns true if there is a file that takes what it is told.
     pub(in crate::amqp) fn is_file_working(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.is_working)
@@ -41,8 +41,8 @@ impl Outbox {
     }
 
     /// Takes the next batch of what the file is to be told.
-    pub(in crate::amqp) fn take_batch(&mut self) -> Batch {
-        let mut batch = Batch::default();
+    pub(in crate::amqp) fn take_batch(&mut self) -> AppendBatch {
+        let mut batch = AppendBatch::default();
         let totals = self.totals;
         let Some(file) = self.file.as_mut() else { return batch };
         file.is_unsynced = true;
@@ -64,7 +64,7 @@ impl Outbox {
         for place in std::mem::replace(&mut unwritten.said, later) {
             let Ok(at) = self.items.binary_search_by_key(&place, |item| item.place) else { continue };
             let item = &self.items[at];
-            if let Some(Said { after, lost }) = item.said {
+            if let Some(EnvelopeValues { after, lost }) = item.said {
                 batch.said.push((place, item.which, after, lost));
             }
         }
@@ -72,7 +72,7 @@ impl Outbox {
     }
 
     /// Notes that the file has this batch.
-    pub(in crate::amqp) fn has_written(&mut self, batch: &Batch) {
+    pub(in crate::amqp) fn has_written(&mut self, batch: &AppendBatch) {
         for (place, ..) in &batch.said {
             if let Ok(at) = self.items.binary_search_by_key(place, |item| item.place) {
                 self.items[at].may_go = true;
@@ -91,7 +91,7 @@ impl Outbox {
     }
 
     /// Takes all messages, for a file that is written anew; what comes from now on it is told after that.
-    pub(in crate::amqp) fn take_all(&mut self) -> (Vec<Stored>, Totals) {
+    pub(in crate::amqp) fn take_all(&mut self) -> (Vec<StoredMessage>, SpoolTotals) {
         if let Some(file) = &mut self.file {
             *file = InFile {
                 waiting: Some(Instant::now()),

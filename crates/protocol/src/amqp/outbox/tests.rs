@@ -5,11 +5,11 @@ use model::Span;
 
 mod any_order;
 
-fn outbox(most_bytes: usize) -> Outbox {
-    Outbox::new("Node1".to_owned(), Boot(1), most_bytes)
+fn outbox(most_bytes: usize) -> ProbeOutbox {
+    ProbeOutbox::new("Node1".to_owned(), Boot(1), most_bytes)
 }
 
-fn send(outbox: &mut Outbox, message: FromProbe) {
+fn send(outbox: &mut ProbeOutbox, message: FromProbe) {
     let body = PackedBody::new(&message);
     outbox.push(&message, body);
 }
@@ -19,14 +19,14 @@ fn window(number: u64) -> FromProbe {
     FromProbe::Window(Box::new(WindowResult::new(window, Vec::new())))
 }
 
-fn next(outbox: &mut Outbox) -> Option<Envelope<FromProbe>> {
+fn next(outbox: &mut ProbeOutbox) -> Option<Envelope<FromProbe>> {
     let outgoing = outbox.next().expect("bytes")?;
     let envelope = decode(&outgoing.bytes, Properties::EXPECTED).expect("a message");
     assert_eq!(outgoing.id, envelope.id);
     Some(envelope)
 }
 
-fn sent(outbox: &mut Outbox) -> Vec<(u64, u64, u64)> {
+fn sent(outbox: &mut ProbeOutbox) -> Vec<(u64, u64, u64)> {
     std::iter::from_fn(|| next(outbox)).map(|one| (one.id.sequence, one.after, one.lost)).collect()
 }
 
@@ -133,7 +133,7 @@ fn long_results_are_shortened_before_any_is_dropped() {
     use crate::amqp::shortening::{MOST_ROWS, shortened};
     let size = PackedBody::new(&long(1000)).expect("bytes").len();
     let mut outbox = outbox(4 * size);
-    let shorten = |outbox: &mut Outbox| {
+    let shorten = |outbox: &mut ProbeOutbox| {
         while outbox.is_to_shorten() {
             let Some((place, body)) = outbox.take_long() else { break };
             shortened(&body).into_iter().for_each(|short| outbox.shorten(place, short));
@@ -161,7 +161,7 @@ fn long_results_are_shortened_before_any_is_dropped() {
     let number = |row: &Vec<model::Value>| row[1].as_unsigned().expect("a number");
     let total = 1000 + whole.rows[MOST_ROWS..].iter().map(number).sum::<u64>();
     assert_eq!(short.rest.totals, [("n".to_owned(), model::Value::Unsigned(total))]);
-    assert_eq!(short.status, model::Status::Partial);
+    assert_eq!(short.status, model::AnswerStatus::Partial);
     assert!(short.reason.as_ref().is_some_and(|reason| reason.contains(&left_out.to_string())), "{short:?}");
     // Short ones stay, and nothing else is left to be shortened.
     assert!(shortened_again(&long(100)).is_none());

@@ -3,7 +3,7 @@
 use model::view::Spool;
 use model::{Answer, Column, ColumnKind, Span, Value};
 use protocol::{
-    ControllerLink, FromProbe, Heartbeat, LinkState, ListId, ProbeLink, Received, TaskList, ToProbe,
+    ControllerLink, FromProbe, Heartbeat, LinkState, ListId, ProbeLink, ReceivedMessage, TaskList, ToProbe,
     WindowResult,
 };
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) fn number(message: &FromProbe) -> Option<u64> {
 }
 
 /// The next message that is no heartbeat.
-pub(crate) fn next(controller: &dyn ControllerLink) -> Received {
+pub(crate) fn next(controller: &dyn ControllerLink) -> ReceivedMessage {
     let began = Instant::now();
     loop {
         if let Some(received) = controller.receive(MOMENT).expect("a connection")
@@ -162,7 +162,8 @@ fn heartbeats_arrive(Links { controller, probes }: &Links) {
             let heartbeat = Heartbeat { started_ns: node as u64, ..Heartbeat::default() };
             probe.send(FromProbe::Heartbeat(Box::new(heartbeat.clone()))).expect("a connection");
             let received = controller.receive(MOMENT).expect("a connection");
-            let expected = Received { node, id: None, message: FromProbe::Heartbeat(Box::new(heartbeat)) };
+            let expected =
+                ReceivedMessage { node, id: None, message: FromProbe::Heartbeat(Box::new(heartbeat)) };
             received.is_some_and(|received| received == expected)
         });
     }

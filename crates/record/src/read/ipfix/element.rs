@@ -7,7 +7,7 @@ use crate::ipfix::REVERSE_ENTERPRISE;
 /// A number of a record, of one of its directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Number {
+pub enum NumericElement {
     /// Bytes since the last record of the flow.
     Bytes,
     /// Bytes of a connection's initiator, as firewalls count; those of the responder are of the other direction.
@@ -93,25 +93,25 @@ pub enum Number {
 }
 
 /// The number of variants of [`Number`].
-pub(crate) const NUMBERS: usize = Number::Probability as usize + 1;
+pub(crate) const NUMBERS: usize = NumericElement::Probability as usize + 1;
 
 /// The numbers from which a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow
 /// began.
-pub(crate) const SOURCES: [(&[Number], &[Number]); COUNTERS] = [
+pub(crate) const SOURCES: [(&[NumericElement], &[NumericElement]); COUNTERS] = [
     (
-        &[Number::Packets, Number::InitiatorPackets, Number::OutPackets],
-        &[Number::TotalPackets, Number::TotalOutPackets],
+        &[NumericElement::Packets, NumericElement::InitiatorPackets, NumericElement::OutPackets],
+        &[NumericElement::TotalPackets, NumericElement::TotalOutPackets],
     ),
     (
-        &[Number::Bytes, Number::InitiatorBytes, Number::OutBytes],
-        &[Number::TotalBytes, Number::TotalOutBytes],
+        &[NumericElement::Bytes, NumericElement::InitiatorBytes, NumericElement::OutBytes],
+        &[NumericElement::TotalBytes, NumericElement::TotalOutBytes],
     ),
-    (&[Number::WireBytes], &[Number::TotalWireBytes]),
+    (&[NumericElement::WireBytes], &[NumericElement::TotalWireBytes]),
 ];
 
 /// The form in which a time is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clock {
+pub(crate) enum TimeEncoding {
     /// An NTP timestamp (RFC 7011, section 6.1.10).
     NtpNanoseconds,
     /// An NTP timestamp whose fraction is of microseconds (RFC 7011, section 6.1.9).
@@ -128,28 +128,28 @@ pub(crate) enum Clock {
 
 /// The place where a value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ValueTarget {
     /// The source address.
     Source,
     /// The destination address.
     Destination,
     /// The time at which the first packet came.
-    Start(Clock),
+    Start(TimeEncoding),
     /// The time at which the last packet came.
-    End(Clock),
+    End(TimeEncoding),
     /// The time of the event that the record tells of.
-    Event(Clock),
+    Event(TimeEncoding),
     /// The duration of the flow, in units of this number of nanoseconds.
     Duration(u64),
     /// A number.
-    Number(Number),
+    Number(NumericElement),
 }
 
 /// Elements of the registry. Of several that mean the same in one template, the one of the least rank is read.
-const ELEMENTS: &[(u16, Target, u8)] = {
-    use self::Number as N;
-    use Clock::{MicrosecondsBefore, Milliseconds, NtpMicroseconds, NtpNanoseconds, Seconds, Uptime};
-    use Target::{Destination, Duration, End, Event, Number, Source, Start};
+const ELEMENTS: &[(u16, ValueTarget, u8)] = {
+    use self::NumericElement as N;
+    use TimeEncoding::{MicrosecondsBefore, Milliseconds, NtpMicroseconds, NtpNanoseconds, Seconds, Uptime};
+    use ValueTarget::{Destination, Duration, End, Event, Number, Source, Start};
     &[
         (8, Source, 0),
         (27, Source, 0),
@@ -242,28 +242,33 @@ const ELEMENTS: &[(u16, Target, u8)] = {
 };
 
 /// Elements of the responder of a connection, as firewalls count: what is of the other direction without the enterprise for that.
-const RESPONDER: [(u16, Number); 2] = [(232, Number::InitiatorBytes), (299, Number::InitiatorPackets)];
+const RESPONDER: [(u16, NumericElement); 2] =
+    [(232, NumericElement::InitiatorBytes), (299, NumericElement::InitiatorPackets)];
 
 /// The interface, of what options of NetFlow v9 are about (RFC 3954, section 6.1).
 const SCOPE_INTERFACE: u16 = 2;
 
 /// The meaning of an element of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Role {
-    pub(crate) target: Target,
+pub(crate) struct ElementRole {
+    pub(crate) target: ValueTarget,
     /// True if the element is of the other direction (RFC 5103).
     pub(crate) is_reverse: bool,
     /// The rank among the elements in a template that mean the same: the element of the least rank is read.
     pub(crate) rank: u8,
 }
 
-impl Role {
+impl ElementRole {
     /// The role of an element; `None` where it has none.
     pub(crate) fn of(element: Element) -> Option<Self> {
         let Element { enterprise, number } = element;
         let is_reverse = match enterprise {
             Element::SCOPE if number == SCOPE_INTERFACE => {
-                return Some(Self { target: Target::Number(Number::Ingress), is_reverse: false, rank: 0 });
+                return Some(Self {
+                    target: ValueTarget::Number(NumericElement::Ingress),
+                    is_reverse: false,
+                    rank: 0,
+                });
             }
             0 => false,
             REVERSE_ENTERPRISE => true,
@@ -271,7 +276,7 @@ impl Role {
         };
         let responder = RESPONDER.iter().find(|(own, _)| *own == number && !is_reverse);
         if let Some((_, number)) = responder {
-            return Some(Self { target: Target::Number(*number), is_reverse: true, rank: 0 });
+            return Some(Self { target: ValueTarget::Number(*number), is_reverse: true, rank: 0 });
         }
         let (_, target, rank) = ELEMENTS.iter().find(|(own, ..)| *own == number)?;
         // Both directions have the same key.
@@ -283,7 +288,7 @@ impl Role {
     }
 }
 
-impl Target {
+impl ValueTarget {
     /// Returns true if both are the same value, told in whichever way.
     pub(crate) fn replaces(self, other: Self) -> bool {
         match (self, other) {
@@ -297,7 +302,7 @@ impl Target {
 
     /// Returns true if the other direction may have a value of its own.
     fn is_of_a_direction(self) -> bool {
-        use Number as N;
+        use NumericElement as N;
         match self {
             Self::Source | Self::Destination => false,
             Self::Number(number) => !matches!(
@@ -326,7 +331,7 @@ impl Target {
 
     /// The fields of a row that the value is, or is a part of.
     pub(crate) fn columns(self) -> &'static [&'static str] {
-        use Number as N;
+        use NumericElement as N;
         match self {
             Self::Source => &["src_addr"],
             Self::Destination => &["dst_addr"],
@@ -373,7 +378,7 @@ impl Target {
     }
 }
 
-impl Number {
+impl NumericElement {
     /// Returns whether 0 says that there is none.
     pub(crate) fn is_none_if_zero(self) -> bool {
         matches!(self, Self::Vlan | Self::SourceMac | Self::DestinationMac)
@@ -430,11 +435,14 @@ mod tests {
     #[test]
     fn the_other_direction_has_values_of_its_own() {
         let of = |enterprise, number| {
-            Role::of(Element { enterprise, number }).map(|role| (role.target, role.is_reverse))
+            ElementRole::of(Element { enterprise, number }).map(|role| (role.target, role.is_reverse))
         };
-        assert_eq!(of(REVERSE_ENTERPRISE, 86), Some((Target::Number(Number::TotalPackets), true)));
-        assert_eq!(of(0, 299), Some((Target::Number(Number::InitiatorPackets), true)));
-        assert_eq!(of(REVERSE_ENTERPRISE, 153), Some((Target::End(Clock::Milliseconds), true)));
+        assert_eq!(
+            of(REVERSE_ENTERPRISE, 86),
+            Some((ValueTarget::Number(NumericElement::TotalPackets), true))
+        );
+        assert_eq!(of(0, 299), Some((ValueTarget::Number(NumericElement::InitiatorPackets), true)));
+        assert_eq!(of(REVERSE_ENTERPRISE, 153), Some((ValueTarget::End(TimeEncoding::Milliseconds), true)));
         for key in [8, 4, 7, 299] {
             assert_eq!(of(REVERSE_ENTERPRISE, key), None, "{key}");
         }

@@ -1,6 +1,6 @@
 //! The fields of a template that are read, and where their values go.
 
-use super::element::{Clock, Number, Role, SOURCES, Target};
+use super::element::{ElementRole, NumericElement, SOURCES, TimeEncoding, ValueTarget};
 use super::template::{Element, Template};
 
 /// Elements by which exporters tell flows apart: keys, interfaces, translated addresses and the like. NAT and tunnels included.
@@ -12,7 +12,7 @@ const KEY: &[u16] = &[
 /// A plan of which fields of a template's records are read, and where their values go.
 #[derive(Debug)]
 pub struct FieldPlan {
-    pub(super) fields: Vec<(usize, bool, Target)>,
+    pub(super) fields: Vec<(usize, bool, ValueTarget)>,
     /// The fields by which flows are told apart, with the numbers of their elements; none where no total is told.
     pub(super) key: Vec<(u16, usize)>,
     /// The field that has the start of the flow.
@@ -24,18 +24,18 @@ pub struct FieldPlan {
 impl FieldPlan {
     /// All fields of a template that have a meaning.
     pub fn of(template: &Template) -> Self {
-        let mut found: Vec<(usize, Role)> = Vec::new();
+        let mut found: Vec<(usize, ElementRole)> = Vec::new();
         let mut bits = 64;
         for (at, (element, length)) in template.lengths().enumerate() {
-            let Some(role) = Role::of(element) else { continue };
-            if let (Target::Number(number), Some(length)) = (role.target, length)
+            let Some(role) = ElementRole::of(element) else { continue };
+            if let (ValueTarget::Number(number), Some(length)) = (role.target, length)
                 && number.is_total()
             {
                 bits = bits.min(8 * u32::from(length));
             }
             // Addresses of both families may be there, of which one is zero.
-            let is_address = matches!(role.target, Target::Source | Target::Destination);
-            let is_same = |(_, known): &&mut (usize, Role)| {
+            let is_address = matches!(role.target, ValueTarget::Source | ValueTarget::Destination);
+            let is_same = |(_, known): &&mut (usize, ElementRole)| {
                 known.is_reverse == role.is_reverse && known.target.replaces(role.target)
             };
             match found.iter_mut().find(is_same) {
@@ -47,8 +47,9 @@ impl FieldPlan {
                 _ => found.push((at, role)),
             }
         }
-        let has_totals =
-            found.iter().any(|(_, role)| matches!(role.target, Target::Number(number) if number.is_total()));
+        let has_totals = found
+            .iter()
+            .any(|(_, role)| matches!(role.target, ValueTarget::Number(number) if number.is_total()));
         let mut key = Vec::new();
         if has_totals {
             let elements = template.elements().enumerate();
@@ -56,8 +57,8 @@ impl FieldPlan {
             key.sort_unstable();
         }
         // One that is told by its distance to the export is another one in each record.
-        let is_start = |role: &Role| {
-            matches!(role.target, Target::Start(clock) if clock != Clock::MicrosecondsBefore)
+        let is_start = |role: &ElementRole| {
+            matches!(role.target, ValueTarget::Start(clock) if clock != TimeEncoding::MicrosecondsBefore)
                 && !role.is_reverse
         };
         let start = found.iter().find(|(_, role)| is_start(role)).map(|(at, _)| *at);
@@ -68,33 +69,34 @@ impl FieldPlan {
     /// Reads no more than what tells of sampling, if anything does.
     pub(crate) fn of_sampling(template: &Template) -> Option<Self> {
         let is_of_sampling =
-            |role: Role| matches!(role.target, Target::Number(number) if number.is_of_sampling());
-        if !template.elements().any(|element| Role::of(element).is_some_and(is_of_sampling)) {
+            |role: ElementRole| matches!(role.target, ValueTarget::Number(number) if number.is_of_sampling());
+        if !template.elements().any(|element| ElementRole::of(element).is_some_and(is_of_sampling)) {
             return None;
         }
         let mut plan = Self::of(template);
         plan.fields
-            .retain(|(.., target)| matches!(target, Target::Number(number) if number.is_of_sampling()));
+            .retain(|(.., target)| matches!(target, ValueTarget::Number(number) if number.is_of_sampling()));
         Some(plan)
     }
 
     /// Returns for sources, and for destinations, whether some field tells one.
     pub(crate) fn has_ends(&self) -> [bool; 2] {
-        [Target::Source, Target::Destination].map(|end| self.fields.iter().any(|(.., target)| *target == end))
+        [ValueTarget::Source, ValueTarget::Destination]
+            .map(|end| self.fields.iter().any(|(.., target)| *target == end))
     }
 
     /// Returns true if some field tells packets of the other direction.
     pub(crate) fn has_reverse_packets(&self) -> bool {
         let (plain, totals) = SOURCES[0];
-        let is_packets = |number: &Number| plain.contains(number) || totals.contains(number);
+        let is_packets = |number: &NumericElement| plain.contains(number) || totals.contains(number);
         let mut reverse = self.fields.iter().filter(|(_, is_reverse, _)| *is_reverse);
-        reverse.any(|(.., target)| matches!(target, Target::Number(number) if is_packets(number)))
+        reverse.any(|(.., target)| matches!(target, ValueTarget::Number(number) if is_packets(number)))
     }
 
     /// Reads no more than what these fields of a row need.
     pub(crate) fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
-        let is_needed = |target: &Target| match target {
-            Target::Number(Number::SystemStart | Number::EndReason) => true,
+        let is_needed = |target: &ValueTarget| match target {
+            ValueTarget::Number(NumericElement::SystemStart | NumericElement::EndReason) => true,
             target => target.columns().iter().any(|column| wanted(column)),
         };
         self.fields.retain(|(.., target)| is_needed(target));

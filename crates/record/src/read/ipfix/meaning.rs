@@ -1,22 +1,22 @@
 //! The meaning of information elements to a file: the fields of rows that they are, and the names under which they are not read.
 
-use super::super::name::Name;
-use super::element::{Number, Role, Target};
-use super::session::Session;
+use super::super::name::ColumnContent;
+use super::element::{ElementRole, NumericElement, ValueTarget};
+use super::session::IpfixSession;
 use super::template::Element;
 use crate::ipfix::{OWN_REVERSE, REVERSE_ENTERPRISE, element};
-use flow::{FIELDS, Field, InformationElement, Value};
+use flow::{FIELDS, Field, FieldAccessor, InformationElement};
 
 /// Elements that tell nothing of a row: prefix lengths, the version of IP, padding, direction.
 const SILENT: &[u16] = &[9, 13, 29, 30, 60, element::PADDING.number, element::BIFLOW_DIRECTION.number];
 
 /// The meaning of an element in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Meaning {
+pub(crate) enum ElementMapping {
     /// A value that the decoder of records reads, for these columns.
-    Value(Vec<Name>),
+    Value(Vec<ColumnContent>),
     /// A column that no other element is.
-    Column(Column),
+    Column(ElementColumn),
     /// An element that tells nothing of a row.
     Nothing,
     /// An element that is not read, under this name.
@@ -25,21 +25,21 @@ pub(crate) enum Meaning {
 
 /// A column that no other element is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
-    pub(crate) name: Name,
-    pub(crate) reading: Reading,
+pub(crate) struct ElementColumn {
+    pub(crate) name: ColumnContent,
+    pub(crate) reading: ValueEncoding,
 }
 
 /// The way in which the octets of a column are read as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum ValueEncoding {
     Number,
     Float,
     Text,
 }
 
-impl Meaning {
-    pub(crate) fn of(element: Element, session: &Session) -> Self {
+impl ElementMapping {
+    pub(crate) fn of(element: Element, session: &IpfixSession) -> Self {
         let Element { enterprise, number } = element;
         let unread = || match enterprise {
             0 => format!("element {number}"),
@@ -48,13 +48,15 @@ impl Meaning {
         if matches!(enterprise, 0 | REVERSE_ENTERPRISE) && SILENT.contains(&number) {
             return Self::Nothing;
         }
-        let role = Role::of(element);
-        let is_known = |role: &Role| !matches!(role.target, Target::Number(Number::Ingress | Number::Egress));
+        let role = ElementRole::of(element);
+        let is_known = |role: &ElementRole| {
+            !matches!(role.target, ValueTarget::Number(NumericElement::Ingress | NumericElement::Egress))
+        };
         if let Some(role) = role.filter(is_known) {
             let field = |name: &&str| Field::named(name);
             let fields = role.target.columns().iter().filter_map(field);
             return Self::Value(
-                fields.map(|field| Name::Field { field, is_reverse: role.is_reverse }).collect(),
+                fields.map(|field| ColumnContent::Field { field, is_reverse: role.is_reverse }).collect(),
             );
         }
         let column = match enterprise {
@@ -66,18 +68,21 @@ impl Meaning {
 }
 
 /// The name of the observation point.
-fn node(element: Element) -> Option<Column> {
+fn node(element: Element) -> Option<ElementColumn> {
     let is_node = |field: &&Field| {
         let has =
             |own: &InformationElement| (own.enterprise, own.number) == (element.enterprise, element.number);
-        matches!(field.value, Value::Node) && field.elements.iter().any(has)
+        matches!(field.value, FieldAccessor::Node) && field.elements.iter().any(has)
     };
     let field = FIELDS.iter().find(is_node)?;
-    Some(Column { name: Name::Field { field, is_reverse: false }, reading: Reading::Text })
+    Some(ElementColumn {
+        name: ColumnContent::Field { field, is_reverse: false },
+        reading: ValueEncoding::Text,
+    })
 }
 
 /// Returns the column of the name that the element says it has; for Edison's own losses also that of their numbers.
-fn described(element: Element, session: &Session) -> Option<Column> {
+fn described(element: Element, session: &IpfixSession) -> Option<ElementColumn> {
     let own = || {
         if element.enterprise != InformationElement::DOCUMENTATION {
             return None;
@@ -87,18 +92,20 @@ fn described(element: Element, session: &Session) -> Option<Column> {
             field.elements.iter().any(|own| own.enterprise == element.enterprise && own.number == plain)
         };
         let is_reverse = element.number & OWN_REVERSE != 0;
-        FIELDS.iter().find(has).map(|field| Name::Field { field, is_reverse })
+        FIELDS.iter().find(has).map(|field| ColumnContent::Field { field, is_reverse })
     };
     let name = match session.name(element) {
-        Some(name) => Name::of(name),
+        Some(name) => ColumnContent::of(name),
         None => own()?,
     };
     let reading = match &name {
-        Name::Statistic { .. } => Reading::Float,
-        Name::Field { field, .. } if matches!(field.value, Value::Unsigned(..) | Value::Optional(..)) => {
-            Reading::Number
+        ColumnContent::Statistic { .. } => ValueEncoding::Float,
+        ColumnContent::Field { field, .. }
+            if matches!(field.value, FieldAccessor::Unsigned(..) | FieldAccessor::Optional(..)) =>
+        {
+            ValueEncoding::Number
         }
         _ => return None,
     };
-    Some(Column { name, reading })
+    Some(ElementColumn { name, reading })
 }

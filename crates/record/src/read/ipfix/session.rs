@@ -1,8 +1,8 @@
 //! A session (RFC 7011): the state that messages build upon, apart from where they come from.
 
 use super::field_plan::FieldPlan;
-use super::template::{Dialect, Element, Octets, Template, Told, unsigned};
-use super::values::{Facts, Told as Sampling, Values};
+use super::template::{Element, ExportProtocol, Octets, Template, TemplateRecord, unsigned};
+use super::values::{ExportTimes, RecordValues, SamplingStatement as Sampling};
 use crate::ipfix::{OPTIONS_TEMPLATE_SET, SET_HEADER, TEMPLATE_SET, element};
 use flow::{InformationElement, Share};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -26,7 +26,7 @@ const SYSTEM_START: Element = Element::registered(160);
 
 /// The state of a session: what is known of the sender.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct IpfixSession {
     domains: HashMap<u32, Domain>,
     /// Fields of all templates.
     fields: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 
 /// A template, and what follows from it for each of its records.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct SessionTemplate {
     pub(crate) template: Template,
     /// The plan that reads what records tell of sampling, if they tell anything of it.
     sampling: Option<FieldPlan>,
@@ -61,7 +61,7 @@ pub(crate) struct Known {
 /// An observation domain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Domain {
-    templates: HashMap<u16, Arc<Known>>,
+    templates: HashMap<u16, Arc<SessionTemplate>>,
     /// observationDomainName.
     pub(crate) name: Option<Arc<str>>,
     /// The time at which the uptime of the exporter began, milliseconds since the epoch.
@@ -69,11 +69,11 @@ pub(crate) struct Domain {
 }
 
 /// A flow record.
-pub(crate) struct Record<'a> {
-    pub(crate) known: &'a Arc<Known>,
+pub(crate) struct IpfixRecord<'a> {
+    pub(crate) known: &'a Arc<SessionTemplate>,
     set: &'a [u8],
     fields: &'a [Range<usize>],
-    pub(crate) session: &'a Session,
+    pub(crate) session: &'a IpfixSession,
     pub(crate) domain: &'a Domain,
     /// The number of the domain.
     pub(crate) number: u32,
@@ -81,7 +81,7 @@ pub(crate) struct Record<'a> {
     pub(crate) export_time: u32,
 }
 
-impl Record<'_> {
+impl IpfixRecord<'_> {
     /// The octets of a field, by its number.
     pub(crate) fn field(&self, at: usize) -> &[u8] {
         &self.set[self.fields[at].clone()]
@@ -93,8 +93,8 @@ impl Record<'_> {
     }
 
     /// Returns what the message of the record tells of time.
-    pub(crate) fn facts(&self) -> Facts {
-        Facts { export_ns: u64::from(self.export_time) * 1_000_000_000, uptime_ms: None }
+    pub(crate) fn facts(&self) -> ExportTimes {
+        ExportTimes { export_ns: u64::from(self.export_time) * 1_000_000_000, uptime_ms: None }
     }
 
     /// The number in the first field of an element, if there is one.
@@ -122,7 +122,7 @@ impl Record<'_> {
     /// some are left out, and not how many.
     fn probability(&self) -> Option<Option<f64>> {
         let plan = self.known.sampling.as_ref()?;
-        Some(match Values::read(plan, self.set, self.fields).sampling()? {
+        Some(match RecordValues::read(plan, self.set, self.fields).sampling()? {
             Sampling::Rate { packets, counted } => Some(counted as f64 / packets as f64),
             Sampling::Probability(probability) => Some(probability),
             Sampling::Unknown => None,
@@ -158,7 +158,7 @@ fn of(element: InformationElement) -> Element {
     Element { enterprise: element.enterprise, number: element.number }
 }
 
-impl Session {
+impl IpfixSession {
     /// A session of the same sender that begins anew: without templates, but with what is known of names and starts.
     pub(crate) fn again(&self) -> Self {
         let known = |domain: &Domain| Domain { templates: HashMap::new(), ..domain.clone() };
@@ -222,7 +222,7 @@ impl Session {
     pub(crate) fn read(
         &mut self,
         message: &[u8],
-        take: &mut dyn FnMut(&Record<'_>) -> Result<bool, String>,
+        take: &mut dyn FnMut(&IpfixRecord<'_>) -> Result<bool, String>,
     ) -> Result<bool, String> {
         let mut octets = Octets(message);
         let mut header = || {
@@ -258,10 +258,10 @@ impl Session {
 
     fn learn(&mut self, domain: u32, set: &[u8], is_options: bool) -> Result<(), String> {
         let mut octets = Octets(set);
-        while let Some(told) = Template::read(&mut octets, is_options, Dialect::Ipfix)? {
+        while let Some(told) = Template::read(&mut octets, is_options, ExportProtocol::Ipfix)? {
             let templates = &mut self.domains.entry(domain).or_default().templates;
             match told {
-                Told::Definition(id, template) => {
+                TemplateRecord::Definition(id, template) => {
                     // Over UDP templates are told again and again: what was made of one stays.
                     if templates.get(&id).is_some_and(|known| known.template == template) {
                         continue;
@@ -274,14 +274,14 @@ impl Session {
                     }
                     let sampling = FieldPlan::of_sampling(&template);
                     let has_ends = FieldPlan::of(&template).has_ends();
-                    let known = Known { template, sampling, has_ends };
+                    let known = SessionTemplate { template, sampling, has_ends };
                     let before = templates.insert(id, Arc::new(known));
                     self.fields -= before.map_or(0, |before| 1 + before.template.len());
                     if self.fields > MOST_FIELDS {
                         return Err(format!("its templates have more than {MOST_FIELDS} fields in all"));
                     }
                 }
-                Told::Withdrawal(id) => {
+                TemplateRecord::Withdrawal(id) => {
                     let is_of = |template: &Template| template.is_options == is_options;
                     let ids: Vec<u16> = match id {
                         TEMPLATE_SET | OPTIONS_TEMPLATE_SET => templates.keys().copied().collect(),
@@ -306,7 +306,7 @@ impl Session {
         id: u16,
         set: &[u8],
         export_time: u32,
-        take: &mut dyn FnMut(&Record<'_>) -> Result<bool, String>,
+        take: &mut dyn FnMut(&IpfixRecord<'_>) -> Result<bool, String>,
     ) -> Result<bool, String> {
         let Some(known) = self.domains.get(&number).and_then(|domain| domain.templates.get(&id)).cloned()
         else {
@@ -320,8 +320,15 @@ impl Session {
         let mut at = 0;
         while known.template.split(set, &mut at, &mut fields)? {
             let Some(domain) = self.domains.get(&number) else { break };
-            let record =
-                Record { known: &known, set, fields: &fields, session: self, domain, number, export_time };
+            let record = IpfixRecord {
+                known: &known,
+                set,
+                fields: &fields,
+                session: self,
+                domain,
+                number,
+                export_time,
+            };
             if !known.template.is_options {
                 if !take(&record)? {
                     return Ok(false);

@@ -20,7 +20,7 @@ pub struct Element {
 
 /// The protocol of a template's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ExportProtocol {
     /// NetFlow version 9: fields have no enterprises, none has a length of its own, and options say in octets how long they are.
     NetFlow9,
     /// IPFIX.
@@ -47,7 +47,7 @@ pub struct Template {
 
 /// A template record: a definition, or the withdrawal of one.
 #[derive(Debug)]
-pub enum Told {
+pub enum TemplateRecord {
     /// The definition of the template of this number.
     Definition(u16, Template),
     /// The withdrawal of the template with this number; of all templates where it is the number of the set.
@@ -83,7 +83,11 @@ impl Template {
     ///
     /// # Errors
     /// If the record is cut off, or has a number or a length that no template has.
-    pub fn read(set: &mut Octets<'_>, is_options: bool, dialect: Dialect) -> Result<Option<Told>, String> {
+    pub fn read(
+        set: &mut Octets<'_>,
+        is_options: bool,
+        dialect: ExportProtocol,
+    ) -> Result<Option<TemplateRecord>, String> {
         const SHORT: &str = "a template is cut off";
         let (Some(id), Some(number)) = (set.u16(), set.u16()) else { return Ok(None) };
         if id == 0 {
@@ -91,36 +95,36 @@ impl Template {
         }
         // Of options, how many fields say what they are about; and of how many fields the template is.
         let (scopes, count) = match (dialect, is_options) {
-            (Dialect::NetFlow9, true) => {
+            (ExportProtocol::NetFlow9, true) => {
                 let (scopes, options) = (number / 4, set.u16().ok_or(SHORT)? / 4);
                 (scopes, scopes.saturating_add(options))
             }
             _ => (0, number),
         };
-        if count == 0 && dialect == Dialect::Ipfix {
-            return Ok(Some(Told::Withdrawal(id)));
+        if count == 0 && dialect == ExportProtocol::Ipfix {
+            return Ok(Some(TemplateRecord::Withdrawal(id)));
         }
         if id < 256 || count > MOST_FIELDS {
             return Err(format!("template {id} of {count} fields: from 256, of at most {MOST_FIELDS}"));
         }
-        if is_options && dialect == Dialect::Ipfix {
+        if is_options && dialect == ExportProtocol::Ipfix {
             set.u16().ok_or(SHORT)?;
         }
         let mut fields = Vec::new();
         for at in 0..count {
             let (number, length) = (set.u16().ok_or(SHORT)?, set.u16().ok_or(SHORT)?);
             let (enterprise, number) = match dialect {
-                Dialect::NetFlow9 if at < scopes => (Element::SCOPE, number),
-                Dialect::NetFlow9 => (0, number),
-                Dialect::Ipfix if number & HAS_ENTERPRISE == 0 => (0, number),
-                Dialect::Ipfix => (set.u32().ok_or(SHORT)?, number & !HAS_ENTERPRISE),
+                ExportProtocol::NetFlow9 if at < scopes => (Element::SCOPE, number),
+                ExportProtocol::NetFlow9 => (0, number),
+                ExportProtocol::Ipfix if number & HAS_ENTERPRISE == 0 => (0, number),
+                ExportProtocol::Ipfix => (set.u32().ok_or(SHORT)?, number & !HAS_ENTERPRISE),
             };
             // A field without octets has no value, and would cost time in every record.
             if length != 0 {
                 fields.push((Element { enterprise, number }, length));
             }
         }
-        Ok(Some(Told::Definition(id, Self { is_options, fields })))
+        Ok(Some(TemplateRecord::Definition(id, Self { is_options, fields })))
     }
 
     /// The elements of its fields.

@@ -14,18 +14,18 @@ const SILENT_NS: u64 = 30 * 60 * 1_000_000_000;
 
 /// The totals that the last records of flows had.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub struct RunningTotals {
     hashers: [RandomState; 2],
     /// Flows since the last turn, and those before of which nothing came since then.
-    now: HashMap<u128, Known>,
-    before: HashMap<u128, Known>,
+    now: HashMap<u128, FlowTotals>,
+    before: HashMap<u128, FlowTotals>,
     turned_ns: u64,
     forgotten: u64,
 }
 
 /// The last known totals of a flow.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct FlowTotals {
     start: u64,
     export_ns: u64,
     totals: [[u64; COUNTERS]; 2],
@@ -33,7 +33,7 @@ struct Known {
 
 /// The totals of a record, of both directions; [`NULL`] where there is none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct RecordTotals {
     /// The time at which the flow began, as the record tells it; [`NULL`] where it does not.
     pub(super) start: u64,
     /// The time at which the record was exported.
@@ -46,7 +46,7 @@ pub(super) struct Told {
 }
 
 /// The relation of a record's totals to the ones before.
-enum Order {
+enum TotalsRelation {
     /// Totals that grew, perhaps beyond their bits.
     Grown,
     /// Totals that were overtaken: the ones before have what they count.
@@ -55,7 +55,7 @@ enum Order {
     Anew,
 }
 
-impl Totals {
+impl RunningTotals {
     /// Flows that were forgotten because there were too many: what comes of them again counts whole.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
@@ -78,21 +78,21 @@ impl Totals {
     }
 
     /// Returns what a record adds to the record of its flow before.
-    pub(super) fn take(&mut self, key: u128, told: Told) -> [[u64; COUNTERS]; 2] {
+    pub(super) fn take(&mut self, key: u128, told: RecordTotals) -> [[u64; COUNTERS]; 2] {
         self.turn(told.export_ns);
         let known = self.now.remove(&key).or_else(|| self.before.remove(&key));
-        let Told { start, export_ns, is_over, totals, .. } = told;
+        let RecordTotals { start, export_ns, is_over, totals, .. } = told;
         // Most exporters tell a flow in one record: nothing is kept of those.
-        let unless_over = |totals| (!is_over).then_some(Known { start, export_ns, totals });
+        let unless_over = |totals| (!is_over).then_some(FlowTotals { start, export_ns, totals });
         let (difference, keeps) = match known {
             None => (totals, unless_over(totals)),
             Some(known) => match known.order(&told) {
                 // What is over is the flow before, or was told already: the flow that is known goes on.
-                Order::Overtaken => {
+                TotalsRelation::Overtaken => {
                     (totals.map(|of| of.map(|total| if total == NULL { NULL } else { 0 })), Some(known))
                 }
-                Order::Anew => (totals, unless_over(totals)),
-                Order::Grown => (known.difference(&told), unless_over(known.joined(&told))),
+                TotalsRelation::Anew => (totals, unless_over(totals)),
+                TotalsRelation::Grown => (known.difference(&told), unless_over(known.joined(&told))),
             },
         };
         if let Some(keeps) = keeps {
@@ -120,8 +120,8 @@ fn both(before: u64, now: u64) -> Option<(u64, u64)> {
     (before != NULL && now != NULL).then_some((before, now))
 }
 
-impl Known {
-    fn pairs<'a>(&'a self, told: &'a Told) -> impl Iterator<Item = (u64, u64)> + 'a {
+impl FlowTotals {
+    fn pairs<'a>(&'a self, told: &'a RecordTotals) -> impl Iterator<Item = (u64, u64)> + 'a {
         self.totals
             .iter()
             .flatten()
@@ -129,29 +129,33 @@ impl Known {
             .filter_map(|(before, now)| both(*before, *now))
     }
 
-    fn order(&self, told: &Told) -> Order {
+    fn order(&self, told: &RecordTotals) -> TotalsRelation {
         let has_start = self.start != NULL && told.start != NULL;
         if has_start && self.start != told.start {
             // What is exported earlier is of the flow before this one.
-            return if told.export_ns < self.export_ns { Order::Overtaken } else { Order::Anew };
+            return if told.export_ns < self.export_ns {
+                TotalsRelation::Overtaken
+            } else {
+                TotalsRelation::Anew
+            };
         }
         if self.pairs(told).all(|(before, now)| now >= before) {
-            return Order::Grown;
+            return TotalsRelation::Grown;
         }
         if told.export_ns < self.export_ns || has_start && told.export_ns == self.export_ns {
-            return Order::Overtaken;
+            return TotalsRelation::Overtaken;
         }
         // Of 64 bits no total wraps. Counters of a record may have different widths: one that grew need not have wrapped.
         let half = 1u64 << (told.bits.clamp(2, 64) - 1);
         let has_wrapped = |(before, now): (u64, u64)| now >= before || wrapped(before, now, told.bits) < half;
         if has_start && told.bits < 64 && self.pairs(told).all(has_wrapped) {
-            Order::Grown
+            TotalsRelation::Grown
         } else {
-            Order::Anew
+            TotalsRelation::Anew
         }
     }
 
-    fn difference(&self, told: &Told) -> [[u64; COUNTERS]; 2] {
+    fn difference(&self, told: &RecordTotals) -> [[u64; COUNTERS]; 2] {
         let mut difference = told.totals;
         let of = difference.iter_mut().flatten().zip(self.totals.iter().flatten());
         for (now, before) in of {
@@ -165,7 +169,7 @@ impl Known {
     }
 
     /// Returns the totals of the record; a total that this record does not tell is as it was.
-    fn joined(&self, told: &Told) -> [[u64; COUNTERS]; 2] {
+    fn joined(&self, told: &RecordTotals) -> [[u64; COUNTERS]; 2] {
         let mut joined = told.totals;
         let of = joined.iter_mut().flatten().zip(self.totals.iter().flatten());
         of.filter(|(now, _)| **now == NULL).for_each(|(now, before)| *now = *before);
@@ -185,18 +189,18 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn told(start: u64, second: u64, packets: u64) -> Told {
+    fn told(start: u64, second: u64, packets: u64) -> RecordTotals {
         let totals = [[packets, NULL, NULL], [NULL; COUNTERS]];
-        Told { start, export_ns: second * SECOND, is_over: false, bits: 64, totals }
+        RecordTotals { start, export_ns: second * SECOND, is_over: false, bits: 64, totals }
     }
 
-    fn added(totals: &mut Totals, told: Told) -> u64 {
+    fn added(totals: &mut RunningTotals, told: RecordTotals) -> u64 {
         totals.take(1, told)[0][0]
     }
 
     #[test]
     fn totals_of_a_flow_are_differences() {
-        let mut totals = Totals::default();
+        let mut totals = RunningTotals::default();
         let mut take = |second, packets| added(&mut totals, told(7, second, packets));
         assert_eq!([take(1, 100), take(2, 200), take(3, 300), take(4, 300)], [100, 100, 100, 0]);
         // One that was overtaken, and one that came twice.
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn another_flow_of_the_key_counts_whole() {
-        let mut totals = Totals::default();
+        let mut totals = RunningTotals::default();
         let mut take = |start, second, packets| added(&mut totals, told(start, second, packets));
         assert_eq!([take(1, 1, 100), take(2, 2, 150), take(2, 3, 160)], [100, 150, 10]);
         // Late, of the one before.
@@ -219,8 +223,9 @@ mod tests {
 
     #[test]
     fn counters_of_32_bits_begin_anew() {
-        let mut totals = Totals::default();
-        let mut take = |second, packets| added(&mut totals, Told { bits: 32, ..told(7, second, packets) });
+        let mut totals = RunningTotals::default();
+        let mut take =
+            |second, packets| added(&mut totals, RecordTotals { bits: 32, ..told(7, second, packets) });
         let most = u64::from(u32::MAX);
         assert_eq!([take(1, most - 9), take(2, 90)], [most - 9, 100]);
         // Too far to be that.
@@ -229,23 +234,23 @@ mod tests {
 
     #[test]
     fn a_last_record_that_is_late_ends_no_flow_after_it() {
-        let mut totals = Totals::default();
+        let mut totals = RunningTotals::default();
         assert_eq!(added(&mut totals, told(2, 5, 150)), 150);
-        assert_eq!(added(&mut totals, Told { is_over: true, ..told(1, 4, 100) }), 0);
+        assert_eq!(added(&mut totals, RecordTotals { is_over: true, ..told(1, 4, 100) }), 0);
         assert_eq!(added(&mut totals, told(2, 6, 160)), 10);
         // Its own last record ends it.
-        assert_eq!(added(&mut totals, Told { is_over: true, ..told(2, 7, 165) }), 5);
+        assert_eq!(added(&mut totals, RecordTotals { is_over: true, ..told(2, 7, 165) }), 5);
         assert!(totals.now.is_empty() && totals.before.is_empty());
     }
 
     #[test]
     fn a_counter_of_fewer_bits_begins_anew_next_to_one_that_grew() {
-        let mut totals = Totals::default();
+        let mut totals = RunningTotals::default();
         let most = u64::from(u32::MAX);
         // Packets of 32 bits, and bytes of 64 that grew by more than half of what 32 bits hold.
         let told = |second, packets, bytes| {
             let totals = [[packets, bytes, NULL], [NULL; COUNTERS]];
-            Told { bits: 32, totals, ..told(7, second, 0) }
+            RecordTotals { bits: 32, totals, ..told(7, second, 0) }
         };
         assert_eq!(totals.take(1, told(1, most - 9, 1 << 40))[0], [most - 9, 1 << 40, NULL]);
         let grown = 3 << 30;
@@ -254,14 +259,14 @@ mod tests {
 
     #[test]
     fn flows_that_are_over_take_no_room_and_others_have_bounds() {
-        let mut totals = Totals::default();
+        let mut totals = RunningTotals::default();
         for flow in 0..200_000 {
-            assert_eq!(totals.take(flow, Told { is_over: true, ..told(1, 1, 5) })[0][0], 5);
+            assert_eq!(totals.take(flow, RecordTotals { is_over: true, ..told(1, 1, 5) })[0][0], 5);
         }
         assert_eq!((totals.forgotten(), totals.now.len()), (0, 0));
         // The last record of a flow that goes on is a difference too.
         assert_eq!(totals.take(1, told(1, 1, 5))[0][0], 5);
-        assert_eq!(totals.take(1, Told { is_over: true, ..told(1, 2, 8) })[0][0], 3);
+        assert_eq!(totals.take(1, RecordTotals { is_over: true, ..told(1, 2, 8) })[0][0], 3);
         for flow in 0..3 * MOST_FLOWS as u128 {
             totals.take(flow, told(1, 1, 5));
             // One is told again and again.
@@ -279,7 +284,7 @@ mod tests {
 
     #[test]
     fn keys_are_of_a_session_and_its_fields() {
-        let totals = Totals::default();
+        let totals = RunningTotals::default();
         let key = |session, fields: &[(u16, &'static [u8])]| totals.key(session, fields.iter().copied());
         let one = key(1, &[(8, &[1, 2]), (12, &[3])]);
         assert_eq!(one, key(1, &[(8, &[1, 2]), (12, &[3])]));

@@ -3,11 +3,11 @@
 use super::super::schema;
 
 /// A column of the file that has a meaning.
-pub(crate) type Known = schema::Known<Stored>;
+pub(crate) type ParquetColumn = schema::MappedColumn<ColumnStorage>;
 
 /// The form in which a column is stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct ColumnStorage {
     pub(crate) encoding: Encoding,
     pub(crate) is_optional: bool,
 }

@@ -1,28 +1,28 @@
 //! Reads a column of a row group, some rows at a time.
 
-use super::super::columns::{Columns, NO_NODE, Place};
-use super::super::name::Name;
-use super::super::{Addresses, text};
-use super::column::{Encoding, Known};
+use super::super::columns::{ColumnSlot, InputColumns, NO_NODE};
+use super::super::name::ColumnContent;
+use super::super::{AddressColumn, text};
+use super::column::{Encoding, ParquetColumn};
 use flow::{NULL, float_bits};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 
 /// A column, from its first row on.
 pub(crate) struct Cursor<'a> {
-    place: Place,
-    known: &'a Known,
+    place: ColumnSlot,
+    known: &'a ParquetColumn,
     /// The greatest number that the field can be.
     most: u64,
     reader: ColumnReader,
     /// The levels of the rows, which tell whether each has a value; empty if all have.
     levels: Vec<i16>,
-    stored: Stored,
+    stored: StoredValues,
 }
 
 /// Values as they are stored.
 #[derive(Default)]
-struct Stored {
+struct StoredValues {
     i32: Vec<i32>,
     i64: Vec<i64>,
     f32: Vec<f32>,
@@ -32,17 +32,24 @@ struct Stored {
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(place: Place, known: &'a Known, reader: ColumnReader) -> Self {
-        Self { place, known, most: known.name.most(), reader, levels: Vec::new(), stored: Stored::default() }
+    pub(crate) fn new(place: ColumnSlot, known: &'a ParquetColumn, reader: ColumnReader) -> Self {
+        Self {
+            place,
+            known,
+            most: known.name.most(),
+            reader,
+            levels: Vec::new(),
+            stored: StoredValues::default(),
+        }
     }
 
     /// Reads the next rows, as many as the columns are to have.
-    pub(crate) fn read(&mut self, columns: &mut Columns) -> Result<(), String> {
+    pub(crate) fn read(&mut self, columns: &mut InputColumns) -> Result<(), String> {
         let named = |error: String| format!("column {}: {error}", self.known.column);
         let Self { place, known, reader, levels, stored, most } = self;
         let rows = columns.rows;
         levels.clear();
-        let Stored { i32, i64, f32, f64, bytes, fixed } = stored;
+        let StoredValues { i32, i64, f32, f64, bytes, fixed } = stored;
         let read = match reader {
             ColumnReader::Int32ColumnReader(reader) => next(reader, rows, levels, i32),
             ColumnReader::Int64ColumnReader(reader) => next(reader, rows, levels, i64),
@@ -54,13 +61,13 @@ impl<'a> Cursor<'a> {
         };
         read.map_err(named)?;
         let levels = if known.stored.is_optional { levels.as_slice() } else { &[] };
-        let spread = Spread { rows, levels };
+        let spread = ValueSpread { rows, levels };
         let filled = match place {
-            Place::Source | Place::Destination => match columns.addresses_mut(place) {
+            ColumnSlot::Source | ColumnSlot::Destination => match columns.addresses_mut(place) {
                 Some(addresses) => fill_addresses(addresses, known.stored.encoding, stored, spread),
                 None => Ok(()),
             },
-            Place::Node => {
+            ColumnSlot::Node => {
                 let mut last: Option<(ByteArray, u32)> = None;
                 let mut numbers = std::mem::take(&mut columns.node);
                 let filled = spread.each(&stored.bytes, |name| {
@@ -113,13 +120,13 @@ fn next<T: DataType>(
 
 /// The way in which values are spread over rows, some of which have none.
 #[derive(Clone, Copy)]
-struct Spread<'a> {
+struct ValueSpread<'a> {
     rows: usize,
     /// The levels of the rows; empty if all rows have values.
     levels: &'a [i16],
 }
 
-impl Spread<'_> {
+impl ValueSpread<'_> {
     /// Calls `take` with the value of each row.
     fn each<T>(
         self,
@@ -144,13 +151,13 @@ impl Spread<'_> {
 
 fn fill_numbers(
     numbers: &mut Vec<u64>,
-    known: &Known,
+    known: &ParquetColumn,
     most: u64,
-    stored: &Stored,
-    spread: Spread<'_>,
+    stored: &StoredValues,
+    spread: ValueSpread<'_>,
 ) -> Result<(), String> {
     numbers.reserve(spread.rows);
-    let Stored { i32, i64, f32, f64, bytes, fixed } = stored;
+    let StoredValues { i32, i64, f32, f64, bytes, fixed } = stored;
     // Numbers that fill all bits have the form of none; all checks are of the whole column, so that the loops stay short.
     let mut greatest = 0;
     let mut is_negative = false;
@@ -198,7 +205,7 @@ fn fill_numbers(
             };
         }
         (Encoding::Text | Encoding::Address, _) => {
-            let is_mac = matches!(&known.name, Name::Field { field, .. } if matches!(field.value, flow::Value::Mac(_)));
+            let is_mac = matches!(&known.name, ColumnContent::Field { field, .. } if matches!(field.value, flow::FieldAccessor::Mac(_)));
             let parse = if is_mac { text::mac } else { text::protocol };
             let put_text = |numbers: &mut Vec<u64>, text: Option<&[u8]>| {
                 numbers.push(text.map_or(Ok(NULL), parse)?);
@@ -218,10 +225,10 @@ fn fill_numbers(
 }
 
 fn fill_addresses(
-    addresses: &mut Addresses,
+    addresses: &mut AddressColumn,
     encoding: Encoding,
-    stored: &Stored,
-    spread: Spread<'_>,
+    stored: &StoredValues,
+    spread: ValueSpread<'_>,
 ) -> Result<(), String> {
     let mut put = |bytes: Option<&[u8]>| {
         match (encoding, bytes) {
@@ -235,7 +242,7 @@ fn fill_addresses(
         }
         Ok(())
     };
-    let Stored { i32, i64, bytes, fixed, .. } = stored;
+    let StoredValues { i32, i64, bytes, fixed, .. } = stored;
     match encoding {
         Encoding::Integer | Encoding::Unsigned if !i32.is_empty() => spread
             .each(i32, |value| put(value.map(|value| value.to_be_bytes()).as_ref().map(|bytes| &bytes[..]))),

@@ -1,10 +1,10 @@
 //! The way in which a Parquet file stores its columns.
 
-use super::super::contents::{Contents, Part};
-use super::super::name::Name;
+use super::super::contents::{Contents, FilePart};
+use super::super::name::ColumnContent;
 use super::super::schema::{self, SAMPLING_RATE};
-use super::super::{Range, WithoutKey};
-use super::column::{Encoding, Stored};
+use super::super::{ValueRange, WithoutKey};
+use super::column::{ColumnStorage, Encoding};
 use super::statistics;
 use crate::{RecordedWindows, Shortfall};
 use packet::KeySpec;
@@ -13,22 +13,22 @@ use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
 use parquet::schema::types::ColumnDescriptor;
 
 /// The columns that are known.
-pub(crate) type Schema = schema::Schema<Stored>;
+pub(crate) type ParquetSchema = schema::Schema<ColumnStorage>;
 /// Returns the columns that are known, and what the file contains.
-pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
+pub(crate) fn read(metadata: &FileMetaData) -> (ParquetSchema, Contents) {
     let entry = |name: &str| {
         let entries = metadata.key_value_metadata()?;
         entries.iter().find(|entry| entry.key == name)?.value.clone()
     };
     let columns = metadata.schema_descr().columns();
     let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
-    let stored = |number: usize, name: &Name| {
+    let stored = |number: usize, name: &ColumnContent| {
         let descriptor = &columns[number];
         let is_optional = descriptor.max_def_level() != 0;
-        Ok(Stored { encoding: encoding(name, descriptor)?, is_optional })
+        Ok(ColumnStorage { encoding: encoding(name, descriptor)?, is_optional })
     };
     let key = entry("edison.key").and_then(|key| KeySpec::parse(&key).ok());
-    let (mut schema, mut contents) = Schema::of(names.iter().map(String::as_str), stored, key);
+    let (mut schema, mut contents) = ParquetSchema::of(names.iter().map(String::as_str), stored, key);
     contents.window_ns = entry("edison.window_ns").and_then(|length| length.parse().ok());
     contents.windows = entry("edison.windows")
         .and_then(|text| RecordedWindows::of_json(&text))
@@ -53,11 +53,11 @@ pub(crate) fn read(metadata: &FileMetaData) -> (Schema, Contents) {
 }
 
 /// Returns what is known of a row group.
-pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
-    let mut part = Part {
+pub(crate) fn part(schema: &ParquetSchema, group: &RowGroupMetaData) -> FilePart {
+    let mut part = FilePart {
         rows: u64::try_from(group.num_rows()).ok(),
         bytes: u64::try_from(group.compressed_size()).unwrap_or(0),
-        ..Part::default()
+        ..FilePart::default()
     };
     // Of two directions in one record, the statistics are of one.
     if schema.has_reverse() {
@@ -69,10 +69,10 @@ pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
         else {
             continue;
         };
-        if let (true, Range::Numbers(first, last)) = (known.name.is_time(schema.has_windows), range) {
+        if let (true, ValueRange::Numbers(first, last)) = (known.name.is_time(schema.has_windows), range) {
             part.times = Some([first, last]);
         }
-        if let Name::Field { field, .. } = &known.name {
+        if let ColumnContent::Field { field, .. } = &known.name {
             part.ranges.push((field.name, range));
         }
     }
@@ -80,7 +80,7 @@ pub(crate) fn part(schema: &Schema, group: &RowGroupMetaData) -> Part {
 }
 
 /// Returns true if statistics tell that rows of a group have a value of this field.
-pub(crate) fn tells(schema: &Schema, group: &RowGroupMetaData, name: &str) -> bool {
+pub(crate) fn tells(schema: &ParquetSchema, group: &RowGroupMetaData, name: &str) -> bool {
     let mut columns = schema.columns.iter().filter(|known| known.name.is_field(name));
     columns.any(|known| {
         group.columns().get(known.number).is_some_and(|column| statistics::tells_values(column, known))
@@ -88,7 +88,7 @@ pub(crate) fn tells(schema: &Schema, group: &RowGroupMetaData, name: &str) -> bo
 }
 
 /// Returns how a column's values are read, or the type that cannot be.
-fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> {
+fn encoding(name: &ColumnContent, column: &ColumnDescriptor) -> Result<Encoding, String> {
     let kind = || match column.logical_type_ref() {
         Some(logical) => format!("{:?}", logical),
         None => format!("{:?}", column.physical_type()),
@@ -126,25 +126,27 @@ fn encoding(name: &Name, column: &ColumnDescriptor) -> Result<Encoding, String> 
     let is_float = matches!(column.physical_type(), Physical::FLOAT | Physical::DOUBLE);
     let fits = |encoding: Option<Encoding>| encoding.ok_or_else(kind);
     match name {
-        Name::WindowStart => fits(integer.map(as_time)),
-        Name::Field { field, .. } => match field.value {
-            flow::Value::Address(_) if is_text => Ok(Encoding::Text),
-            flow::Value::Address(_) if is_bytes => Ok(Encoding::Address),
+        ColumnContent::WindowStart => fits(integer.map(as_time)),
+        ColumnContent::Field { field, .. } => match field.value {
+            flow::FieldAccessor::Address(_) if is_text => Ok(Encoding::Text),
+            flow::FieldAccessor::Address(_) if is_bytes => Ok(Encoding::Address),
             // IPv4 as a number.
-            flow::Value::Address(_) => {
+            flow::FieldAccessor::Address(_) => {
                 fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned)))
             }
-            flow::Value::Mac(_) => fits(is_bytes.then_some(Encoding::Text)),
-            flow::Value::Node => {
+            flow::FieldAccessor::Mac(_) => fits(is_bytes.then_some(Encoding::Text)),
+            flow::FieldAccessor::Node => {
                 fits((column.physical_type() == Physical::BYTE_ARRAY).then_some(Encoding::Text))
             }
-            flow::Value::Time(_) => fits(integer.map(as_time)),
+            flow::FieldAccessor::Time(_) => fits(integer.map(as_time)),
             _ if field.name == "protocol" && is_bytes => Ok(Encoding::Text),
             _ => fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned))),
         },
-        Name::Statistic { .. } => fits(is_float.then_some(Encoding::Float)),
-        Name::IpVersion => fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned))),
-        Name::NoRowValue | Name::Unknown => Ok(Encoding::Integer),
+        ColumnContent::Statistic { .. } => fits(is_float.then_some(Encoding::Float)),
+        ColumnContent::IpVersion => {
+            fits(integer.filter(|of| matches!(of, Encoding::Integer | Encoding::Unsigned)))
+        }
+        ColumnContent::NoRowValue | ColumnContent::Unknown => Ok(Encoding::Integer),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The range of a column in a row group, by the statistics of the file.
 
-use super::super::Range;
-use super::column::{Encoding, Known};
+use super::super::ValueRange;
+use super::column::{Encoding, ParquetColumn};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 
 /// The values from the least to the greatest; `None` where the file does not tell them, or tells nonsense.
-pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range> {
+pub(crate) fn range(column: &ColumnChunkMetaData, known: &ParquetColumn) -> Option<ValueRange> {
     let number = |signed: i64, bits: u32| match known.stored.encoding {
         Encoding::Unsigned if bits == 32 => Some(u64::from(signed as u32)),
         Encoding::Unsigned => Some(signed.cast_unsigned()),
@@ -33,14 +33,14 @@ pub(crate) fn range(column: &ColumnChunkMetaData, known: &Known) -> Option<Range
         {
             let of = |bytes: &[u8]| bytes.try_into().ok().map(u128::from_be_bytes);
             let (least, greatest) = (of(values.min_opt()?.data())?, of(values.max_opt()?.data())?);
-            (least <= greatest).then_some(Range::Addresses(least, greatest))
+            (least <= greatest).then_some(ValueRange::Addresses(least, greatest))
         }
         _ => None,
     }
 }
 
 /// Returns true if some row has a value, as far as it is known. An empty text is none.
-pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool {
+pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &ParquetColumn) -> bool {
     // Where all are null there is no greatest one. That of texts may be cut off, and is empty only where all are.
     let greatest = column.statistics().and_then(|statistics| statistics.max_bytes_opt());
     let is_text = known.stored.encoding == Encoding::Text;
@@ -48,11 +48,11 @@ pub(crate) fn tells_values(column: &ColumnChunkMetaData, known: &Known) -> bool 
     is_required || greatest.is_some_and(|greatest| !is_text || !greatest.is_empty())
 }
 
-fn is_v4_number(known: &Known) -> bool {
-    matches!(&known.name, super::super::name::Name::Field { field, .. } if matches!(field.value, flow::Value::Address(_)))
+fn is_v4_number(known: &ParquetColumn) -> bool {
+    matches!(&known.name, super::super::name::ColumnContent::Field { field, .. } if matches!(field.value, flow::FieldAccessor::Address(_)))
         && known.stored.encoding != Encoding::Address
 }
 
-fn ordered(least: u64, greatest: u64) -> Option<Range> {
-    (least <= greatest).then_some(Range::Numbers(least, greatest))
+fn ordered(least: u64, greatest: u64) -> Option<ValueRange> {
+    (least <= greatest).then_some(ValueRange::Numbers(least, greatest))
 }

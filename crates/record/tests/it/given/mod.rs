@@ -3,7 +3,7 @@
 use flow::{FlowKey, RowValue};
 use packet::{Key, KeySpec};
 use record::Format;
-use record::read::{FlowFile, ReadError, Wanted};
+use record::read::{FlowFile, ReadError, ReadProjection};
 use std::path::Path;
 
 /// A row: its key, its values.
@@ -27,7 +27,7 @@ pub(crate) struct Given {
     pub(crate) error: Option<ReadError>,
 }
 
-pub(crate) fn given(file: &mut FlowFile, wanted: &Wanted) -> Given {
+pub(crate) fn given(file: &mut FlowFile, wanted: &ReadProjection) -> Given {
     let mut given =
         Given { rows: Vec::new(), without_key: Unread::default(), nodes: Vec::new(), error: None };
     for part in 0..file.contents().parts.len() {

@@ -2,7 +2,7 @@
 
 use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
 use packet::FlowKey;
-use record::Parts;
+use record::RecordContents;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -54,9 +54,9 @@ pub(crate) const STATISTIC_COLUMNS: [&str; 5] =
 const NOT_REVERSED: [&str; 6] = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "node_id"];
 
 /// A run with all options.
-pub(crate) fn parts() -> Parts {
+pub(crate) fn parts() -> RecordContents {
     let statistic = |metric, kind| Statistic { metric, kind };
-    Parts {
+    RecordContents {
         loss: true,
         statistics: vec![
             statistic(Metric::Gap, StatisticKind::Mean),
@@ -66,7 +66,7 @@ pub(crate) fn parts() -> Parts {
             statistic(Metric::InterArrival, StatisticKind::Percentile(0.0001)),
         ],
         biflow: true,
-        ..Parts::default()
+        ..RecordContents::default()
     }
 }
 

@@ -1,135 +1,135 @@
 //! The rules of options that show in something that is not asked for, and of pairs of which one undoes the other.
 
-use super::{Facts, LEAVE_ONE, Rule};
+use super::{ConflictRule, LEAVE_ONE, NodeFacts};
 use crate::sinks::standard_output;
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use std::path::PathBuf;
 
 const RECORDS_ONLY: &str = "it shows in flow records only";
 const GIVE_RECORDS: &str = "give --flows PATH, --export URL or --store DIR too";
 
 /// The rules of options of a run, in the order of the table.
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[ConflictRule] = &[
     // Options that show in something that is not asked for.
-    Rule {
+    ConflictRule {
         what: "--gap",
         condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.gap.is_some() && !has_records(facts.spec),
     },
-    Rule {
+    ConflictRule {
         what: "--packet-size",
         condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.packet_size.is_some() && !has_records(facts.spec),
     },
-    Rule {
+    ConflictRule {
         what: "--inter-arrival",
         condition: "without --flows, --export or --store",
         why: RECORDS_ONLY,
         instead: GIVE_RECORDS,
         is_broken: |facts| facts.spec.record.inter_arrival.is_some() && !has_records(facts.spec),
     },
-    Rule {
+    ConflictRule {
         what: "--fields",
         condition: "without --flows or --export",
         why: RECORDS_ONLY,
         instead: "give --flows PATH or --export URL too",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.output.fields.is_some() && spec.output.flows.is_none() && spec.output.export.is_none()
         },
     },
-    Rule {
+    ConflictRule {
         what: "--rotate",
         condition: "without --flows",
         why: "it splits what --flows writes",
         instead: "give --flows PATH too",
-        is_broken: |Facts { spec, .. }| spec.output.rotate.is_some() && spec.output.flows.is_none(),
+        is_broken: |NodeFacts { spec, .. }| spec.output.rotate.is_some() && spec.output.flows.is_none(),
     },
-    Rule {
+    ConflictRule {
         what: "--store-keep",
         condition: "without --store",
         why: "it says what --store keeps",
         instead: "give --store DIR too",
-        is_broken: |Facts { spec, .. }| spec.output.store_keep.is_some() && spec.output.store.is_none(),
+        is_broken: |NodeFacts { spec, .. }| spec.output.store_keep.is_some() && spec.output.store.is_none(),
     },
-    Rule {
+    ConflictRule {
         what: "--queues",
         condition: "without --port",
         why: "--queues is for DPDK ports",
         instead: "a software wire has --wire queues=N",
-        is_broken: |Facts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
+        is_broken: |NodeFacts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
     },
-    Rule {
+    ConflictRule {
         what: "--alertmanager",
         condition: "without a query with 'when'",
         why: "it is told what fires, and no query of this run starts another",
         instead: "give -q or -f one with 'when'",
-        is_broken: |Facts { spec, queries, .. }| {
+        is_broken: |NodeFacts { spec, queries, .. }| {
             spec.link.is_none()
                 && spec.output.alerts.is_asked()
                 && !queries.iter().any(|query| query.trigger.is_some())
         },
     },
     // Two things of which one undoes the other.
-    Rule {
+    ConflictRule {
         what: "--resolve",
         condition: "with --anonymize",
         why: "it shows names, which tell the addresses that --anonymize hides",
         instead: "give one of them",
-        is_broken: |Facts { spec, .. }| spec.question.enrich.resolve && spec.output.anonymize.is_some(),
+        is_broken: |NodeFacts { spec, .. }| spec.question.enrich.resolve && spec.output.anonymize.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--flows -",
         condition: "with --report -",
         why: "both write to standard output",
         instead: "give one of them a file",
-        is_broken: |Facts { spec, .. }| goes_there(&spec.output.flows) && goes_there(&spec.output.report),
+        is_broken: |NodeFacts { spec, .. }| goes_there(&spec.output.flows) && goes_there(&spec.output.report),
     },
-    Rule {
+    ConflictRule {
         what: "--flows -",
         condition: "with --json",
         why: "both write to standard output",
         instead: "give one of them a file",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             goes_there(&spec.output.flows) && !goes_there(&spec.output.report) && spec.output.json
         },
     },
-    Rule {
+    ConflictRule {
         what: "--answers -",
         condition: "instead of --json",
         why: "these are the lines that --json prints to standard output",
         instead: "give --json, or a file",
-        is_broken: |Facts { spec, .. }| goes_there(&spec.output.answers),
+        is_broken: |NodeFacts { spec, .. }| goes_there(&spec.output.answers),
     },
-    Rule {
+    ConflictRule {
         what: "--wire",
         condition: "with -i or --port",
         why: "--wire goes around capture files or --synthetic, whose frames are there before they arrive",
         instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.source.wire.is_some() && !(spec.source.interface.is_empty() && spec.source.port.is_empty())
         },
     },
-    Rule {
+    ConflictRule {
         what: "--flows -",
         condition: "with several nodes",
         why: "their records would be mixed",
         instead: "give a path, whose name gets those of the nodes",
         is_broken: |facts| facts.has_several_nodes && goes_there(&facts.spec.output.flows),
     },
-    Rule {
+    ConflictRule {
         what: "an interface or a port",
         condition: "given twice for one node",
         why: "each of its packets would count twice",
         instead: "name it once",
-        is_broken: |Facts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
+        is_broken: |NodeFacts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
     },
 ];
 
-fn has_records(spec: &Spec) -> bool {
+fn has_records(spec: &RunSpec) -> bool {
     spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
 }
 

@@ -1,6 +1,6 @@
 //! The rules of nodes of a deployment, whose controller says what they answer.
 
-use super::{Facts, Rule, is_of_packets};
+use super::{ConflictRule, NodeFacts, is_of_packets};
 use crate::spec::SourceOptions;
 
 const CONTROLLER_ASKS: &str = "the controller says what a probe answers, and shows it";
@@ -14,7 +14,7 @@ const UNTIL_TOLD: &str = "it measures until it is told to end";
 const END_IT: &str = "end it with SIGTERM";
 
 /// The rules of nodes of a deployment, in the order of the table.
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[ConflictRule] = &[
     in_probe("--query", CONTROLLER_ASKS, ASK_THERE, |facts| {
         facts.probe().is_some_and(|spec| !spec.question.query.is_empty())
     }),
@@ -78,18 +78,18 @@ pub(super) const RULES: &[Rule] = &[
         "leave it out",
         |facts| facts.probe().is_some_and(|spec| spec.machine.tee.is_some() && spec.machine.adapt.is_none()),
     ),
-    Rule {
+    ConflictRule {
         what: "a probe",
         condition: "without -i, --port or --collect",
         why: "there is nothing to measure",
         instead: "name an interface or a port, or where routers send to",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             let SourceOptions { words, read, synthetic, .. } = &spec.source;
             let has_other = !(words.is_empty() && read.is_empty()) || synthetic.is_some();
             spec.link.is_some() && !spec.is_live() && !has_other
         },
     },
-    Rule {
+    ConflictRule {
         what: "several nodes",
         condition: IN_PROBE,
         why: "each node logs in at the broker with its own name",
@@ -103,7 +103,7 @@ const fn in_probe(
     what: &'static str,
     why: &'static str,
     instead: &'static str,
-    is_broken: fn(&Facts<'_>) -> bool,
-) -> Rule {
-    Rule { what, condition: IN_PROBE, why, instead, is_broken }
+    is_broken: fn(&NodeFacts<'_>) -> bool,
+) -> ConflictRule {
+    ConflictRule { what, condition: IN_PROBE, why, instead, is_broken }
 }

@@ -1,8 +1,8 @@
 //! The rules of routers: what flow records do not tell, and options that need routers.
 
-use super::{Facts, Rule, is_of_packets};
+use super::{ConflictRule, NodeFacts, is_of_packets};
 use crate::spec::SourceOptions;
-use task::{Kind, Quantity, TaskSpec, is_from_rows};
+use task::{Quantity, TaskKind, TaskSpec, is_from_rows};
 
 const NO_PACKETS: &str = "routers send flow records, no packets";
 const NO_ROUTERS: &str = "measure the packets themselves, by -i or --port";
@@ -10,15 +10,15 @@ pub(super) const WITH_ROUTERS: &str = "with routers";
 const NO_SOURCE_BESIDE: &str = "name each source as a node, as r=ipfix://:4739 a=trace.pcap";
 
 /// The rules of options that need routers, in the order of the table.
-pub(super) const MISSING: &[Rule] = &[
+pub(super) const MISSING: &[ConflictRule] = &[
     without_routers("--from", |facts| !facts.has_routers && !facts.spec.routers.from.is_empty()),
     without_routers("--sampling", |facts| !facts.has_routers && facts.spec.routers.sampling.is_some()),
     without_routers("--wait", |facts| !facts.has_routers && facts.spec.routers.wait.is_some()),
 ];
 
 /// The rules of what is not possible with routers, in the order of the table.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[ConflictRule] = &[
+    ConflictRule {
         what: "losses (--loss, or a query that reads them)",
         condition: WITH_ROUTERS,
         why: NO_PACKETS,
@@ -28,35 +28,35 @@ pub(super) const RULES: &[Rule] = &[
                 && (facts.spec.packets.loss || facts.queries.iter().any(|query| query.needs_loss))
         },
     },
-    Rule {
+    ConflictRule {
         what: "--biflow",
         condition: WITH_ROUTERS,
         why: "routers send a record of each direction, at a time of its own",
         instead: "group by conversation, as --by conversation",
         is_broken: |facts| has_routers(facts) && facts.spec.record.biflow,
     },
-    Rule {
+    ConflictRule {
         what: "--gap",
         condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.gap.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--packet-size",
         condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.packet_size.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--inter-arrival",
         condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.record.inter_arrival.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "'using', 'error' and a --task with a structure, memory= or error=",
         condition: WITH_ROUTERS,
         why: "structures count packets one by one, and routers send flow records",
@@ -65,28 +65,28 @@ pub(super) const RULES: &[Rule] = &[
             has_routers(facts) && facts.tasks.iter().any(|task| !is_from_rows(task) && !is_of_sizes(task))
         },
     },
-    Rule {
+    ConflictRule {
         what: "--task quantiles:key=size",
         condition: WITH_ROUTERS,
         why: "flow records do not tell the sizes of single packets",
         instead: "ask for the quantiles of another quantity, as key=dst_port",
         is_broken: |facts| has_routers(facts) && facts.tasks.iter().any(is_of_sizes),
     },
-    Rule {
+    ConflictRule {
         what: "--captures",
         condition: WITH_ROUTERS,
         why: NO_PACKETS,
         instead: NO_ROUTERS,
         is_broken: |facts| has_routers(facts) && facts.spec.capture.captures.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "a filter",
         condition: WITH_ROUTERS,
         why: "it is matched against the bytes of packets, and routers send flow records",
         instead: "say it in a query, as where dst_port = 443",
         is_broken: |facts| has_routers(facts) && !facts.spec.source.words.is_empty(),
     },
-    Rule {
+    ConflictRule {
         what: "a file, -i, --port or --synthetic",
         condition: WITH_ROUTERS,
         why: "a node has sources of one kind",
@@ -97,14 +97,14 @@ pub(super) const RULES: &[Rule] = &[
             has_routers(facts) && (has_other || synthetic.is_some())
         },
     },
-    Rule {
+    ConflictRule {
         what: "--wire",
         condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.source.wire.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--tee",
         condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
@@ -113,28 +113,28 @@ pub(super) const RULES: &[Rule] = &[
             has_routers(facts) && facts.spec.machine.tee.is_some() && facts.spec.machine.adapt.is_none()
         },
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: WITH_ROUTERS,
         why: "it says how packets arrive or are measured, and routers send flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.adapt.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--cores",
         condition: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.cores.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--design",
         condition: WITH_ROUTERS,
         why: "it says how cores share packets, and one thread takes flow records",
         instead: "leave it out",
         is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
     },
-    Rule {
+    ConflictRule {
         what: "--every in packets",
         condition: WITH_ROUTERS,
         why: "a flow record is of many packets, which no boundary between two packets parts",
@@ -144,16 +144,16 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Returns the rule of an option that is of routers.
-const fn without_routers(what: &'static str, is_broken: fn(&Facts<'_>) -> bool) -> Rule {
+const fn without_routers(what: &'static str, is_broken: fn(&NodeFacts<'_>) -> bool) -> ConflictRule {
     let why = "it says what is received of routers";
     let instead = "name where routers send to: r=ipfix://:4739, or --collect of a probe";
-    Rule { what, condition: "without routers", why, instead, is_broken }
+    ConflictRule { what, condition: "without routers", why, instead, is_broken }
 }
 
 fn is_of_sizes(task: &TaskSpec) -> bool {
-    task.kind == Kind::Quantiles && task.quantity == Quantity::Size
+    task.kind == TaskKind::Quantiles && task.quantity == Quantity::Size
 }
 
-fn has_routers(facts: &Facts<'_>) -> bool {
+fn has_routers(facts: &NodeFacts<'_>) -> bool {
     facts.spec.routers.listener.is_some()
 }

@@ -1,63 +1,63 @@
 //! The rules of a run that tunes itself (`--adapt`).
 
-use super::{Facts, LEAVE_ONE, Rule, is_of_packets};
+use super::{ConflictRule, LEAVE_ONE, NodeFacts, is_of_packets};
 use crate::assembly::adapt;
 use record::Format;
 use std::path::PathBuf;
 
 /// The rules of `--adapt`, in the order of the table.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[ConflictRule] = &[
+    ConflictRule {
         what: "--adapt",
         condition: "with a capture, or --synthetic, that no wire is around",
         why: "it keeps loss below a bound, and a replay loses nothing",
         instead: "measure an interface or a port, or put the capture on a wire (--wire rate=10Mpps)",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.machine.adapt.is_some() && !spec.is_live() && spec.source.wire.is_none()
         },
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: "with a --wire that has no rate",
         why: "it keeps loss below a bound, and a wire without a rate loses nothing",
         instead: "give it one, as rate=5Mpps/20Mpps,phase=10s",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.machine.adapt.is_some() && spec.source.wire.is_some_and(|wire| wire.rate.is_none())
         },
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: "with --every in packets",
         why: "it decides from window to window of time",
         instead: "give --every a time, as 1s",
-        is_broken: |Facts { spec, .. }| spec.machine.adapt.is_some() && is_of_packets(spec),
+        is_broken: |NodeFacts { spec, .. }| spec.machine.adapt.is_some() && is_of_packets(spec),
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: "is not possible with several nodes, or queries that start others",
         why: "its changes are events of their own, which start no query, and cores are shared out among nodes before they are measured",
         instead: LEAVE_ONE,
         is_broken: |facts| facts.spec.machine.adapt.is_some() && facts.is_controlled,
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: "with --store or --rows",
         why: "it may change the share that is sampled, and one answer about recorded windows has windows of one share alone",
         instead: LEAVE_ONE,
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.machine.adapt.is_some() && (spec.output.store.is_some() || spec.output.rows.is_some())
         },
     },
-    Rule {
+    ConflictRule {
         what: "--adapt",
         condition: "with --export, or --flows in IPFIX",
         why: "it may change the share that is sampled, and IPFIX tells a collector one share for all records",
         instead: "leave out --export, and write --flows as .csv, .jsonl or .parquet",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             spec.machine.adapt.is_some() && (spec.output.export.is_some() || is_ipfix(&spec.output.flows))
         },
     },
-    Rule {
+    ConflictRule {
         what: "a query named adapt",
         condition: "with --adapt",
         why: "events of --adapt have this name",

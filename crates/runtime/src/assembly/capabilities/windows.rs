@@ -1,7 +1,7 @@
 //! The rules of windows, of samples and of recorded rows: what these do not tell.
 
-use super::{Facts, LEAVE_ONE, Rule, is_of_packets};
-use crate::spec::Spec;
+use super::{ConflictRule, LEAVE_ONE, NodeFacts, is_of_packets};
+use crate::spec::RunSpec;
 use engine::Every;
 use equery::CheckedQuery;
 use history::replay::NodeRecording;
@@ -9,20 +9,20 @@ use history::replay::NodeRecording;
 const RECORDED: &str = "in edison dry-run";
 
 /// The rules of windows, of samples and of recorded rows, in the order of the table.
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[ConflictRule] = &[
     // Windows.
-    Rule {
+    ConflictRule {
         what: "--task",
         condition: "with --per where the run's windows have another length (--every, or the 'every' of queries)",
         why: "tasks are answered in each window of the run",
         instead: "give them the length of --per, or leave out --per",
-        is_broken: |Facts { spec, .. }| {
+        is_broken: |NodeFacts { spec, .. }| {
             let per =
                 spec.question.per.map(|per| Every::Time(u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)));
             !spec.question.task.is_empty() && per.is_some_and(|per| per != spec.question.every)
         },
     },
-    Rule {
+    ConflictRule {
         what: "--every in packets",
         condition: "with several nodes, or queries that start others",
         why: "nodes are joined by the time of their windows, and queries start others at a time: they need windows of time",
@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
         is_broken: |facts| facts.spec.link.is_none() && facts.is_controlled && is_of_packets(facts.spec),
     },
     // Samples.
-    Rule {
+    ConflictRule {
         what: "'across nodes'",
         condition: "with --tee or --adapt, or over rows of a sample",
         why: task::rows::OF_SAMPLES,
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
             is_sample && facts.queries.iter().any(|query| query.across.is_some())
         },
     },
-    Rule {
+    ConflictRule {
         what: "'capture'",
         condition: "with --tee or --adapt",
         why: "'capture' writes every packet, and a sample lacks some",
@@ -50,14 +50,14 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     // Recorded rows.
-    Rule {
+    ConflictRule {
         what: "'using' and 'error'",
         condition: RECORDED,
         why: "they count packets, of which rows do not tell",
         instead: "leave these out: rows answer exactly",
         is_broken: |facts| facts.recorded.is_some() && !facts.tasks.is_empty(),
     },
-    Rule {
+    ConflictRule {
         what: "a query that reads losses",
         condition: "over rows without them",
         why: "what was lost is not known any more",
@@ -71,6 +71,6 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-fn is_sample(spec: &Spec) -> bool {
+fn is_sample(spec: &RunSpec) -> bool {
     spec.machine.tee.is_some() || spec.machine.adapt.is_some()
 }

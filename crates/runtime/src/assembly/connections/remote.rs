@@ -4,28 +4,28 @@ mod kernel_clock;
 mod load;
 
 use super::Connect;
-use crate::assembly::Route;
+use crate::assembly::MeasurementRoute;
 use crate::assembly::measurement::Measurement;
-use crate::assembly::reporting::Reported;
+use crate::assembly::reporting::NodeOutcome;
 use crate::broker;
 use crate::exit::{Failure, no_thread, say};
 use crate::machine::now_ns;
 use crate::signals::HungUp;
 use crate::sinks::{self, Sink, Sinks};
-use crate::spec::{LinkOptions, Spec};
+use crate::spec::{LinkOptions, RunSpec};
 use engine::{Control, Observer, Snapshot};
 use kernel_clock::kernel_clock;
 use load::LoadWatch;
 use model::{RunReport, view};
-use probe::{Planner, Probe, Reporter, TaskFile, TaskFileState, Vitals};
+use probe::{Probe, Reporter, TaskFile, TaskFileState, TaskSetPlanner, Vitals};
 use protocol::amqp::{self, AmqpProbeLink, ProbeSettings, SpoolFile};
-use protocol::{Heartbeat, LinkWatch, ProbeLink};
+use protocol::{Heartbeat, LinkStateReporter, ProbeLink};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use store::{Store, StoreCounts};
+use store::{StoreCounts, StoreWriter};
 
 /// The longest time that the end of a probe waits until what it measured is delivered.
 const DELIVERY: Duration = Duration::from_secs(5);
@@ -47,36 +47,36 @@ pub(super) fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
 }
 
 /// The node, ready to be measured.
-struct Remote {
+struct RemoteNode {
     /// The parts of the node to measure; `None` once it is measured.
-    ready: Option<Ready>,
+    ready: Option<RemoteNodeSetup>,
     control: Control,
     link: Arc<AmqpProbeLink>,
     spool_file: Option<PathBuf>,
     hung_up: Option<HungUp>,
     /// The store, once it is open.
-    store: Option<Arc<Store>>,
+    store: Option<Arc<StoreWriter>>,
     /// The broker, as the user is told.
     place: String,
 }
 
 /// The parts that a node has until it is measured.
-struct Ready {
+struct RemoteNodeSetup {
     measurement: Measurement,
-    planner: Planner,
+    planner: TaskSetPlanner,
     task_file: Option<TaskFile>,
 }
 
 /// Makes a node ready to be connected to its controller.
 fn start(
-    options: &Spec,
+    options: &RunSpec,
     measurement: Measurement,
-    broker: amqp::Broker,
+    broker: amqp::BrokerAddress,
     link: &LinkOptions,
-) -> Result<Box<dyn Route>, Failure> {
+) -> Result<Box<dyn MeasurementRoute>, Failure> {
     let node = measurement.node.clone();
     let anonymizer = measurement.anonymizer().cloned();
-    let mut planner = Planner::new(measurement.site(), Vec::new()).with_anonymizer(anonymizer);
+    let mut planner = TaskSetPlanner::new(measurement.site(), Vec::new()).with_anonymizer(anonymizer);
     let control = Control::new(planner.first().map_err(Failure::fault)?);
     measurement.start_captures(&control)?;
     let place = broker.place();
@@ -93,29 +93,29 @@ fn start(
     let link = Arc::new(link.map_err(Failure::usage)?);
     // With several files of records, the signal begins the next one.
     let hung_up = options.output.rotate.is_none().then(HungUp::watch).transpose()?;
-    let ready = Some(Ready { measurement, planner, task_file });
-    Ok(Box::new(Remote { ready, control, link, spool_file, hung_up, store: None, place }))
+    let ready = Some(RemoteNodeSetup { measurement, planner, task_file });
+    Ok(Box::new(RemoteNode { ready, control, link, spool_file, hung_up, store: None, place }))
 }
 
-impl Route for Remote {
+impl MeasurementRoute for RemoteNode {
     fn measurements(&mut self) -> Vec<&mut Measurement> {
         self.ready.iter_mut().map(|ready| &mut ready.measurement).collect()
     }
 
-    fn keep_in(&mut self, store: &Arc<Store>) -> Result<(), Failure> {
+    fn keep_in(&mut self, store: &Arc<StoreWriter>) -> Result<(), Failure> {
         self.store = Some(Arc::clone(store));
         self.measurements().into_iter().try_for_each(|measurement| measurement.keep_in(store))
     }
 
-    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<Reported>, Failure> {
-        let Some(Ready { measurement, planner, task_file }) = self.ready.take() else {
+    fn measure(&mut self, sinks: &Sinks, stop: &AtomicBool) -> Result<Vec<NodeOutcome>, Failure> {
+        let Some(RemoteNodeSetup { measurement, planner, task_file }) = self.ready.take() else {
             return Ok(Vec::new());
         };
         let node = measurement.node.clone();
         let load = LoadWatch::new(measurement.config.limits.clone());
-        let mut watcher = Watcher {
+        let mut watcher = LinkObserver {
             link: Arc::clone(&self.link),
-            watch: LinkWatch::default(),
+            watch: LinkStateReporter::default(),
             hung_up: self.hung_up.take(),
             load: load.clone(),
             looked: None,
@@ -136,7 +136,7 @@ impl Route for Remote {
         ));
         let outlet = sinks::before(sinks.clone(), probe.outlet());
         let measured = measurement.measure(&self.control, outlet, stop, &mut watcher)?;
-        let mut reported = Reported::of(measured, false);
+        let mut reported = NodeOutcome::of(measured, false);
         sinks.cut(&reported.longer);
         probe.end(std::mem::take(&mut reported.longer));
         let is_delivered = self.link.flush(DELIVERY);
@@ -156,7 +156,7 @@ impl Route for Remote {
     }
 }
 
-impl Remote {
+impl RemoteNode {
     /// Returns the reporter that makes the node's heartbeats.
     fn reporter(&self, measurement: &Measurement, load: LoadWatch) -> Reporter {
         let usual = Heartbeat {
@@ -193,7 +193,7 @@ impl Remote {
 }
 
 /// Returns the state of a store for heartbeats.
-fn store_state(store: &Store) -> view::Store {
+fn store_state(store: &StoreWriter) -> view::Store {
     let StoreCounts { rows, flows, files, bytes, fault, .. } = store.counts();
     view::Store { files, bytes, lost: rows.lost() + flows.lost(), fault }
 }
@@ -215,7 +215,7 @@ fn open_spool(path: &Path, node: &str, most_bytes: usize) -> Result<SpoolFile, F
 fn open_tasks(
     spool: &Path,
     node: &str,
-    planner: &mut Planner,
+    planner: &mut TaskSetPlanner,
     control: &Control,
 ) -> Result<TaskFile, Failure> {
     let mut name = spool.as_os_str().to_owned();
@@ -237,9 +237,9 @@ fn open_tasks(
 }
 
 /// Says when the broker is away and when it is back, and what of the controller's messages is refused.
-struct Watcher {
+struct LinkObserver {
     link: Arc<AmqpProbeLink>,
-    watch: LinkWatch,
+    watch: LinkStateReporter,
     hung_up: Option<HungUp>,
     load: LoadWatch,
     looked: Option<Instant>,
@@ -252,7 +252,7 @@ struct Watcher {
     tasks_fault: Option<String>,
 }
 
-impl Observer for Watcher {
+impl Observer for LinkObserver {
     fn progress(&mut self, snapshot: Snapshot) {
         self.load.see(snapshot);
         if self.looked.is_some_and(|looked| looked.elapsed() < LINK_LOOK) {

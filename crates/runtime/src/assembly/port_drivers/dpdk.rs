@@ -6,7 +6,7 @@ mod sources;
 pub(crate) use sources::{open, share};
 
 use crate::exit::Failure;
-use crate::spec::Spec;
+use crate::spec::RunSpec;
 use port::dpdk::{DpdkPorts, DpdkSink, EalConfig};
 use port::wire::{Trace, Wire, WireQueue, WireSpec};
 use port::{PacketSink, SourceError};
@@ -19,7 +19,7 @@ pub(crate) fn list() -> String {
 
 /// Opens a wire whose frames are in mbufs.
 pub(crate) fn wire(
-    options: &Spec,
+    options: &RunSpec,
     name: &str,
     spec: &WireSpec,
     trace: &Arc<Trace>,

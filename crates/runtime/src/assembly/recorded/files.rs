@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The words, separated.
-pub(super) struct Words {
+pub(super) struct RecordedArguments {
     /// Files of queries, those of `-f` first.
     pub(super) queries: Vec<PathBuf>,
     /// Files of rows.
@@ -17,7 +17,10 @@ pub(super) struct Words {
 }
 
 /// The first word is a file of queries, unless an option gives queries.
-pub(super) fn split(question: &QuestionOptions, source: &RecordedOptions) -> Result<Words, Failure> {
+pub(super) fn split(
+    question: &QuestionOptions,
+    source: &RecordedOptions,
+) -> Result<RecordedArguments, Failure> {
     let mut words = &source.words[..];
     let mut queries = question.file.clone();
     if question.query.is_empty() && question.file.is_empty() {
@@ -34,7 +37,7 @@ pub(super) fn split(question: &QuestionOptions, source: &RecordedOptions) -> Res
     }
     match (&source.store, words) {
         (None, _) => {}
-        (Some(_), []) => return Ok(Words { queries, files: Vec::new() }),
+        (Some(_), []) => return Ok(RecordedArguments { queries, files: Vec::new() }),
         (Some(_), [file, ..]) => {
             return Err(Failure::usage(format!("{file}: with --store there are no files of rows")));
         }
@@ -59,5 +62,5 @@ pub(super) fn split(question: &QuestionOptions, source: &RecordedOptions) -> Res
             }
         }
     }
-    Ok(Words { queries, files })
+    Ok(RecordedArguments { queries, files })
 }

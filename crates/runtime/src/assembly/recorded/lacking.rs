@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Windows that lack something, and why. Their answers are partial, as are those of longer windows that have them.
 #[derive(Clone, Debug)]
-pub(super) struct Lacking {
+pub(super) struct PartialWindows {
     /// The newest windows that lack something, by their ends.
-    windows: Arc<Mutex<BTreeMap<u64, Window>>>,
+    windows: Arc<Mutex<BTreeMap<u64, LackingWindow>>>,
     /// The time that the longest window of a query covers.
     longest_ns: u64,
 }
 
 /// A window that lacks something.
 #[derive(Clone, Debug)]
-struct Window {
+struct LackingWindow {
     span: Span,
     reasons: Vec<String>,
 }
 
-impl Lacking {
+impl PartialWindows {
     pub(super) fn new(longest_ns: u64) -> Self {
         Self { windows: Arc::default(), longest_ns }
     }
@@ -32,7 +32,7 @@ impl Lacking {
         }
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         // Answers are up to the outputs' queue behind; those of a window cover no more than the longest before it.
-        windows.insert(span.end_ns, Window { span, reasons });
+        windows.insert(span.end_ns, LackingWindow { span, reasons });
     }
 
     /// Says in answers what their windows lack. Windows that end before `until_ns`, and are in no later answer, are forgotten.
@@ -60,7 +60,7 @@ impl Lacking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Status;
+    use model::AnswerStatus;
 
     fn span(start_ns: u64, end_ns: u64) -> Span {
         Span { start_ns, end_ns }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn answers_lack_what_their_windows_lack() {
-        let lacking = Lacking::new(20);
+        let lacking = PartialWindows::new(20);
         lacking.add(span(0, 10), Vec::new());
         lacking.add(span(10, 20), vec!["a".to_owned()]);
         lacking.add(span(20, 30), vec!["a".to_owned(), "b".to_owned()]);
@@ -76,7 +76,7 @@ mod tests {
             let mut answers = [Answer::new("q", Some(span(start_ns, end_ns)), Vec::new(), Vec::new())];
             lacking.say(&mut answers, until_ns);
             let [answer] = answers;
-            assert_eq!(answer.status == Status::Partial, answer.reason.is_some());
+            assert_eq!(answer.status == AnswerStatus::Partial, answer.reason.is_some());
             answer.reason
         };
         assert_eq!(said(0, 10, 10), None);

@@ -1,41 +1,42 @@
 //! A recorded node: its windows were measured before.
 
-use super::lacking::Lacking;
-use super::tally::Tally;
-use crate::assembly::reporting::Reported;
+use super::lacking::PartialWindows;
+use super::tally::RecordedTally;
+use crate::assembly::reporting::NodeOutcome;
 use crate::exit::{Failure, no_thread};
 use crate::recorded;
 use engine::{
-    Config, Control, Destinations, Every, Observer, Outputs, RecordSink, Snapshot, WindowId, WindowOutlet,
+    Control, Destinations, Every, MeasurementConfig, Observer, Outputs, RecordSink, Snapshot, WindowId,
+    WindowOutlet,
 };
 use flow::{LossCounts, WindowRow};
-use flowtable::Parts;
+use flowtable::MeasuredParts;
 use history::replay::{FinishedWindow, NodeRecording, WindowSink};
 use model::{RunReport, Span};
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use task::rows::Site;
+use task::rows::PlanContext;
 
 /// A node, ready to be played.
 pub(in crate::assembly) struct RecordedNode {
     recording: NodeRecording,
-    lacking: Lacking,
-    tally: Arc<Tally>,
+    lacking: PartialWindows,
+    tally: Arc<RecordedTally>,
 }
 
 impl RecordedNode {
     /// Creates a node to be played. `longest_ns`: the time that the longest window of a query covers.
-    pub(super) fn new(recording: NodeRecording, longest_ns: u64, tally: Arc<Tally>) -> Self {
-        Self { recording, lacking: Lacking::new(longest_ns), tally }
+    pub(super) fn new(recording: NodeRecording, longest_ns: u64, tally: Arc<RecordedTally>) -> Self {
+        Self { recording, lacking: PartialWindows::new(longest_ns), tally }
     }
 
     pub(in crate::assembly) fn name(&self) -> &str {
         self.recording.name()
     }
 
-    pub(in crate::assembly) fn site(&self) -> Site {
+    pub(in crate::assembly) fn site(&self) -> PlanContext {
         self.recording.site().clone()
     }
 
@@ -51,18 +52,18 @@ impl RecordedNode {
         windows: WindowOutlet,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<Reported, Failure> {
+    ) -> Result<NodeOutcome, Failure> {
         let source = self.names();
         let Self { recording, lacking, tally } = self;
         let (site, node) = (recording.site(), recording.name().to_owned());
         let window_ns = site.window_ns.unwrap_or(1).max(1);
-        let config = Config {
+        let config = MeasurementConfig {
             every: Every::Time(window_ns),
             limits: site.limits.clone(),
             key: site.key,
-            parts: Parts { loss: site.tracks_loss, ..Parts::default() },
+            parts: MeasuredParts { loss: site.tracks_loss, ..MeasuredParts::default() },
             seed: site.seed,
-            ..Config::default()
+            ..MeasurementConfig::default()
         };
         let destinations = Destinations {
             writers: Vec::new(),
@@ -81,12 +82,12 @@ impl RecordedNode {
         let mut longer = outputs.finish().longer;
         lacking.say(&mut longer, 0);
         let report = RunReport { source, node, ..RunReport::default() };
-        Ok(Reported { report, longer, warnings: Vec::new(), verdict: Default::default() })
+        Ok(NodeOutcome { report, longer, warnings: Vec::new(), verdict: Default::default() })
     }
 }
 
 /// Says in the answers of windows what these lack.
-fn marked(mut windows: WindowOutlet, lacking: Lacking) -> WindowOutlet {
+fn marked(mut windows: WindowOutlet, lacking: PartialWindows) -> WindowOutlet {
     Box::new(move |mut window| {
         let end_ns = window.span.end_ns;
         lacking.say(&mut window.answers, 0);
@@ -99,7 +100,7 @@ fn marked(mut windows: WindowOutlet, lacking: Lacking) -> WindowOutlet {
 struct Player<'a> {
     outputs: Outputs,
     control: Control,
-    lacking: Lacking,
+    lacking: PartialWindows,
     window_ns: u64,
     index: u64,
     stop: &'a AtomicBool,

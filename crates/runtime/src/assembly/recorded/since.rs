@@ -1,7 +1,7 @@
 //! The part of a period that is shown: what ends up to its begin is played for its values alone.
 
-use super::tally::Tally;
-use controller::Output;
+use super::tally::RecordedTally;
+use controller::ControllerOutput;
 use model::{EventKind, Story};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ pub(in crate::assembly) struct Since {
     from_ns: Option<u64>,
     /// The events that are shown, where not all are.
     events: HashSet<String>,
-    tally: Arc<Tally>,
+    tally: Arc<RecordedTally>,
 }
 
 impl Since {
-    pub(super) fn new(from_ns: Option<u64>, tally: Arc<Tally>) -> Self {
+    pub(super) fn new(from_ns: Option<u64>, tally: Arc<RecordedTally>) -> Self {
         Self { from_ns, events: HashSet::new(), tally }
     }
 
     /// Returns whether an output is shown, and counts it.
-    pub(in crate::assembly) fn takes(&mut self, output: &Output) -> bool {
+    pub(in crate::assembly) fn takes(&mut self, output: &ControllerOutput) -> bool {
         if self.from_ns.is_some_and(|from_ns| is_up_to(output, from_ns)) {
             return false;
         }
-        if let Output::Event(event) = output {
+        if let ControllerOutput::Event(event) = output {
             if event.kind == EventKind::Fired {
                 self.tally.fired();
             }
@@ -42,10 +42,10 @@ impl Since {
     }
 }
 
-fn is_up_to(output: &Output, from_ns: u64) -> bool {
+fn is_up_to(output: &ControllerOutput, from_ns: u64) -> bool {
     match output {
-        Output::Event(event) => event.at_ns <= from_ns,
-        Output::Answer(answer) => answer.window.is_some_and(|window| window.end_ns <= from_ns),
+        ControllerOutput::Event(event) => event.at_ns <= from_ns,
+        ControllerOutput::Answer(answer) => answer.window.is_some_and(|window| window.end_ns <= from_ns),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The counts of what was read, and what was wrong with it.
 
 use crate::exit::say;
-use crate::verdict::Verdict;
+use crate::verdict::ExitStatus;
 use history::replay::{Replayed, Surveyed};
 use notation::grouped;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const STOPPED: &str = "stopped before the end";
 
 /// The sums of what all nodes gave, and of what fired.
-pub(super) struct Tally(Mutex<Counts>);
+pub(super) struct RecordedTally(Mutex<ReplayCounts>);
 
-struct Counts {
+struct ReplayCounts {
     /// The errors of files that could not be read, a line for each.
     errors: Vec<String>,
     is_stopped: bool,
@@ -23,10 +23,10 @@ struct Counts {
     fired: u64,
 }
 
-impl Tally {
+impl RecordedTally {
     /// Creates the tally with what is known before rows are played.
     pub(super) fn of(surveyed: &Surveyed) -> Self {
-        Self(Mutex::new(Counts {
+        Self(Mutex::new(ReplayCounts {
             errors: surveyed.errors.iter().map(ToString::to_string).collect(),
             is_stopped: false,
             rows: 0,
@@ -36,7 +36,7 @@ impl Tally {
         }))
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, ReplayCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,7 +57,7 @@ impl Tally {
 
     /// Returns what was read, in words for a terminal.
     pub(super) fn summary(&self, stories_dropped: u64) -> String {
-        let Counts { fired, windows, rows, .. } = *self.counts();
+        let ReplayCounts { fired, windows, rows, .. } = *self.counts();
         let fired = match fired {
             0 => "nothing would have fired".to_owned(),
             1 => "1 firing".to_owned(),
@@ -71,8 +71,8 @@ impl Tally {
     }
 
     /// Adds what was wrong, and says what is in no row.
-    pub(super) fn add_to(&self, verdict: &mut Verdict, has_reader_left: bool) {
-        let Counts { errors, is_stopped, without_place, .. } = &mut *self.counts();
+    pub(super) fn add_to(&self, verdict: &mut ExitStatus, has_reader_left: bool) {
+        let ReplayCounts { errors, is_stopped, without_place, .. } = &mut *self.counts();
         if *without_place != 0 {
             say(&format!(
                 "{} packets are in no row, as they found no place in the table: the windows that have them are partial",

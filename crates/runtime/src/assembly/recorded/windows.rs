@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use crate::machine;
-use crate::questions::asked::{Asked, greatest_divisor};
+use crate::questions::asked::{QuerySet, greatest_divisor};
 use crate::questions::query_text::NamedText;
-use crate::spec::{RecordedOptions, Spec};
-use equery::{CheckedQuery, Options, Standing};
+use crate::spec::{RecordedOptions, RunSpec};
+use equery::{CheckOptions, CheckedQuery, QueryItems};
 use history::replay::Recording;
 use notation::how_long;
 use task::query::Over;
@@ -14,14 +14,14 @@ use task::query::Over;
 const USUAL_NS: u64 = 10_000_000_000;
 
 /// The lengths of windows.
-pub(super) struct Windows {
+pub(super) struct WindowLengths {
     /// The length of the rows' windows.
     pub(super) base_ns: u64,
     /// The length of the windows of queries that do not say it.
     pub(super) usual_ns: u64,
 }
 
-impl Windows {
+impl WindowLengths {
     /// Rows have windows of their own. Those of flow records are as long as those of a run that measures for the queries.
     pub(super) fn of(
         source: &RecordedOptions,
@@ -61,45 +61,47 @@ impl Windows {
         }
     }
 
-    fn checking(&self, options: &Spec) -> Options {
-        Options {
+    fn checking(&self, options: &RunSpec) -> CheckOptions {
+        CheckOptions {
             set: options.question.set.clone(),
             base_window_ns: Some(self.base_ns),
             key: Some(options.question.key.parts()),
             memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
-            ..Options::default()
+            ..CheckOptions::default()
         }
     }
 
     /// Says the errors of texts that do not depend on nodes. The key of the options is that of the rows.
-    pub(super) fn refuse_errors(&self, options: &Spec, texts: &[NamedText]) -> Result<(), Failure> {
+    pub(super) fn refuse_errors(&self, options: &RunSpec, texts: &[NamedText]) -> Result<(), Failure> {
         match checked(texts, self.checking(options)) {
             Some(_) => Ok(()),
-            None => Asked::of_texts(texts, self.checking(options), &[], &options.question.enrich).map(|_| ()),
+            None => {
+                QuerySet::of_texts(texts, self.checking(options), &[], &options.question.enrich).map(|_| ())
+            }
         }
     }
 
     /// Returns what the texts ask.
     pub(super) fn asked(
         &self,
-        options: &Spec,
+        options: &RunSpec,
         texts: &[NamedText],
         nodes: &[String],
-    ) -> Result<Asked, Failure> {
-        let checking = Options { known_nodes: Some(nodes.to_vec()), ..self.checking(options) };
-        Asked::of_texts(texts, checking, nodes, &options.question.enrich)
+    ) -> Result<QuerySet, Failure> {
+        let checking = CheckOptions { known_nodes: Some(nodes.to_vec()), ..self.checking(options) };
+        QuerySet::of_texts(texts, checking, nodes, &options.question.enrich)
     }
 }
 
 /// The queries of texts; `None` if they have errors, of which nothing is said.
-fn checked(texts: &[NamedText], mut checking: Options) -> Option<Vec<CheckedQuery>> {
+fn checked(texts: &[NamedText], mut checking: CheckOptions) -> Option<Vec<CheckedQuery>> {
     let mut queries = Vec::new();
     for text in texts {
         let checked = equery::check(&text.source(), &checking);
         if checked.has_errors() {
             return None;
         }
-        checking.standing.extend(checked.queries.iter().map(Standing::of));
+        checking.standing.extend(checked.queries.iter().map(QueryItems::of));
         queries.extend(checked.queries);
     }
     Some(queries)
@@ -107,7 +109,7 @@ fn checked(texts: &[NamedText], mut checking: Options) -> Option<Vec<CheckedQuer
 
 /// The lengths of the windows of queries that say them.
 fn lengths(set: &[(String, String)], texts: &[NamedText]) -> Vec<u64> {
-    let checking = Options { set: set.to_vec(), ..Options::default() };
+    let checking = CheckOptions { set: set.to_vec(), ..CheckOptions::default() };
     let lengths = checked(texts, checking).into_iter().flatten().filter_map(|query| match query.plan.over {
         Over::Windows { every_ns, .. } => Some(every_ns),
         Over::Window | Over::Run => None,
@@ -117,7 +119,7 @@ fn lengths(set: &[(String, String)], texts: &[NamedText]) -> Vec<u64> {
 
 /// Returns how far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
 pub(super) fn reach_ns(source: &RecordedOptions, set: &[(String, String)], texts: &[NamedText]) -> u64 {
-    let checking = Options { set: set.to_vec(), ..Options::default() };
+    let checking = CheckOptions { set: set.to_vec(), ..CheckOptions::default() };
     let usual_ns = source.every_ns().unwrap_or(USUAL_NS);
     let queries = checked(texts, checking).into_iter().flatten();
     queries.map(|query| query.reach_ns(usual_ns)).fold(0, u64::saturating_add)

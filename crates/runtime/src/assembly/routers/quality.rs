@@ -1,7 +1,7 @@
 //! The quality of the records of windows: whether they are samples, and what did not arrive.
 
 use model::{Answer, Counters, Span};
-use router::{Counts, ExporterCounts, Flow, Rate};
+use router::{DecoderCounts, ExportedFlow, ExporterCounts, SamplingRate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,13 +16,13 @@ const DEVIATIONS: f64 = 1.96;
 
 /// The counts of all datagrams up to now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) counts: Counts,
+pub(super) struct DatagramTally {
+    pub(super) counts: DecoderCounts,
     /// Datagrams that the kernel dropped; `None` where it does not say so.
     pub(super) dropped: Option<u64>,
 }
 
-impl Tally {
+impl DatagramTally {
     /// Returns the losses: datagrams that the kernel dropped, and records and messages that sequence numbers miss; `None` where they are not
     /// known.
     pub(super) fn lost(&self) -> Option<[u64; 3]> {
@@ -33,7 +33,7 @@ impl Tally {
     /// Returns the counts of what came and was not read: sets without a template, damaged datagrams, damaged sets, and records that no router
     /// can have counted.
     pub(super) fn unread(&self) -> [u64; 4] {
-        let Counts { datagrams, templates, records, .. } = self.counts;
+        let DecoderCounts { datagrams, templates, records, .. } = self.counts;
         [templates.without_template, datagrams.damaged, templates.damaged_sets, records.implausible]
     }
 
@@ -61,7 +61,7 @@ pub(super) struct Quality {
     /// The number of records whose sampling rate is not known.
     unknown: u64,
     /// The least and the greatest rate of samples.
-    rates: Option<[Rate; 2]>,
+    rates: Option<[SamplingRate; 2]>,
     /// Estimated packets, and the variance of the estimate.
     packets: f64,
     variance: f64,
@@ -71,13 +71,13 @@ pub(super) struct Quality {
     pub(super) may_lack: bool,
     /// True if something was not read while the window was open.
     pub(super) may_lack_unread: bool,
-    /// The counts of what was not read in the time of the window, as [`Tally::unread`] has them.
+    /// The counts of what was not read in the time of the window, as [`DatagramTally::unread`] has them.
     pub(super) unread: [u64; 4],
 }
 
 impl Quality {
     /// Counts a record.
-    pub(super) fn add(&mut self, flow: &Flow) {
+    pub(super) fn add(&mut self, flow: &ExportedFlow) {
         self.records += 1;
         let Some(rate) = flow.rate else {
             self.unknown += 1;
@@ -170,19 +170,20 @@ impl Quality {
     }
 }
 
-fn joined(own: Option<[Rate; 2]>, more: [Rate; 2]) -> [Rate; 2] {
-    let by_factor =
-        |one: Rate, other: Rate| if one.factor() <= other.factor() { [one, other] } else { [other, one] };
+fn joined(own: Option<[SamplingRate; 2]>, more: [SamplingRate; 2]) -> [SamplingRate; 2] {
+    let by_factor = |one: SamplingRate, other: SamplingRate| {
+        if one.factor() <= other.factor() { [one, other] } else { [other, one] }
+    };
     let Some([least, greatest]) = own else { return more };
     [by_factor(least, more[0])[0], by_factor(greatest, more[1])[1]]
 }
 
 /// The qualities of the last windows, and of the run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Qualities(Arc<Mutex<Known>>);
+pub(crate) struct Qualities(Arc<Mutex<WindowQualities>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct WindowQualities {
     /// The newest windows, by their ends.
     windows: BTreeMap<u64, (Span, Quality)>,
     /// The older windows in groups, by the ends of the groups; `together` is how many windows the last group has.
@@ -191,7 +192,7 @@ struct Known {
     run: Quality,
 }
 
-impl Known {
+impl WindowQualities {
     /// Makes room: the oldest window goes to those that are remembered together.
     fn age(&mut self) {
         let Some((end_ns, (span, quality))) = self.windows.pop_first() else { return };
@@ -254,11 +255,11 @@ impl Qualities {
 mod tests {
     use super::*;
     use flow::FlowRecord;
-    use model::Status;
+    use model::AnswerStatus;
 
-    fn flow(rate: u64, counted: u64) -> Flow {
-        let rate = Some(Rate::one_of(rate).expect("a rate"));
-        Flow { record: FlowRecord::without_packets(0, 0), rate, counted }
+    fn flow(rate: u64, counted: u64) -> ExportedFlow {
+        let rate = Some(SamplingRate::one_of(rate).expect("a rate"));
+        ExportedFlow { record: FlowRecord::without_packets(0, 0), rate, counted }
     }
 
     fn span(start_ns: u64) -> Span {
@@ -281,7 +282,7 @@ mod tests {
             (answer.status, answer.bounds, answer.reason.unwrap_or_default())
         };
         let (status, bounds, reason) = answer(Some(span(0)));
-        assert_eq!((status, bounds.as_str()), (Status::Complete, "none"));
+        assert_eq!((status, bounds.as_str()), (AnswerStatus::Complete, "none"));
         // The deviation of 25 packets of 1:100 is sqrt(25 * 100 * 99) = 497.5 of 2,550 packets: 38.2 % for 95 %.
         assert_eq!(
             reason,
@@ -290,13 +291,13 @@ mod tests {
         let (status, bounds, reason) = answer(Some(span(10)));
         assert_eq!(
             (status, bounds.as_str(), reason.as_str()),
-            (Status::Partial, "none", "3 records did not arrive")
+            (AnswerStatus::Partial, "none", "3 records did not arrive")
         );
-        assert_eq!(answer(Some(span(20))), (Status::Complete, "exact".to_owned(), String::new()));
+        assert_eq!(answer(Some(span(20))), (AnswerStatus::Complete, "exact".to_owned(), String::new()));
         for both in [Some(Span { start_ns: 0, end_ns: 30 }), None] {
             let (status, _, reason) = answer(both);
             assert!(
-                status == Status::Partial && reason.contains("3 records") && reason.contains("1:100"),
+                status == AnswerStatus::Partial && reason.contains("3 records") && reason.contains("1:100"),
                 "{reason}"
             );
         }
@@ -307,7 +308,7 @@ mod tests {
         let qualities = Qualities::default();
         let mut own = Quality::default();
         own.add(&flow(100, 25));
-        own.add(&Flow { rate: None, ..flow(1, 50) });
+        own.add(&ExportedFlow { rate: None, ..flow(1, 50) });
         qualities.push(span(0), own);
         let mut answers = [Answer::new("q", Some(span(0)), Vec::new(), Vec::new())];
         qualities.mark(&mut answers);

@@ -1,11 +1,11 @@
 //! The reception of flow records: datagrams are decoded, and their flows count in windows, until the run ends.
 
-use super::Clock;
-use super::quality::Tally;
-use super::windows::Windows;
-use engine::{Config, Observer, Outcome, Outputs, RecordSink, Snapshot};
+use super::MonotonicClock;
+use super::quality::DatagramTally;
+use super::windows::RouterWindows;
+use engine::{MeasurementConfig, Observer, Outputs, RecordSink, RunOutcome, Snapshot};
 use model::ExporterReport;
-use router::{Counts, Decoder, ExporterState, Foreign, Intake};
+use router::{DatagramIntake, Decoder, DecoderCounts, ExporterState, ForeignSender};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The reception of what routers send.
 pub(super) struct RouterReception<'a> {
-    config: &'a Config,
+    config: &'a MeasurementConfig,
     decoder: Decoder,
-    windows: Windows,
-    clock: Clock,
+    windows: RouterWindows,
+    clock: MonotonicClock,
     began: Instant,
     /// The time at which the observer was told last.
     told: Instant,
@@ -35,10 +35,10 @@ pub(super) struct RouterReception<'a> {
 impl<'a> RouterReception<'a> {
     /// Returns a reception that has received nothing yet.
     pub(super) fn new(
-        config: &'a Config,
+        config: &'a MeasurementConfig,
         decoder: Decoder,
-        windows: Windows,
-        clock: Clock,
+        windows: RouterWindows,
+        clock: MonotonicClock,
         began: Instant,
     ) -> Self {
         Self {
@@ -61,7 +61,12 @@ impl<'a> RouterReception<'a> {
     }
 
     /// Receives until `stop` is set, a limit of the run is reached or the socket fails.
-    pub(super) fn receive(&mut self, intake: &Intake, stop: &AtomicBool, observer: &mut dyn Observer) {
+    pub(super) fn receive(
+        &mut self,
+        intake: &DatagramIntake,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) {
         loop {
             self.is_over |= self.has_reached_limit();
             if self.is_over || stop.load(Relaxed) {
@@ -91,14 +96,14 @@ impl<'a> RouterReception<'a> {
     }
 
     fn has_reached_limit(&self) -> bool {
-        let Config { duration, packets, idle_exit, .. } = self.config;
+        let MeasurementConfig { duration, packets, idle_exit, .. } = self.config;
         duration.is_some_and(|duration| self.began.elapsed() >= duration)
             || packets.is_some_and(|packets| self.windows.received() >= packets)
             || idle_exit.is_some_and(|idle| self.heard.elapsed() >= idle)
     }
 
     /// Opens and closes the windows that are due. Returns the time, nanoseconds since the epoch.
-    fn advance(&mut self, intake: &Intake) -> u64 {
+    fn advance(&mut self, intake: &DatagramIntake) -> u64 {
         let now_ns = self.clock.now_ns();
         if self.windows.is_due(now_ns) {
             self.windows.advance(now_ns, &tally(self.decoder.counts(), intake.dropped()));
@@ -116,7 +121,7 @@ impl<'a> RouterReception<'a> {
     }
 
     /// Closes all windows. Returns the outcome of the run, and the routers that sent something.
-    pub(super) fn finish(self, observer: &mut dyn Observer) -> (Outcome<Outputs>, Vec<ExporterReport>) {
+    pub(super) fn finish(self, observer: &mut dyn Observer) -> (RunOutcome<Outputs>, Vec<ExporterReport>) {
         let Self { mut decoder, windows, mut clock, began, dropped, is_over, mut faults, .. } = self;
         let now_ns = clock.now_ns();
         decoder.foreigners().iter().for_each(|sender| observer.warning(unread(sender)));
@@ -129,7 +134,7 @@ impl<'a> RouterReception<'a> {
         }
         let loss = tally(&counts, dropped);
         let (ended, outputs) = windows.finish(now_ns, &loss);
-        let outcome = Outcome {
+        let outcome = RunOutcome {
             ended,
             loss: loss.counters(),
             link_downs: None,
@@ -147,7 +152,7 @@ impl<'a> RouterReception<'a> {
 }
 
 /// Returns the warning about a sender whose datagrams are not read.
-fn unread(sender: &Foreign) -> String {
+fn unread(sender: &ForeignSender) -> String {
     let from = sender.from;
     match sender.protocol {
         Some(protocol) => format!(
@@ -158,8 +163,8 @@ fn unread(sender: &Foreign) -> String {
 }
 
 /// Returns what the decoder and the kernel have counted so far.
-fn tally(counts: &Counts, dropped: Option<u64>) -> Tally {
-    Tally { counts: *counts, dropped }
+fn tally(counts: &DecoderCounts, dropped: Option<u64>) -> DatagramTally {
+    DatagramTally { counts: *counts, dropped }
 }
 
 fn exporter(state: ExporterState) -> ExporterReport {

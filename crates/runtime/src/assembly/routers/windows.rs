@@ -2,15 +2,15 @@
 
 mod row;
 
-use super::quality::{Qualities, Quality, Tally, named};
+use super::quality::{DatagramTally, Qualities, Quality, named};
 use arena::Limits;
-use engine::{ClosedWindow, Control, Outputs, RecordSink, RunTotals, Totals, WindowId};
+use engine::{ClosedWindow, Control, Outputs, PacketTotals, RecordSink, RunTotals, WindowId};
 use flow::Untold;
-use history::replay::{Held, Memory, Row};
+use history::replay::{BufferedWindow, FamilyRow, RowMemory};
 use model::{Counters, FlowCounts, PacketCounts, Span, WindowCounts, WindowEnd};
 use packet::{Key, KeySpec};
-use record::Account;
-use router::Flow;
+use record::MeasurementTotals;
+use router::ExportedFlow;
 use row::row;
 use std::collections::BTreeMap;
 use task::rows::Unplaced;
@@ -20,7 +20,7 @@ const MOST_OF_WINDOW: u64 = 1 << 56;
 const MOST_OF_RUN: u64 = 1 << 63;
 
 /// The settings of windows, and the limits of their memory.
-pub(super) struct Setting {
+pub(super) struct RouterWindowSetting {
     pub(super) window_ns: u64,
     /// The time that windows stay open after their end, nanoseconds.
     pub(super) wait_ns: u64,
@@ -30,8 +30,8 @@ pub(super) struct Setting {
 
 /// A window that is open.
 #[derive(Debug, Default)]
-struct Open {
-    held: Held,
+struct RouterWindow {
+    held: BufferedWindow,
     rows: u64,
     received: u64,
     /// The packets, bytes and bytes on the wire of the window's records.
@@ -41,14 +41,14 @@ struct Open {
 }
 
 /// The windows of a run.
-pub(super) struct Windows {
-    setting: Setting,
+pub(super) struct RouterWindows {
+    setting: RouterWindowSetting,
     control: Control,
     outputs: Outputs,
     qualities: Qualities,
-    memory: Memory,
+    memory: RowMemory,
     /// The open windows, by their begins. The last one is that of the clock.
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, RouterWindow>,
     /// The begin of the last window that was closed.
     closed: Option<u64>,
     index: u64,
@@ -63,21 +63,21 @@ pub(super) struct Windows {
     sums: [u64; 3],
     /// The packets of windows that are closed.
     closed_packets: u64,
-    totals: Totals,
+    totals: PacketTotals,
     records: u64,
     table_full: u64,
     /// The counts of datagrams that are told already.
-    told: Tally,
+    told: DatagramTally,
     /// The counts of what was not read that are told already.
     told_unread: [u64; 4],
     remarked: Counters,
     peak_bytes: u64,
 }
 
-impl Windows {
+impl RouterWindows {
     /// Opens the first window.
     pub(super) fn new(
-        setting: Setting,
+        setting: RouterWindowSetting,
         control: Control,
         outputs: Outputs,
         qualities: Qualities,
@@ -88,12 +88,12 @@ impl Windows {
         // All rows of a window are there at once, more than a queue has room for. Datagrams wait in a queue of their own meanwhile.
         outputs.may_wait();
         Self {
-            memory: Memory::new(&setting.limits),
+            memory: RowMemory::new(&setting.limits),
             setting,
             control,
             outputs,
             qualities,
-            open: BTreeMap::from([(first, Open::default())]),
+            open: BTreeMap::from([(first, RouterWindow::default())]),
             closed: None,
             index: 0,
             began_ns: now_ns,
@@ -104,10 +104,10 @@ impl Windows {
             received: 0,
             sums: [0; 3],
             closed_packets: 0,
-            totals: Totals::default(),
+            totals: PacketTotals::default(),
             records: 0,
             table_full: 0,
-            told: Tally { dropped: Some(0), ..Tally::default() },
+            told: DatagramTally { dropped: Some(0), ..DatagramTally::default() },
             told_unread: [0; 4],
             remarked: Counters::default(),
             peak_bytes: 0,
@@ -129,7 +129,7 @@ impl Windows {
     }
 
     /// A flow came: it counts in the window of its last packet if that is open, else in the clock's.
-    pub(super) fn take(&mut self, flow: Flow, now_ns: u64) {
+    pub(super) fn take(&mut self, flow: ExportedFlow, now_ns: u64) {
         let own = start_of(flow.record.ltime, self.setting.window_ns);
         let clock = start_of(now_ns, self.setting.window_ns);
         // The clock's window may not be open yet: then it is the last one that is.
@@ -154,7 +154,7 @@ impl Windows {
         (open.sums, self.sums) = (of_window, of_run);
         open.quality.add(&flow);
         open.untold.add_record(flow.record.open);
-        let Flow { mut record, .. } = flow;
+        let ExportedFlow { mut record, .. } = flow;
         let packets = record.total_count;
         open.received = open.received.saturating_add(packets);
         self.received = self.received.saturating_add(packets);
@@ -167,13 +167,13 @@ impl Windows {
             return self.outputs.record(record);
         };
         record.key = Some(match &row {
-            Row::V4(row) => row.key.flow_key(&self.setting.key),
-            Row::V6(row) => row.key.flow_key(&self.setting.key),
+            FamilyRow::V4(row) => row.key.flow_key(&self.setting.key),
+            FamilyRow::V6(row) => row.key.flow_key(&self.setting.key),
         });
         if self.outputs.takes_record_rows() {
             match row {
-                Row::V4(row) => self.outputs.record_row(row),
-                Row::V6(row) => self.outputs.record_row(row),
+                FamilyRow::V4(row) => self.outputs.record_row(row),
+                FamilyRow::V6(row) => self.outputs.record_row(row),
             }
         }
         if !open.held.push(row, None, true, &mut self.memory) {
@@ -184,7 +184,7 @@ impl Windows {
 
     /// Returns true if a window is to be closed or opened.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        let Setting { window_ns, wait_ns, .. } = self.setting;
+        let RouterWindowSetting { window_ns, wait_ns, .. } = self.setting;
         let is_over = |start: &u64| start.saturating_add(window_ns).saturating_add(wait_ns) <= now_ns;
         let clock = start_of(now_ns, window_ns);
         self.open.first_key_value().is_some_and(|(start, _)| is_over(start))
@@ -192,13 +192,13 @@ impl Windows {
     }
 
     /// Returns the counts of what was not read so far, with the records that no sum has room for.
-    fn unread(&self, tally: &Tally) -> [u64; 4] {
+    fn unread(&self, tally: &DatagramTally) -> [u64; 4] {
         let [without_template, damaged, damaged_sets, implausible] = tally.unread();
         [without_template, damaged, damaged_sets, implausible.saturating_add(self.implausible)]
     }
 
     /// Counts what was lost since the last call in the clock's window. Records of the others that are open may be among it.
-    fn note(&mut self, tally: &Tally) {
+    fn note(&mut self, tally: &DatagramTally) {
         let lost = tally.lost().zip(self.told.lost());
         let now = self.unread(tally);
         let before = std::mem::replace(&mut self.told_unread, now);
@@ -225,12 +225,12 @@ impl Windows {
     }
 
     /// Opens the window of the clock, and closes those that are over.
-    pub(super) fn advance(&mut self, now_ns: u64, tally: &Tally) {
+    pub(super) fn advance(&mut self, now_ns: u64, tally: &DatagramTally) {
         self.note(tally);
-        let Setting { window_ns, wait_ns, .. } = self.setting;
+        let RouterWindowSetting { window_ns, wait_ns, .. } = self.setting;
         let clock = start_of(now_ns, window_ns);
         if self.open.last_key_value().is_none_or(|(start, _)| *start < clock) {
-            self.open.insert(clock, Open::default());
+            self.open.insert(clock, RouterWindow::default());
         }
         while let Some((&start, _)) = self.open.first_key_value() {
             let is_over = start.saturating_add(window_ns).saturating_add(wait_ns) <= now_ns;
@@ -245,7 +245,7 @@ impl Windows {
     }
 
     /// Closes all windows. Returns what was received, and the outputs.
-    pub(super) fn finish(mut self, now_ns: u64, tally: &Tally) -> (RunTotals, Outputs) {
+    pub(super) fn finish(mut self, now_ns: u64, tally: &DatagramTally) -> (RunTotals, Outputs) {
         self.note(tally);
         while let Some((&start, _)) = self.open.first_key_value() {
             let end_ns = start.saturating_add(self.setting.window_ns);
@@ -265,7 +265,7 @@ impl Windows {
         let ended = RunTotals {
             windows: self.counts,
             packets,
-            totals: Totals { flows: self.records, ..self.totals },
+            totals: PacketTotals { flows: self.records, ..self.totals },
             flows: FlowCounts { seen: self.records, table_full: self.table_full, ..FlowCounts::default() },
             span: Some(Span { start_ns: self.began_ns, end_ns: now_ns.max(self.began_ns) }),
             memory_bytes: self.peak_bytes,
@@ -279,29 +279,29 @@ impl Windows {
         [("late", self.late), ("early", self.early), ("implausible", self.implausible)].into_iter().collect()
     }
 
-    fn close(&mut self, start_ns: u64, ended_by: WindowEnd, watched_until_ns: u64, tally: &Tally) {
+    fn close(&mut self, start_ns: u64, ended_by: WindowEnd, watched_until_ns: u64, tally: &DatagramTally) {
         let Some(mut open) = self.open.remove(&start_ns) else { return };
-        let Setting { window_ns, ref limits, .. } = self.setting;
+        let RouterWindowSetting { window_ns, ref limits, .. } = self.setting;
         self.peak_bytes = self.peak_bytes.max(limits.bytes_used() as u64);
         let window = WindowId::new(start_ns / window_ns.max(1));
         let span = Span { start_ns, end_ns: start_ns.saturating_add(window_ns) };
         self.control.enter(window);
         self.outputs.begin_rows(window);
-        let mut totals = Totals::default();
+        let mut totals = PacketTotals::default();
         let mut add = |[packets, bytes, wire_bytes]: [u64; 3]| {
             let sums = [&mut totals.packets, &mut totals.bytes, &mut totals.wire_bytes, &mut totals.flows];
             let more = [packets, bytes, wire_bytes, 1];
             sums.into_iter().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
         };
         let outputs = &mut self.outputs;
-        let mut times = Totals::default();
+        let mut times = PacketTotals::default();
         open.held.give(&mut self.memory, |row, _| match row {
-            Row::V4(row) => {
+            FamilyRow::V4(row) => {
                 add([row.packets, row.bytes, row.wire_bytes]);
                 times.reach(row.first_ns, row.last_ns);
                 outputs.row(row, None);
             }
-            Row::V6(row) => {
+            FamilyRow::V6(row) => {
                 add([row.packets, row.bytes, row.wire_bytes]);
                 times.reach(row.first_ns, row.last_ns);
                 outputs.row(row, None);
@@ -352,7 +352,7 @@ impl Windows {
             self.counts.unreported += 1;
         }
         self.outputs.hand_over();
-        self.outputs.account(Account {
+        self.outputs.account(MeasurementTotals {
             time_ns: span.end_ns,
             received: self.closed_packets,
             measured: self.totals.packets,

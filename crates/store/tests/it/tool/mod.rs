@@ -2,11 +2,11 @@
 
 use flow::{BatchRows, FlowRecord, LossCounts, Rows, WindowRow, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
-use record::read::{FlowFile, Wanted};
-use record::{Parts, Selection, WindowFacts};
+use record::read::{FlowFile, ReadProjection};
+use record::{RecordContents, Selection, WindowFacts};
 use std::collections::BTreeMap;
 use std::path::Path;
-use store::{Catalog, Keep, Level, NodeSetting, RowFeed, Store, StoredFile};
+use store::{Catalog, Level, NodeSetting, RowFeed, StoreRetention, StoreWriter, StoredFile};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const HOUR: u64 = 3600 * SECOND;
@@ -130,7 +130,7 @@ pub(crate) fn read(files: &[StoredFile]) -> Windows {
         assert_eq!(contents.node.as_deref(), Some(stored.node.as_str()));
         assert_eq!(contents.rows, Some(stored.rows), "{}", stored.path.display());
         assert_eq!(std::fs::metadata(&stored.path).expect("a file").len(), stored.bytes);
-        let wanted = Wanted {
+        let wanted = ReadProjection {
             members: contents.key.columns().collect(),
             columns: row_columns(contents.tracks_loss),
             statistics: Vec::new(),
@@ -221,14 +221,14 @@ pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSett
         usual_ns: window_ns,
         tracks_loss,
         has_wire_bytes: true,
-        selection: Selection::new(&Parts::default()),
+        selection: Selection::new(&RecordContents::default()),
         anonymizer: None,
         is_live: true,
         waits: true,
     }
 }
 
-pub(crate) fn keep(text: &str) -> Keep {
+pub(crate) fn keep(text: &str) -> StoreRetention {
     text.parse().expect("a good text")
 }
 
@@ -240,8 +240,8 @@ pub(crate) fn feed(feed: &mut RowFeed, seed: u64, window: u64, length: u64, coun
 }
 
 /// Opens a store.
-pub(crate) fn open(folder: &Path, text: &str) -> Store {
-    Store::open(folder, keep(text), Store::QUEUE_BYTES).expect("a store")
+pub(crate) fn open(folder: &Path, text: &str) -> StoreWriter {
+    StoreWriter::open(folder, keep(text), StoreWriter::QUEUE_BYTES).expect("a store")
 }
 
 /// A flow record that follows from numbers.

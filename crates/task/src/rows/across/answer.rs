@@ -2,13 +2,13 @@
 
 use super::Merging;
 use super::groups::{MergedGroup, MergedGroups};
-use super::parts::Rule;
+use super::parts::MergeRule;
 use crate::rows::answer::{of_kind, undecided};
 use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
 use crate::rows::plan::{ItemValue, PlannedItem};
 use crate::rows::scalar::Scalar;
-use model::{Answer, Class, Rest, Span, Status, Value};
+use model::{Answer, AnswerStatus, Class, Rest, Span, Value};
 use std::cmp::Ordering;
 
 impl Merging {
@@ -80,7 +80,7 @@ impl Merging {
         is_open: bool,
     ) -> Scalar {
         let Some(part) = self.parts.sources[aggregate].part() else { return Scalar::Null };
-        let Rule::Total(none, is_signed) = self.parts.rules[part] else { return Scalar::Null };
+        let MergeRule::Total(none, is_signed) = self.parts.rules[part] else { return Scalar::Null };
         let known = others.iter().fold(none, |sum, group| sum.plus(group.aggregate(aggregate)));
         match known.interval() {
             Some([value, ..]) if is_open || is_signed && groups.is_open => Scalar::unbounded(value),
@@ -103,17 +103,17 @@ fn value(item: &PlannedItem, group: &MergedGroup<'_>) -> Value {
 
 /// Says what the answers of the nodes say of themselves.
 pub(super) fn add_account(merged: &mut Answer, answers: &[&Answer], groups: &MergedGroups<'_>) {
-    let is = |status: Status| answers.iter().any(|answer| answer.status == status);
-    if is(Status::Cut) && merged.status == Status::Complete {
-        merged.status = Status::Cut;
+    let is = |status: AnswerStatus| answers.iter().any(|answer| answer.status == status);
+    if is(AnswerStatus::Cut) && merged.status == AnswerStatus::Complete {
+        merged.status = AnswerStatus::Cut;
     }
-    for answer in answers.iter().filter(|answer| answer.status == Status::Partial) {
+    for answer in answers.iter().filter(|answer| answer.status == AnswerStatus::Partial) {
         let node = answer.node.as_deref().unwrap_or("a node");
         let reason = answer.reason.as_deref().unwrap_or("its answer is incomplete");
         merged.lacks(&format!("{node}: {reason}"));
     }
-    if is(Status::Partial) {
-        merged.status = Status::Partial;
+    if is(AnswerStatus::Partial) {
+        merged.status = AnswerStatus::Partial;
     }
     // What all nodes watched.
     let watched = answers.iter().filter_map(|answer| answer.watched);

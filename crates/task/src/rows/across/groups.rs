@@ -1,18 +1,18 @@
 //! The groups of several nodes.
 
 use super::Merging;
-use super::parts::Rule;
+use super::parts::MergeRule;
 use crate::query::{Across, Grouping, Operator};
 use crate::rows::group_value::Group;
 use crate::rows::scalar::Scalar;
-use model::{Answer, Span, Status, Value};
+use model::{Answer, AnswerStatus, Span, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// A member of a group's key, in the order in which groups of equal rank are sorted: null is last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Member {
+pub(super) enum OrderedMember {
     Number(u64),
     Address(IpAddr),
     Prefix(IpAddr, u8),
@@ -20,7 +20,7 @@ pub(super) enum Member {
     Null,
 }
 
-impl From<&Value> for Member {
+impl From<&Value> for OrderedMember {
     fn from(value: &Value) -> Self {
         match value {
             Value::Unsigned(number) | Value::Time(number) => Self::Number(*number),
@@ -86,7 +86,7 @@ impl<'a> MergedGroups<'a> {
             is_uncounted: answers.iter().any(|answer| answer.rest.is_open),
             is_unsure: answers.iter().any(|answer| answer.rest.groups != 0 || answer.bounds != "exact"),
         };
-        let mut numbers: HashMap<Vec<Member>, usize> = HashMap::new();
+        let mut numbers: HashMap<Vec<OrderedMember>, usize> = HashMap::new();
         if merging.plan.query.group == Grouping::All {
             numbers.insert(Vec::new(), merged.add(&[]));
         }
@@ -103,11 +103,11 @@ impl<'a> MergedGroups<'a> {
                         number
                     }
                 };
-                merged.merge(number, row, *watched, answer.status == Status::Partial);
+                merged.merge(number, row, *watched, answer.status == AnswerStatus::Partial);
             }
         }
         for (answer, watched) in answers.iter().zip(&watched).filter(|(answer, _)| answer.rest.groups != 0) {
-            let known: HashSet<Vec<Member>> =
+            let known: HashSet<Vec<OrderedMember>> =
                 answer.rows.iter().map(|row| members(merging, row).collect()).collect();
             let others = numbers.iter().filter(|(key, _)| !known.contains(*key));
             let others: Vec<usize> = others.map(|(_, number)| *number).collect();
@@ -160,7 +160,7 @@ impl<'a> MergedGroups<'a> {
         let upper = |value: &Value| scalar(value).interval().map_or(f64::INFINITY, |[_, _, upper]| upper);
         let column = parts.keys + part;
         let name = &parts.query.columns[column].name;
-        let Rule::Total(_, is_signed) = parts.rules[part] else { return f64::INFINITY };
+        let MergeRule::Total(_, is_signed) = parts.rules[part] else { return f64::INFINITY };
         let total = answer.rest.totals.iter().find(|(total, _)| total == name);
         let total = total.filter(|_| !is_signed).map_or(f64::INFINITY, |(_, total)| upper(total));
         self.left_out[part] += total;
@@ -216,8 +216,8 @@ impl MergedGroup<'_> {
     fn part(&self, of: &[Option<Scalar>], part: usize) -> Scalar {
         let rules = &self.all.merging.parts.rules;
         of[self.number * rules.len() + part].unwrap_or(match rules[part] {
-            Rule::Total(none, _) => none,
-            Rule::Least | Rule::Greatest => Scalar::Null,
+            MergeRule::Total(none, _) => none,
+            MergeRule::Least | MergeRule::Greatest => Scalar::Null,
         })
     }
 
@@ -229,8 +229,8 @@ impl MergedGroup<'_> {
 }
 
 /// The key of a row, in the order in which groups are sorted.
-fn members<'a>(merging: &'a Merging, row: &'a [Value]) -> impl Iterator<Item = Member> + 'a {
-    merging.parts.sorted.iter().map(|field| row.get(*field).map_or(Member::Null, Member::from))
+fn members<'a>(merging: &'a Merging, row: &'a [Value]) -> impl Iterator<Item = OrderedMember> + 'a {
+    merging.parts.sorted.iter().map(|field| row.get(*field).map_or(OrderedMember::Null, OrderedMember::from))
 }
 
 /// Groups that an answer has or leaves out.
@@ -255,39 +255,39 @@ fn per_second(value: Scalar, seconds: f64) -> Scalar {
 }
 
 /// Adds what another node has.
-fn merge(own: &mut Option<Scalar>, other: Scalar, rule: Rule, by: Across) {
+fn merge(own: &mut Option<Scalar>, other: Scalar, rule: MergeRule, by: Across) {
     *own = Some(match (*own, rule, by) {
         (None, ..) => other,
-        (Some(own), Rule::Total(..), Across::Sum) => own.plus(other),
+        (Some(own), MergeRule::Total(..), Across::Sum) => own.plus(other),
         // A total that is not known is none of several.
-        (Some(own), Rule::Total(..), Across::Max)
+        (Some(own), MergeRule::Total(..), Across::Max)
             if own.interval().is_none() || other.interval().is_none() =>
         {
             own.calculate(Operator::Add, other)
         }
-        (Some(own), Rule::Least, _) => own.outermost(other, Ordering::Less),
-        (Some(own), Rule::Greatest | Rule::Total(..), _) => own.outermost(other, Ordering::Greater),
+        (Some(own), MergeRule::Least, _) => own.outermost(other, Ordering::Less),
+        (Some(own), MergeRule::Greatest | MergeRule::Total(..), _) => own.outermost(other, Ordering::Greater),
     });
 }
 
 /// Widens a part of a group that a node may have left out: it has `most` there at the most.
-fn widen(own: &mut Option<Scalar>, rule: Rule, by: Across, most: f64) {
+fn widen(own: &mut Option<Scalar>, rule: MergeRule, by: Across, most: f64) {
     if most == 0.0 {
         return;
     }
     let Some([value, lower, upper]) = own.and_then(Scalar::interval) else {
-        if matches!(rule, Rule::Least | Rule::Greatest) {
+        if matches!(rule, MergeRule::Least | MergeRule::Greatest) {
             *own = Some(Scalar::Unknown);
         }
         return;
     };
     *own = Some(match (rule, by) {
-        (Rule::Total(_, true), _) => Scalar::unbounded(value),
-        (Rule::Total(..), Across::Sum) => Scalar::Between { value, lower, upper: upper + most },
-        (Rule::Total(..), Across::Max) if upper >= most => return,
-        (Rule::Total(..), Across::Max) => Scalar::Between { value, lower, upper: most },
-        (Rule::Least, _) => Scalar::Between { value, lower: f64::NEG_INFINITY, upper },
-        (Rule::Greatest, _) => Scalar::Between { value, lower, upper: f64::INFINITY },
+        (MergeRule::Total(_, true), _) => Scalar::unbounded(value),
+        (MergeRule::Total(..), Across::Sum) => Scalar::Between { value, lower, upper: upper + most },
+        (MergeRule::Total(..), Across::Max) if upper >= most => return,
+        (MergeRule::Total(..), Across::Max) => Scalar::Between { value, lower, upper: most },
+        (MergeRule::Least, _) => Scalar::Between { value, lower: f64::NEG_INFINITY, upper },
+        (MergeRule::Greatest, _) => Scalar::Between { value, lower, upper: f64::INFINITY },
     });
 }
 
@@ -295,7 +295,7 @@ fn widen(own: &mut Option<Scalar>, rule: Rule, by: Across, most: f64) {
 mod tests {
     use super::*;
 
-    const COUNT: Rule = Rule::Total(Scalar::Integer(0), false);
+    const COUNT: MergeRule = MergeRule::Total(Scalar::Integer(0), false);
 
     #[test]
     fn what_nodes_have_is_added_or_the_largest_is_taken() {
@@ -309,8 +309,8 @@ mod tests {
         assert_eq!(of(&[three, five], COUNT, Across::Sum), Some(Scalar::Integer(8)));
         assert_eq!(of(&[three, five], COUNT, Across::Max), Some(five));
         assert_eq!(of(&[three, Scalar::Null], COUNT, Across::Max), Some(Scalar::Null));
-        assert_eq!(of(&[three, Scalar::Null, five], Rule::Least, Across::Sum), Some(three));
-        assert_eq!(of(&[Scalar::Null, five, three], Rule::Greatest, Across::Sum), Some(five));
+        assert_eq!(of(&[three, Scalar::Null, five], MergeRule::Least, Across::Sum), Some(three));
+        assert_eq!(of(&[Scalar::Null, five, three], MergeRule::Greatest, Across::Sum), Some(five));
         let wide = between(4.0, 1.0, 9.0);
         assert_eq!(of(&[three, wide], COUNT, Across::Sum), Some(between(7.0, 4.0, 12.0)));
         assert_eq!(of(&[three, wide], COUNT, Across::Max), Some(between(4.0, 3.0, 9.0)));
@@ -331,8 +331,8 @@ mod tests {
         assert_eq!(of(COUNT, Across::Sum, 5.0), Some([7.0, 7.0, 12.0]));
         assert_eq!(of(COUNT, Across::Max, 5.0), Some([7.0; 3]));
         assert_eq!(of(COUNT, Across::Max, 9.0), Some([7.0, 7.0, 9.0]));
-        assert_eq!(of(Rule::Least, Across::Sum, all), Some([7.0, -all, 7.0]));
-        assert_eq!(of(Rule::Greatest, Across::Max, all), Some([7.0, 7.0, all]));
-        assert_eq!(of(Rule::Total(Scalar::Integer(0), true), Across::Sum, all), Some([7.0, -all, all]));
+        assert_eq!(of(MergeRule::Least, Across::Sum, all), Some([7.0, -all, 7.0]));
+        assert_eq!(of(MergeRule::Greatest, Across::Max, all), Some([7.0, 7.0, all]));
+        assert_eq!(of(MergeRule::Total(Scalar::Integer(0), true), Across::Sum, all), Some([7.0, -all, all]));
     }
 }

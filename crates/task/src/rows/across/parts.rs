@@ -1,24 +1,26 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
-use crate::query::{Aggregate, Expression, GroupField, Grouping, Item, MOST_GROUPS, Operator, Order, Query};
-use crate::row_site::Site;
+use crate::query::{
+    Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Operator, Order, OutputColumn, Query,
+};
+use crate::row_site::PlanContext;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
-use crate::rows::plan::{ItemValue, OrderBy, Plan};
-use crate::rows::program::{Program, Type};
+use crate::rows::plan::{ItemValue, OrderBy, QueryPlan};
+use crate::rows::program::{RowProgram, Type};
 use crate::rows::scalar::Scalar;
 
 /// The columns of the nodes' answers, and what is made of them.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct MergePlan {
     /// The query that nodes compute: first the fields that are grouped by, then the parts.
     pub(super) query: Query,
     /// The number of fields that are grouped by.
     pub(super) keys: usize,
     /// The rule by which each part is merged.
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<MergeRule>,
     /// The parts that each aggregate of the plan is made of.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<PartSource>,
     /// The part by which nodes order their groups, the largest first.
     pub(super) ranked: Option<usize>,
     /// The fields that are grouped by, in the order in which groups of equal rank are sorted by them.
@@ -27,7 +29,7 @@ pub(super) struct Parts {
 
 /// The rule by which a part of several nodes is merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Rule {
+pub(crate) enum MergeRule {
     /// A count or a sum. Contains that of no rows, and whether it may be negative.
     Total(Scalar, bool),
     /// A least value.
@@ -36,7 +38,7 @@ pub(crate) enum Rule {
     Greatest,
 }
 
-impl Rule {
+impl MergeRule {
     /// Returns the rule for totals of values of this type.
     pub(crate) fn total(of: Type) -> Self {
         match of {
@@ -49,50 +51,54 @@ impl Rule {
 
 /// What nodes compute of an aggregate, and its value of that.
 pub(crate) struct NodeParts {
-    pub(crate) parts: Vec<(Aggregate, Rule)>,
+    pub(crate) parts: Vec<(Aggregate, MergeRule)>,
     pub(crate) value: fn(&[Scalar]) -> Scalar,
 }
 
 impl NodeParts {
     /// Returns a single part, which is the aggregate.
-    pub(crate) fn one(part: Aggregate, rule: Rule) -> Self {
+    pub(crate) fn one(part: Aggregate, rule: MergeRule) -> Self {
         let value = |parts: &[Scalar]| parts.first().copied().unwrap_or(Scalar::Null);
         Self { parts: vec![(part, rule)], value }
     }
 
     /// Returns the part that is the number of values that are not null.
-    pub(crate) fn number_of(value: &Expression) -> (Aggregate, Rule) {
+    pub(crate) fn number_of(value: &Expression) -> (Aggregate, MergeRule) {
         let with = |left: Expression, operator, right: Expression| {
             Expression::Arithmetic(left.into(), operator, right.into())
         };
         let zero = with(value.clone(), Operator::Subtract, value.clone());
         let one = with(zero, Operator::Add, Expression::Integer(1));
-        (Aggregate::Sum(one.into()), Rule::Total(Scalar::Integer(0), false))
+        (Aggregate::Sum(one.into()), MergeRule::Total(Scalar::Integer(0), false))
     }
 }
 
 /// What an aggregate is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct PartSource {
     /// The numbers of its parts.
     pub(super) parts: Vec<usize>,
     /// Its value of these.
     pub(super) value: fn(&[Scalar]) -> Scalar,
 }
 
-impl Source {
+impl PartSource {
     /// Returns the number of the part that it is, if it is one.
     pub(super) fn part(&self) -> Option<usize> {
         if let [part] = self.parts[..] { Some(part) } else { None }
     }
 }
 
-impl Parts {
+impl MergePlan {
     /// The parts of a query that is planned. What is needed of rows becomes part of the program.
     ///
     /// # Errors
     /// Returns what cannot be merged.
-    pub(super) fn new(plan: &Plan, site: &Site, program: &mut Program) -> Result<Self, Vec<String>> {
+    pub(super) fn new(
+        plan: &QueryPlan,
+        site: &PlanContext,
+        program: &mut RowProgram,
+    ) -> Result<Self, Vec<String>> {
         let query = &plan.query;
         let mut refused = Vec::new();
         if query.group == Grouping::Flows {
@@ -115,10 +121,10 @@ impl Parts {
         let mut sources = vec![None; plan.aggregates.len()];
         for aggregate in query.aggregates() {
             let alone = Query {
-                columns: vec![Item::new("part", Expression::Aggregate(aggregate.clone()))],
+                columns: vec![OutputColumn::new("part", Expression::Aggregate(aggregate.clone()))],
                 ..part_query(query)
             };
-            let known = Plan::new(&alone, site, program).ok().and_then(|alone| {
+            let known = QueryPlan::new(&alone, site, program).ok().and_then(|alone| {
                 let kind = &alone.aggregates.first()?.kind;
                 plan.aggregates.iter().position(|own| own.kind == *kind)
             });
@@ -145,26 +151,26 @@ impl Parts {
     }
 
     /// The parts that an aggregate is made of; `None` if there are none. `values`: the type of the values that its state is of.
-    fn source(&mut self, aggregate: &Aggregate, values: Type) -> Option<Source> {
+    fn source(&mut self, aggregate: &Aggregate, values: Type) -> Option<PartSource> {
         let NodeParts { parts, value } = aggregate.planning().parts(values)?;
         let parts = parts.into_iter().map(|(part, rule)| self.keep(part, rule)).collect();
-        Some(Source { parts, value })
+        Some(PartSource { parts, value })
     }
 
     /// The number of a part, which is computed once.
-    fn keep(&mut self, aggregate: Aggregate, rule: Rule) -> usize {
+    fn keep(&mut self, aggregate: Aggregate, rule: MergeRule) -> usize {
         let value = Expression::Aggregate(aggregate);
         let known = self.query.columns[self.keys..].iter().position(|item| item.value == value);
         known.unwrap_or_else(|| {
-            self.query.columns.push(Item::new(format!("part{}", self.rules.len()), value));
+            self.query.columns.push(OutputColumn::new(format!("part{}", self.rules.len()), value));
             self.rules.push(rule);
             self.rules.len() - 1
         })
     }
 
     /// The part that tells which groups a node should have if it does not have all: what the query is ordered by, else the first total.
-    fn ranked(&self, plan: &Plan) -> Option<usize> {
-        let is_total = |part: &usize| matches!(self.rules[*part], Rule::Total(..));
+    fn ranked(&self, plan: &QueryPlan) -> Option<usize> {
+        let is_total = |part: &usize| matches!(self.rules[*part], MergeRule::Total(..));
         let first = plan.order.first().filter(|order| order.descending);
         let asked = first.and_then(|order| match &order.by {
             OrderBy::Number(GroupValue::Aggregate(number) | GroupValue::Rate(number)) => {
@@ -183,7 +189,7 @@ fn part_query(query: &Query) -> Query {
         Grouping::All | Grouping::Flows => &[],
     };
     let key = |(at, field): (usize, &GroupField)| {
-        Item::new(format!("key{at}"), Expression::field(field.field.clone()))
+        OutputColumn::new(format!("key{at}"), Expression::field(field.field.clone()))
     };
     Query {
         columns: fields.iter().enumerate().map(key).collect(),

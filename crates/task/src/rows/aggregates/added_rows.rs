@@ -1,6 +1,6 @@
 //! The rows of a batch that an aggregate adds to the states of their groups.
 
-use crate::rows::input::Input;
+use crate::rows::input::AggregateInput;
 use crate::rows::owners::Owners;
 use crate::rows::update::Collections;
 use arrow_buffer::NullBuffer;
@@ -14,7 +14,7 @@ pub(crate) struct AddedRows<'a, K, O> {
     /// The numbers of the rows.
     pub(crate) rows: &'a [u32],
     /// The values of the nodes that the aggregate reads.
-    pub(crate) inputs: &'a [Option<Input>; 2],
+    pub(crate) inputs: &'a [Option<AggregateInput>; 2],
     pub(crate) owners: &'a mut O,
     /// What is kept beside states; `None` where each row is a group of its own, whose values are told apart already.
     pub(crate) collections: Option<&'a mut Collections>,

@@ -1,7 +1,7 @@
 //! The arguments of aggregates: the fields that they read.
 
 use crate::query::{
-    Condition, Expression, GroupField, NewName, Weight, condition_names, rename_condition, rename_field,
+    Condition, Expression, GroupField, NewName, ValueWeight, condition_names, rename_condition, rename_field,
     rename_value, value_names,
 };
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ impl AggregateArgument for GroupField {
 }
 
 /// A counter has no other name.
-impl AggregateArgument for Weight {
+impl AggregateArgument for ValueWeight {
     fn add_names(&self, read: &mut BTreeSet<String>) {
         if let Self::Sum(name) = self {
             read.insert(name.clone());

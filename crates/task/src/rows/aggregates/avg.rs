@@ -8,10 +8,10 @@ use super::{
 };
 use crate::query::{Aggregate, Expression, Operator};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
-use crate::rows::input::Input;
+use crate::rows::across::{MergeRule, NodeParts};
+use crate::rows::input::AggregateInput;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, unit_of_value};
+use crate::rows::plan::{PlanBuilder, unit_of_value};
 use crate::rows::program::{NodeId, Type};
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
@@ -59,7 +59,7 @@ impl AggregateMeaning for MeanAggregate<'_> {
 }
 
 impl AggregatePlanning for MeanAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let node = planner.number(self.of)?;
         Ok(TotalAndNumber { node, of: planner.type_of(node) }.into())
     }
@@ -69,7 +69,7 @@ impl AggregatePlanning for MeanAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        let total = (Aggregate::Sum(self.of.clone().into()), Rule::total(values));
+        let total = (Aggregate::Sum(self.of.clone().into()), MergeRule::total(values));
         let value = |parts: &[Scalar]| match parts {
             [total, number] => total.calculate(Operator::Divide, *number),
             _ => Scalar::Null,
@@ -125,9 +125,9 @@ impl UpdatedByRows for TotalAndNumber {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_state_of(input.nulls(), |state, row| {
             match input {
-                Input::Unsigned(array) => add_signed(state, array.value(row).into()),
-                Input::Signed(array) => add_signed(state, array.value(row).into()),
-                Input::Float(array) => add_float(state, array.value(row)),
+                AggregateInput::Unsigned(array) => add_signed(state, array.value(row).into()),
+                AggregateInput::Signed(array) => add_signed(state, array.value(row).into()),
+                AggregateInput::Float(array) => add_float(state, array.value(row)),
             }
             state[2] += 1;
         });

@@ -5,8 +5,8 @@ use super::{
 };
 use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, is_total};
-use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, is_total};
+use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use flow::RowValue;
 use model::ColumnKind;
@@ -40,7 +40,7 @@ impl AggregateMeaning for MeanRoundTripAggregate {
 }
 
 impl AggregatePlanning for MeanRoundTripAggregate {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         planner.needs_column("rtt_avg")?;
         let total = planner.column(RowValue::RttSum);
         Ok(TotalQuotient { total, number: planner.column(RowValue::RttCount) }.into())
@@ -88,7 +88,7 @@ impl KeptState for TotalQuotient {
         state[0].checked_div(state[1]).map_or(Scalar::Null, |mean| Scalar::Integer(mean.into()))
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         is_total(self.total, program) && is_total(self.number, program)
     }
 }

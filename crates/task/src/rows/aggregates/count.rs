@@ -7,11 +7,11 @@ use super::{
 };
 use crate::query::Aggregate;
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
+use crate::rows::across::{MergeRule, NodeParts};
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::Planner;
-use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::plan::PlanBuilder;
+use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use flow::NULL;
 use model::ColumnKind;
@@ -68,7 +68,7 @@ impl AggregateMeaning for CountAggregate {
 }
 
 impl AggregatePlanning for CountAggregate {
-    fn plan(&self, _: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, _: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         Ok(RowCount.into())
     }
 
@@ -77,7 +77,7 @@ impl AggregatePlanning for CountAggregate {
     }
 
     fn parts(&self, _: Type) -> Option<NodeParts> {
-        Some(NodeParts::one(Aggregate::Count, Rule::total(Type::Unsigned)))
+        Some(NodeParts::one(Aggregate::Count, MergeRule::total(Type::Unsigned)))
     }
 
     fn counts_flows(&self) -> bool {
@@ -121,7 +121,7 @@ impl KeptState for RowCount {
         true
     }
 
-    fn spilled(&self, _: &Program, _: bool) -> SpilledValue {
+    fn spilled(&self, _: &RowProgram, _: bool) -> SpilledValue {
         SpilledValue::Different
     }
 }

@@ -7,11 +7,11 @@ use super::{
 };
 use crate::query::GroupField;
 use crate::row_refusal::Refusal;
-use crate::rows::input::Input;
+use crate::rows::input::AggregateInput;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, of_keys};
-use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, of_keys};
+use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
 use model::ColumnKind;
@@ -81,7 +81,7 @@ impl AggregateMeaning for DistinctAggregate<'_> {
 }
 
 impl AggregatePlanning for DistinctAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let of = planner.counted(self.of)?;
         Ok(DistinctValues { set: planner.set(of, None), of }.into())
     }
@@ -148,11 +148,11 @@ impl KeptState for DistinctValues {
         Some(1)
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         of_keys(&self.of, program)
     }
 
-    fn spilled(&self, _: &Program, _: bool) -> SpilledValue {
+    fn spilled(&self, _: &RowProgram, _: bool) -> SpilledValue {
         match self.of {
             ValueOf::Key(_) | ValueOf::Conversation => SpilledValue::Different,
             ValueOf::Node(_) => SpilledValue::Unknown,
@@ -169,7 +169,7 @@ impl UpdatedByRows for DistinctValues {
                 let set = &mut collections.sets[self.set];
                 set.count(self.of, rows.batch, input, places(rows.rows), rows.owners, rows.at);
             }
-            None => rows.each_word_of(input.and_then(Input::nulls), |number, _| *number += 1),
+            None => rows.each_word_of(input.and_then(AggregateInput::nulls), |number, _| *number += 1),
         }
     }
 }

@@ -7,10 +7,10 @@ use super::{
 use crate::Dialect;
 use crate::query::{Aggregate, Condition};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
-use crate::rows::input::Input;
+use crate::rows::across::{MergeRule, NodeParts};
+use crate::rows::input::AggregateInput;
 use crate::rows::owners::Owners;
-use crate::rows::plan::Planner;
+use crate::rows::plan::PlanBuilder;
 use crate::rows::program::{NodeId, Type};
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
@@ -74,7 +74,7 @@ impl AggregateMeaning for CountIfAggregate<'_> {
 }
 
 impl AggregatePlanning for CountIfAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         Ok(ConditionCount { condition: planner.row_condition(self.condition)? }.into())
     }
 
@@ -83,7 +83,7 @@ impl AggregatePlanning for CountIfAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        Some(NodeParts::one(Aggregate::CountIf(self.condition.clone().into()), Rule::total(values)))
+        Some(NodeParts::one(Aggregate::CountIf(self.condition.clone().into()), MergeRule::total(values)))
     }
 
     fn counts_flows(&self) -> bool {
@@ -134,7 +134,7 @@ impl KeptState for ConditionCount {
 impl UpdatedByRows for ConditionCount {
     #[inline(always)]
     fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
-        let Some(Input::Unsigned(holds)) = &rows.inputs[0] else { return };
+        let Some(AggregateInput::Unsigned(holds)) = &rows.inputs[0] else { return };
         let holds = holds.values();
         rows.each_word(|number, row| *number += holds[row]);
     }

@@ -5,11 +5,11 @@ use super::{
     AddedRows, AggregateFunction, AggregateMeaning, AggregatePlanning, AggregateSql, BesideState, Collected,
     InLanguage, KeptState, Kind, ResultKind, SideStep, Signature, UpdatedByRows,
 };
-use crate::query::{Aggregate, Expression, GroupField, Weight};
+use crate::query::{Aggregate, Expression, GroupField, ValueWeight};
 use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, is_total, of_keys};
-use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, is_total, of_keys};
+use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
 use model::ColumnKind;
@@ -18,7 +18,7 @@ use packet::MaskedKey;
 /// `entropy(x, counter)`.
 pub(crate) struct EntropyAggregate<'a> {
     pub(crate) of: &'a GroupField,
-    pub(crate) weight: &'a Weight,
+    pub(crate) weight: &'a ValueWeight,
 }
 
 impl InLanguage for EntropyAggregate<'_> {
@@ -28,7 +28,7 @@ impl InLanguage for EntropyAggregate<'_> {
         meaning: "Shannon's entropy in bits, weighted by packets or by another counter",
         forms: &[
             (
-                Signature::Field(|of| Aggregate::Entropy(of, Weight::Sum("total_count".to_owned()))),
+                Signature::Field(|of| Aggregate::Entropy(of, ValueWeight::Sum("total_count".to_owned()))),
                 ResultKind::Number("bits"),
             ),
             (Signature::FieldAndWeight(Aggregate::Entropy), ResultKind::Number("bits")),
@@ -81,7 +81,7 @@ impl AggregateMeaning for EntropyAggregate<'_> {
 }
 
 impl AggregatePlanning for EntropyAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         ValueWeights::planned(self.of, self.weight, planner)
     }
 
@@ -112,13 +112,13 @@ impl ValueWeights {
     /// Returns the weights of a field's values, as `entropy` and `top` keep them.
     pub(super) fn planned(
         of: &GroupField,
-        weight: &Weight,
-        planner: &mut Planner<'_>,
+        weight: &ValueWeight,
+        planner: &mut PlanBuilder<'_>,
     ) -> Result<Kind, Refusal> {
         let of = planner.counted(of)?;
         let weight = match weight {
-            Weight::Rows => None,
-            Weight::Sum(field) => Some(planner.summed(&Expression::field(field.clone()))?),
+            ValueWeight::Rows => None,
+            ValueWeight::Sum(field) => Some(planner.summed(&Expression::field(field.clone()))?),
         };
         Ok(Self { set: planner.set(of, Some(weight)), of, weight }.into())
     }
@@ -154,7 +154,7 @@ impl KeptState for ValueWeights {
         Some(0)
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         of_keys(&self.of, program) && self.weight.is_some_and(|weight| is_total(weight, program))
     }
 

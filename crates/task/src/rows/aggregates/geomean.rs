@@ -8,9 +8,9 @@ use super::{
 };
 use crate::query::{Aggregate, Expression, Operator};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
+use crate::rows::across::{MergeRule, NodeParts};
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, unit_of_value};
+use crate::rows::plan::{PlanBuilder, unit_of_value};
 use crate::rows::program::{NodeId, Type};
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
@@ -65,7 +65,7 @@ impl AggregateMeaning for GeometricMeanAggregate<'_> {
 }
 
 impl AggregatePlanning for GeometricMeanAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         Ok(LogarithmWords { node: planner.number(self.of)?, is_sum: false }.into())
     }
 
@@ -75,8 +75,8 @@ impl AggregatePlanning for GeometricMeanAggregate<'_> {
 
     fn parts(&self, _: Type) -> Option<NodeParts> {
         let of = || Box::new(self.of.clone());
-        let sum = (Aggregate::LogarithmSum(of()), Rule::total(Type::Float));
-        let least = (Aggregate::Min(of()), Rule::Least);
+        let sum = (Aggregate::LogarithmSum(of()), MergeRule::total(Type::Float));
+        let least = (Aggregate::Min(of()), MergeRule::Least);
         Some(NodeParts { parts: vec![sum, NodeParts::number_of(self.of), least], value: of_parts })
     }
 
@@ -115,7 +115,7 @@ impl AggregateMeaning for LogarithmSumAggregate<'_> {
 }
 
 impl AggregatePlanning for LogarithmSumAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         Ok(LogarithmWords { node: planner.number(self.of)?, is_sum: true }.into())
     }
 

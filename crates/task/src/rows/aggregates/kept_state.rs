@@ -3,7 +3,7 @@
 use super::AddedRows;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::program::{Names, NodeId, Program, Type};
+use crate::rows::program::{NameTable, NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use crate::rows::update::Collections;
 use crate::rows::values::ValueOf;
@@ -43,7 +43,7 @@ pub(crate) trait KeptState {
     }
 
     /// Returns the names whose numbers its value may be.
-    fn names(&self) -> Option<Names> {
+    fn names(&self) -> Option<NameTable> {
         None
     }
 
@@ -68,12 +68,12 @@ pub(crate) trait KeptState {
     }
 
     /// Returns the column of rows whose total it is.
-    fn total_of(&self, _: &Program) -> Option<RowValue> {
+    fn total_of(&self, _: &RowProgram) -> Option<RowValue> {
         None
     }
 
     /// Returns whether several rows of one key give the same as one row that has what all of them have.
-    fn is_of_any_rows(&self, _: &Program) -> bool {
+    fn is_of_any_rows(&self, _: &RowProgram) -> bool {
         false
     }
 
@@ -88,7 +88,7 @@ pub(crate) trait KeptState {
     }
 
     /// Returns how packets that are in no row change the value. `is_of_flows`: each group is one flow.
-    fn spilled(&self, _: &Program, _is_of_flows: bool) -> SpilledValue {
+    fn spilled(&self, _: &RowProgram, _is_of_flows: bool) -> SpilledValue {
         SpilledValue::Unknown
     }
 }

@@ -1,6 +1,6 @@
 //! The functions of Equery that aggregate rows: how they are written.
 
-use crate::query::{Aggregate, Condition, Expression, GroupField, Weight};
+use crate::query::{Aggregate, Condition, Expression, GroupField, ValueWeight};
 
 /// A function of Equery that aggregates rows.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +25,11 @@ pub enum Signature {
     /// `f(FIELD)`: values of the field are told apart.
     Field(fn(GroupField) -> Aggregate),
     /// `f(FIELD, COUNTER)`: each value has a weight.
-    FieldAndWeight(fn(GroupField, Weight) -> Aggregate),
+    FieldAndWeight(fn(GroupField, ValueWeight) -> Aggregate),
     /// `f(NUMBER, FIELD)`.
     NumberAndField(fn(usize, GroupField) -> Aggregate),
     /// `f(NUMBER, FIELD, COUNTER)`.
-    NumberFieldAndWeight(fn(usize, GroupField, Weight) -> Aggregate),
+    NumberFieldAndWeight(fn(usize, GroupField, ValueWeight) -> Aggregate),
     /// `f(VALUE)`.
     Value(ValueUse, fn(Box<Expression>) -> Aggregate),
     /// `f(CONDITION)`: the condition on rows, as in `where`.

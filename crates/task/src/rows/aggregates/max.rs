@@ -7,10 +7,10 @@ use super::{
 };
 use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
+use crate::rows::across::{MergeRule, NodeParts};
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, has_rule, kind_of_picked};
-use crate::rows::program::{NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, has_rule, kind_of_picked};
+use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use flow::Aggregation;
 use model::ColumnKind;
@@ -70,7 +70,7 @@ impl AggregateMeaning for MaxAggregate<'_> {
 }
 
 impl AggregatePlanning for MaxAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let node = planner.compared(self.of)?;
         Ok(GreatestValue { node, of: planner.type_of(node) }.into())
     }
@@ -80,7 +80,7 @@ impl AggregatePlanning for MaxAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        let part = || NodeParts::one(Aggregate::Max(self.of.clone().into()), Rule::Greatest);
+        let part = || NodeParts::one(Aggregate::Max(self.of.clone().into()), MergeRule::Greatest);
         (!matches!(values, Type::Name(_))).then(part)
     }
 
@@ -129,7 +129,7 @@ impl KeptState for GreatestValue {
         self.of
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         has_rule(self.node, Aggregation::Max, program)
     }
 }

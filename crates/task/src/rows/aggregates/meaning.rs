@@ -1,7 +1,7 @@
 //! What is known of an aggregate without rows: its text, its memory, and how engines compute it.
 
 use crate::Dialect;
-use crate::query::{Condition, Expression, GroupField, Weight};
+use crate::query::{Condition, Expression, GroupField, ValueWeight};
 use flow::Field;
 
 /// What an aggregate tells those who check, explain and translate queries.
@@ -43,7 +43,7 @@ pub trait AggregateMeaning {
     }
 
     /// Returns the number of heaviest values that it lists, the field, and the weight; `None` if it is a number.
-    fn heaviest(&self) -> Option<(usize, &GroupField, &Weight)> {
+    fn heaviest(&self) -> Option<(usize, &GroupField, &ValueWeight)> {
         None
     }
 
@@ -132,7 +132,7 @@ pub struct SideStep<'a> {
     pub result: String,
 }
 
-impl Weight {
+impl ValueWeight {
     /// Returns the unit of a weight.
     pub(crate) fn unit(&self) -> &'static str {
         match self {

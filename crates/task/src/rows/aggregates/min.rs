@@ -7,12 +7,12 @@ use super::{
 };
 use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
-use crate::rows::input::Input;
+use crate::rows::across::{MergeRule, NodeParts};
+use crate::rows::input::AggregateInput;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, has_rule, kind_of_picked, spilled_column};
-use crate::rows::program::{Names, NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, has_rule, kind_of_picked, spilled_column};
+use crate::rows::program::{NameTable, NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use flow::{Aggregation, NULL};
 use model::ColumnKind;
@@ -72,7 +72,7 @@ impl AggregateMeaning for MinAggregate<'_> {
 }
 
 impl AggregatePlanning for MinAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let node = planner.compared(self.of)?;
         Ok(LeastValue { node, of: planner.type_of(node) }.into())
     }
@@ -82,7 +82,7 @@ impl AggregatePlanning for MinAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        let part = || NodeParts::one(Aggregate::Min(self.of.clone().into()), Rule::Least);
+        let part = || NodeParts::one(Aggregate::Min(self.of.clone().into()), MergeRule::Least);
         (!matches!(values, Type::Name(_))).then(part)
     }
 
@@ -130,7 +130,7 @@ impl KeptState for LeastValue {
         self.of
     }
 
-    fn names(&self) -> Option<Names> {
+    fn names(&self) -> Option<NameTable> {
         if let Type::Name(names) = self.of { Some(names) } else { None }
     }
 
@@ -138,11 +138,11 @@ impl KeptState for LeastValue {
         (self.of == Type::Unsigned).then_some(CounterWord { is_nullable: true, is_of_values: true })
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         has_rule(self.node, Aggregation::Min, program)
     }
 
-    fn spilled(&self, program: &Program, is_of_flows: bool) -> SpilledValue {
+    fn spilled(&self, program: &RowProgram, is_of_flows: bool) -> SpilledValue {
         match is_of_flows {
             // The group's only row has the flow's own.
             true => spilled_column(self.node, program),
@@ -155,6 +155,8 @@ impl UpdatedByRows for LeastValue {
     #[inline(always)]
     fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
-        rows.each_word_of(Input::nulls(input), |least, row| *least = (*least).min(input.ordered(row)));
+        rows.each_word_of(AggregateInput::nulls(input), |least, row| {
+            *least = (*least).min(input.ordered(row))
+        });
     }
 }

@@ -5,7 +5,7 @@ use crate::query::Expression;
 use crate::row_refusal::Refusal;
 use crate::rows::across::NodeParts;
 use crate::rows::group_value::GroupValue;
-use crate::rows::plan::Planner;
+use crate::rows::plan::PlanBuilder;
 use crate::rows::program::Type;
 use model::ColumnKind;
 
@@ -14,7 +14,7 @@ use model::ColumnKind;
 /// What has a default is the cautious answer.
 pub(crate) trait AggregatePlanning {
     /// Returns what groups keep of it. What it reads of rows becomes part of the program.
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal>;
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal>;
 
     /// Returns the kind and the unit of its column. `values`: the type of the values that its [state](super::KeptState::values) is of.
     fn column(&self, values: Type) -> (ColumnKind, &'static str);

@@ -11,7 +11,7 @@ use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
 use crate::rows::group_value::GroupValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, kind_of_picked};
+use crate::rows::plan::{PlanBuilder, kind_of_picked};
 use crate::rows::program::{NodeId, Type};
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
@@ -83,7 +83,7 @@ impl AggregateMeaning for QuantileAggregate<'_> {
 }
 
 impl AggregatePlanning for QuantileAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let share = self.share;
         if !(0.0..=1.0).contains(share) {
             return Err(Refusal::Misplaced {

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
+use crate::rows::across::{MergeRule, NodeParts};
 use crate::rows::group_value::GroupValue;
-use crate::rows::plan::{Planner, unit_of_value};
+use crate::rows::plan::{PlanBuilder, unit_of_value};
 use crate::rows::program::Type;
 use model::ColumnKind;
 
@@ -64,7 +64,7 @@ impl AggregateMeaning for RateAggregate<'_> {
 }
 
 impl AggregatePlanning for RateAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         RunningTotal::planned(self.of, planner)
     }
 
@@ -77,7 +77,7 @@ impl AggregatePlanning for RateAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        Some(NodeParts::one(Aggregate::Sum(self.of.clone().into()), Rule::total(values)))
+        Some(NodeParts::one(Aggregate::Sum(self.of.clone().into()), MergeRule::total(values)))
     }
 
     fn summed(&self) -> Option<&Expression> {

@@ -9,7 +9,7 @@ use crate::Dialect;
 use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, unit_of_value};
+use crate::rows::plan::{PlanBuilder, unit_of_value};
 use crate::rows::program::{NodeId, Type};
 use crate::rows::scalar::Scalar;
 use model::ColumnKind;
@@ -61,7 +61,7 @@ impl AggregateMeaning for DeviationAggregate<'_> {
 }
 
 impl AggregatePlanning for DeviationAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         Ok(MomentWords { node: planner.number(self.of)? }.into())
     }
 

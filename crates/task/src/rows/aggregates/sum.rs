@@ -8,12 +8,12 @@ use super::{
 };
 use crate::query::{Aggregate, Expression};
 use crate::row_refusal::Refusal;
-use crate::rows::across::{NodeParts, Rule};
-use crate::rows::input::Input;
+use crate::rows::across::{MergeRule, NodeParts};
+use crate::rows::input::AggregateInput;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{Planner, is_total, kind_of_values, spilled_column, unit_of_value};
-use crate::rows::program::{Node, NodeId, Program, Type};
+use crate::rows::plan::{PlanBuilder, is_total, kind_of_values, spilled_column, unit_of_value};
+use crate::rows::program::{NodeId, ProgramNode, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use arrow_array::Array;
 use flow::{NULL, RowValue};
@@ -74,7 +74,7 @@ impl AggregateMeaning for SumAggregate<'_> {
 }
 
 impl AggregatePlanning for SumAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         RunningTotal::planned(self.of, planner)
     }
 
@@ -83,7 +83,7 @@ impl AggregatePlanning for SumAggregate<'_> {
     }
 
     fn parts(&self, values: Type) -> Option<NodeParts> {
-        Some(NodeParts::one(Aggregate::Sum(self.of.clone().into()), Rule::total(values)))
+        Some(NodeParts::one(Aggregate::Sum(self.of.clone().into()), MergeRule::total(values)))
     }
 
     fn summed(&self) -> Option<&Expression> {
@@ -116,7 +116,7 @@ pub(crate) struct RunningTotal {
 
 impl RunningTotal {
     /// Returns the total of a value, as `sum` and `rate` keep it.
-    pub(super) fn planned(of: &Expression, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    pub(super) fn planned(of: &Expression, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         let node = planner.summed(of)?;
         // What was collected may have no bytes on the wire: less than all of them is no total.
         let needs_all = planner.reads(node, RowValue::WireBytes);
@@ -177,14 +177,14 @@ impl KeptState for RunningTotal {
         true
     }
 
-    fn total_of(&self, program: &Program) -> Option<RowValue> {
+    fn total_of(&self, program: &RowProgram) -> Option<RowValue> {
         match program.node(self.node) {
-            Node::Column(column) => Some(*column),
+            ProgramNode::Column(column) => Some(*column),
             _ => None,
         }
     }
 
-    fn is_of_any_rows(&self, program: &Program) -> bool {
+    fn is_of_any_rows(&self, program: &RowProgram) -> bool {
         // The order of floating point additions would show.
         self.of != Type::Float && is_total(self.node, program)
     }
@@ -198,7 +198,7 @@ impl KeptState for RunningTotal {
         self.of != Type::Float
     }
 
-    fn spilled(&self, program: &Program, _: bool) -> SpilledValue {
+    fn spilled(&self, program: &RowProgram, _: bool) -> SpilledValue {
         spilled_column(self.node, program)
     }
 }
@@ -209,19 +209,19 @@ impl UpdatedByRows for RunningTotal {
         match &rows.inputs[0] {
             Some(input) if self.needs_all => rows.each_state(|state, row| match input {
                 input if input.is_null(row) => self.set_unknown(state),
-                Input::Unsigned(array) => state[0] = total(state[0], array.value(row)),
-                Input::Signed(array) => add_known(state, array.value(row).into()),
-                Input::Float(array) => add_float(state, array.value(row)),
+                AggregateInput::Unsigned(array) => state[0] = total(state[0], array.value(row)),
+                AggregateInput::Signed(array) => add_known(state, array.value(row).into()),
+                AggregateInput::Float(array) => add_float(state, array.value(row)),
             }),
-            Some(Input::Unsigned(array)) => {
+            Some(AggregateInput::Unsigned(array)) => {
                 let values = array.values();
                 rows.each_word_of(array.nulls(), |total, row| *total += values[row]);
             }
-            Some(Input::Signed(array)) => {
+            Some(AggregateInput::Signed(array)) => {
                 let values = array.values();
                 rows.each_state_of(array.nulls(), |state, row| add_signed(state, values[row].into()));
             }
-            Some(Input::Float(array)) => {
+            Some(AggregateInput::Float(array)) => {
                 let values = array.values();
                 rows.each_state_of(array.nulls(), |state, row| add_float(state, values[row]));
             }

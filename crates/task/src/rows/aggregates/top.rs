@@ -6,9 +6,9 @@ use super::{
     SideStep, Signature,
 };
 use crate::Dialect;
-use crate::query::{Aggregate, GroupField, Weight};
+use crate::query::{Aggregate, GroupField, ValueWeight};
 use crate::row_refusal::Refusal;
-use crate::rows::plan::Planner;
+use crate::rows::plan::PlanBuilder;
 use crate::rows::program::Type;
 use model::ColumnKind;
 
@@ -16,7 +16,7 @@ use model::ColumnKind;
 pub(crate) struct TopAggregate<'a> {
     pub(crate) most: &'a usize,
     pub(crate) of: &'a GroupField,
-    pub(crate) weight: &'a Weight,
+    pub(crate) weight: &'a ValueWeight,
 }
 
 impl InLanguage for TopAggregate<'_> {
@@ -27,7 +27,7 @@ impl InLanguage for TopAggregate<'_> {
         forms: &[
             (
                 Signature::NumberAndField(|most, of| {
-                    Aggregate::Top(most, of, Weight::Sum("total_byte".to_owned()))
+                    Aggregate::Top(most, of, ValueWeight::Sum("total_byte".to_owned()))
                 }),
                 ResultKind::List,
             ),
@@ -50,7 +50,7 @@ impl AggregateMeaning for TopAggregate<'_> {
         "the weight of each value"
     }
 
-    fn heaviest(&self) -> Option<(usize, &GroupField, &Weight)> {
+    fn heaviest(&self) -> Option<(usize, &GroupField, &ValueWeight)> {
         Some((*self.most, self.of, self.weight))
     }
 
@@ -85,7 +85,7 @@ impl AggregateMeaning for TopAggregate<'_> {
 }
 
 impl AggregatePlanning for TopAggregate<'_> {
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Kind, Refusal> {
+    fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal> {
         ValueWeights::planned(self.of, self.weight, planner)
     }
 

@@ -16,15 +16,15 @@ pub(super) const CAPACITY: usize = 4096;
 #[derive(Debug)]
 pub(super) struct SummaryCounter {
     plan: SummaryPlan,
-    v4: Family<2>,
-    v6: Family<5>,
+    v4: FamilyGroups<2>,
+    v6: FamilyGroups<5>,
     most_unkept: [u64; WEIGHTS],
     total: Amounts,
 }
 
 /// Groups of one address family, and what a burst needs.
 #[derive(Debug)]
-struct Family<const N: usize> {
+struct FamilyGroups<const N: usize> {
     table: GroupTable<N>,
     keys: Vec<[u64; N]>,
     amounts: Vec<Amounts>,
@@ -33,7 +33,7 @@ struct Family<const N: usize> {
     remaining: Vec<([u64; N], Amounts)>,
 }
 
-impl<const N: usize> Family<N> {
+impl<const N: usize> FamilyGroups<N> {
     fn new(seed: Seed, limits: &Limits) -> Self {
         Self {
             table: GroupTable::new(&[0; 2 * WEIGHTS], seed, limits),
@@ -113,8 +113,8 @@ impl SummaryCounter {
     pub(super) fn new(plan: &SummaryPlan, seed: Seed, limits: &Limits) -> Self {
         Self {
             plan: plan.clone(),
-            v4: Family::new(seed, limits),
-            v6: Family::new(seed, limits),
+            v4: FamilyGroups::new(seed, limits),
+            v6: FamilyGroups::new(seed, limits),
             most_unkept: [0; WEIGHTS],
             total: Amounts::default(),
         }

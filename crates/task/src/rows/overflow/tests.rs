@@ -6,9 +6,9 @@ use super::counter::{CAPACITY, SummaryCounter};
 use super::summary::GroupSummary;
 use super::{BURST, SummaryPlan, UnplacedPacket};
 use crate::query::Comparison;
-use crate::rows::grouping::Parts;
+use crate::rows::grouping::GroupKeyParts;
 use crate::rows::predicate::{KeyNumber, KeyPredicate};
-use crate::rows::program::{Member, Network};
+use crate::rows::program::{NetworkMask, RowKeyMember};
 use arena::Limits;
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ fn limits() -> Limits {
 
 fn by_source() -> SummaryPlan {
     let plain = KeySpec::parse("src_addr").expect("a field");
-    let parts = Parts { plain, either: None, is_conversation: false, extras: Vec::new() };
+    let parts = GroupKeyParts { plain, either: None, is_conversation: false, extras: Vec::new() };
     SummaryPlan { filter: KeyPredicate::Always(true), parts: Some(parts) }
 }
 
@@ -134,7 +134,7 @@ fn without_memory_bounds_are_wide_and_contain_the_truth() {
 
 #[test]
 fn a_filter_counts_what_it_lets_through_and_what_it_may() {
-    let port = KeyNumber::Member(Member::DestinationPort);
+    let port = KeyNumber::Member(RowKeyMember::DestinationPort);
     let is_low = KeyPredicate::Compare(port, Comparison::Less, KeyNumber::Constant(1024));
     let filter = KeyPredicate::And(vec![is_low, KeyPredicate::IsIn(port, vec![53, 80, 5000])]);
     let or_unknown = KeyPredicate::Or(vec![filter.clone(), KeyPredicate::Unknown]);
@@ -158,7 +158,7 @@ fn a_filter_counts_what_it_lets_through_and_what_it_may() {
 fn networks_are_of_one_family() {
     let within = |text: &str, length| {
         let address = text.parse().expect("an address");
-        KeyPredicate::InNetworks(&[0, 1], vec![Network::new((address, length))])
+        KeyPredicate::InNetworks(&[0, 1], vec![NetworkMask::new((address, length))])
     };
     assert_eq!(within("10.0.0.0", 8).holds(&v4(0x0a01_0203, 1)), Some(true));
     assert_eq!(within("9.9.9.9", 32).holds(&v4(0x0a01_0203, 1)), Some(true), "the destination");

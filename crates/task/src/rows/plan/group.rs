@@ -1,14 +1,14 @@
 //! Columns, conditions and orders of groups.
 
-use super::super::program::Network;
+use super::super::program::NetworkMask;
 use super::super::scalar::Scalar;
 use super::{
-    GroupCondition, GroupValue, ItemValue, KEY_MEMBERS, Names, OrderBy, PlannedItem, PlannedOrder, Planner,
-    Refusal, Type, own_name,
+    GroupCondition, GroupValue, ItemValue, KEY_MEMBERS, NameTable, OrderBy, PlanBuilder, PlannedItem,
+    PlannedOrder, Refusal, Type, own_name,
 };
 use crate::ChangingFields;
 use crate::query::{
-    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Item, Operator, Query,
+    Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Operator, OutputColumn, Query,
 };
 use crate::rows::aggregates::LeastValue;
 use flow::{Aggregation, DERIVED, DerivedField, Field, Statistic};
@@ -16,15 +16,15 @@ use model::{Column, ColumnKind};
 use packet::KeySpec;
 
 /// A value of groups, and what is known of it.
-struct Typed {
+struct TypedGroupValue {
     value: GroupValue,
     kind: ColumnKind,
     unit: &'static str,
 }
 
-impl Planner<'_> {
+impl PlanBuilder<'_> {
     /// A column of the answer.
-    pub(super) fn item(&mut self, item: &Item) -> Result<PlannedItem, Refusal> {
+    pub(super) fn item(&mut self, item: &OutputColumn) -> Result<PlannedItem, Refusal> {
         let column = |kind, unit| Column::new(item.name.clone(), kind, unit);
         let known = match &item.value {
             Expression::Field(field) => Field::named(field),
@@ -57,13 +57,13 @@ impl Planner<'_> {
                 })
             }
             Expression::Field(field)
-                if matches!(known.map(|known| known.value), Some(flow::Value::Mac(_))) =>
+                if matches!(known.map(|known| known.value), Some(flow::FieldAccessor::Mac(_))) =>
             {
                 let value = self.own(field)?.value;
                 Ok(PlannedItem { column: column(ColumnKind::Text, ""), value: ItemValue::Mac(value) })
             }
             other => {
-                let Typed { value, kind, unit } = self.value(other)?;
+                let TypedGroupValue { value, kind, unit } = self.value(other)?;
                 let names = self.names(&value);
                 Ok(match names {
                     Some(names) => PlannedItem {
@@ -77,7 +77,7 @@ impl Planner<'_> {
     }
 
     /// The names whose numbers a value is.
-    fn names(&self, value: &GroupValue) -> Option<Names> {
+    fn names(&self, value: &GroupValue) -> Option<NameTable> {
         let GroupValue::Aggregate(number) = value else { return None };
         self.aggregates[*number].kind.state().names()
     }
@@ -89,7 +89,7 @@ impl Planner<'_> {
     }
 
     /// A field of the group's only row: the least of its values.
-    fn own(&mut self, field: &str) -> Result<Typed, Refusal> {
+    fn own(&mut self, field: &str) -> Result<TypedGroupValue, Refusal> {
         if *self.grouping != Grouping::Flows {
             return Err(Refusal::NotGrouped { field: field.to_owned() });
         }
@@ -103,25 +103,25 @@ impl Planner<'_> {
         let unit = if kind == ColumnKind::Time { "" } else { unit };
         let pass = self.site.pass_of(ChangingFields::NONE);
         let number = self.keep(LeastValue { node, of }.into(), pass);
-        Ok(Typed { value: GroupValue::Aggregate(number), kind, unit })
+        Ok(TypedGroupValue { value: GroupValue::Aggregate(number), kind, unit })
     }
 
-    fn value(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
+    fn value(&mut self, expression: &Expression) -> Result<TypedGroupValue, Refusal> {
         let typed = self.typed(expression)?;
         // The unit of rates is not that of their parts.
         let known =
             DERIVED.iter().find(|field| Expression::of_group(field.name).as_ref() == Some(expression));
-        Ok(Typed { unit: known.map_or(typed.unit, |field| field.unit), ..typed })
+        Ok(TypedGroupValue { unit: known.map_or(typed.unit, |field| field.unit), ..typed })
     }
 
-    fn typed(&mut self, expression: &Expression) -> Result<Typed, Refusal> {
+    fn typed(&mut self, expression: &Expression) -> Result<TypedGroupValue, Refusal> {
         Ok(match expression {
-            Expression::Integer(number) => Typed {
+            Expression::Integer(number) => TypedGroupValue {
                 value: GroupValue::Constant(Scalar::Integer((*number).into())),
                 kind: ColumnKind::Signed,
                 unit: "",
             },
-            Expression::Float(number) => Typed {
+            Expression::Float(number) => TypedGroupValue {
                 value: GroupValue::Constant(Scalar::float(*number)),
                 kind: ColumnKind::Float,
                 unit: "",
@@ -133,7 +133,7 @@ impl Planner<'_> {
                 Some(number) => {
                     let column = column_of(&self.fields[number], &self.site.key);
                     match column.kind {
-                        ColumnKind::Unsigned | ColumnKind::Time => Typed {
+                        ColumnKind::Unsigned | ColumnKind::Time => TypedGroupValue {
                             value: GroupValue::Member(number),
                             kind: column.kind,
                             unit: Field::named(field).map_or("", |field| field.unit),
@@ -153,7 +153,7 @@ impl Planner<'_> {
                     Operator::Multiply if left.unit.is_empty() => right.unit,
                     _ => "",
                 };
-                Typed {
+                TypedGroupValue {
                     value: GroupValue::Arithmetic(Box::new(left.value), *operator, Box::new(right.value)),
                     kind: if is_float { ColumnKind::Float } else { ColumnKind::Signed },
                     unit,
@@ -168,7 +168,7 @@ impl Planner<'_> {
                 let number = self.aggregate(aggregate)?;
                 let (kind, unit) = self.column_kind(aggregate, number);
                 let value = aggregate.planning().value(number);
-                Typed { value, kind, unit }
+                TypedGroupValue { value, kind, unit }
             }
         })
     }
@@ -216,7 +216,7 @@ impl Planner<'_> {
                 GroupCondition::Or(list.iter().map(equal).collect::<Result<_, Refusal>>()?)
             }
             Condition::InPrefixes(field, prefixes) => {
-                let networks = prefixes.iter().copied().map(Network::new).collect();
+                let networks = prefixes.iter().copied().map(NetworkMask::new).collect();
                 GroupCondition::InNetworks(self.grouped(field)?, networks)
             }
             Condition::IsNull(Expression::Field(field)) if self.member(field).is_some() => {
@@ -311,7 +311,7 @@ pub(crate) fn kind_of_values(of: Type) -> ColumnKind {
 pub(crate) fn kind_of_picked(of: &Expression, values: Type) -> (ColumnKind, &'static str) {
     let known = if let Expression::Field(field) = of { Field::named(field) } else { None };
     match known.map(|field| field.value) {
-        Some(flow::Value::Time(_)) => (ColumnKind::Time, ""),
+        Some(flow::FieldAccessor::Time(_)) => (ColumnKind::Time, ""),
         _ => (kind_of_values(values), unit_of_value(of)),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::aggregates::PlannedAggregate;
 use super::super::grouping::PlannedGrouping;
 use super::super::merged;
-use super::super::program::{Node, NodeId, Program};
+use super::super::program::{NodeId, ProgramNode, RowProgram};
 use super::super::values::ValueOf;
 use flow::Aggregation;
 
@@ -13,7 +13,7 @@ pub(super) fn is_needed(
     filter: Option<NodeId>,
     grouping: &PlannedGrouping,
     aggregates: &[PlannedAggregate],
-    program: &Program,
+    program: &RowProgram,
 ) -> bool {
     let reads_keys = |node: NodeId| reads_keys(node, program);
     let groups_by_keys = match grouping {
@@ -26,17 +26,17 @@ pub(super) fn is_needed(
 }
 
 /// The parts of a filter, all of which rows must pass, that keys alone decide: merging does not change them.
-pub(super) fn key_filters(filter: Option<NodeId>, program: &Program) -> Vec<NodeId> {
+pub(super) fn key_filters(filter: Option<NodeId>, program: &RowProgram) -> Vec<NodeId> {
     let parts = match filter.map(|filter| (filter, program.node(filter))) {
         None => Vec::new(),
-        Some((_, Node::And(parts))) => parts.clone(),
+        Some((_, ProgramNode::And(parts))) => parts.clone(),
         Some((filter, _)) => vec![filter],
     };
     parts.into_iter().filter(|part| reads_keys(*part, program)).collect()
 }
 
 /// Whether values that are told apart follow from the keys of rows.
-pub(crate) fn of_keys(of: &ValueOf, program: &Program) -> bool {
+pub(crate) fn of_keys(of: &ValueOf, program: &RowProgram) -> bool {
     match of {
         ValueOf::Key(_) | ValueOf::Conversation => true,
         ValueOf::Node(node) => reads_keys(*node, program),
@@ -44,32 +44,37 @@ pub(crate) fn of_keys(of: &ValueOf, program: &Program) -> bool {
 }
 
 /// Whether a column is merged by this rule.
-pub(crate) fn has_rule(node: NodeId, rule: Aggregation, program: &Program) -> bool {
-    matches!(program.node(node), Node::Column(column) if merged::rule(*column) == rule)
+pub(crate) fn has_rule(node: NodeId, rule: Aggregation, program: &RowProgram) -> bool {
+    matches!(program.node(node), ProgramNode::Column(column) if merged::rule(*column) == rule)
 }
 
 /// Whether several rows of a column are merged as its sum.
-pub(crate) fn is_total(node: NodeId, program: &Program) -> bool {
+pub(crate) fn is_total(node: NodeId, program: &RowProgram) -> bool {
     has_rule(node, Aggregation::Sum, program)
 }
 
 /// Returns true if the values of a node follow from the keys of rows.
-fn reads_keys(node: NodeId, program: &Program) -> bool {
+fn reads_keys(node: NodeId, program: &RowProgram) -> bool {
     let reads = |node: &NodeId| reads_keys(*node, program);
     match program.node(node) {
-        Node::Column(_) | Node::Duration => false,
-        Node::Member(_)
-        | Node::Forward
-        | Node::ProtocolName
-        | Node::Service
-        | Node::Asn(_)
-        | Node::Country(_)
-        | Node::Constant(_)
-        | Node::InNetworks(..)
-        | Node::SameAddress
-        | Node::Conversation(_) => true,
-        Node::Cast(of, _) | Node::IsIn(of, _) | Node::IsNull(of) | Node::Not(of) => reads(of),
-        Node::Arithmetic(left, _, right) | Node::Compare(left, _, right) => reads(left) && reads(right),
-        Node::And(parts) | Node::Or(parts) => parts.iter().all(reads),
+        ProgramNode::Column(_) | ProgramNode::Duration => false,
+        ProgramNode::Member(_)
+        | ProgramNode::Forward
+        | ProgramNode::ProtocolName
+        | ProgramNode::Service
+        | ProgramNode::Asn(_)
+        | ProgramNode::Country(_)
+        | ProgramNode::Constant(_)
+        | ProgramNode::InNetworks(..)
+        | ProgramNode::SameAddress
+        | ProgramNode::Conversation(_) => true,
+        ProgramNode::Cast(of, _)
+        | ProgramNode::IsIn(of, _)
+        | ProgramNode::IsNull(of)
+        | ProgramNode::Not(of) => reads(of),
+        ProgramNode::Arithmetic(left, _, right) | ProgramNode::Compare(left, _, right) => {
+            reads(left) && reads(right)
+        }
+        ProgramNode::And(parts) | ProgramNode::Or(parts) => parts.iter().all(reads),
     }
 }

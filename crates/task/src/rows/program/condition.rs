@@ -1,18 +1,18 @@
 //! Conditions on rows.
 
 use super::KEY_MEMBERS;
-use super::{BOTH, Constant, Network, Node, NodeId, Program, Type};
+use super::{BOTH, Constant, NetworkMask, NodeId, ProgramNode, RowProgram, Type};
 use crate::query::{Comparison, Condition, Expression};
 use crate::row_refusal::Refusal;
-use crate::row_site::Site;
+use crate::row_site::PlanContext;
 use notation::is_like;
 
 /// A comparison with the sides of a field that is of either end.
 const ENDS_OF_PORT: [&str; 2] = ["src_port", "dst_port"];
 
-impl Program {
+impl RowProgram {
     /// A condition on rows.
-    pub(crate) fn condition(&mut self, condition: &Condition, site: &Site) -> Result<NodeId, Refusal> {
+    pub(crate) fn condition(&mut self, condition: &Condition, site: &PlanContext) -> Result<NodeId, Refusal> {
         Ok(match condition {
             Condition::And(parts) => {
                 let parts = self.conditions(parts, site)?;
@@ -24,7 +24,7 @@ impl Program {
             }
             Condition::Not(part) => {
                 let part = self.condition(part, site)?;
-                self.add(Node::Not(part), Type::Boolean)
+                self.add(ProgramNode::Not(part), Type::Boolean)
             }
             Condition::Compare(left, comparison, right) => self.comparison(left, *comparison, right, site)?,
             Condition::InPrefixes(field, prefixes) => {
@@ -32,8 +32,8 @@ impl Program {
                 prefixes.iter().try_for_each(|(address, length)| {
                     need_bits(sides, site, |[v4, v6]| *length <= if address.is_ipv4() { v4 } else { v6 })
                 })?;
-                let networks = prefixes.iter().copied().map(Network::new).collect();
-                self.add(Node::InNetworks(sides, networks), Type::Boolean)
+                let networks = prefixes.iter().copied().map(NetworkMask::new).collect();
+                self.add(ProgramNode::InNetworks(sides, networks), Type::Boolean)
             }
             Condition::In(value, list) => self.is_in(value, list, site)?,
             Condition::Like(field, pattern) if is_conversation(field) => {
@@ -49,12 +49,12 @@ impl Program {
             }
             Condition::IsNull(value) => {
                 let value = self.expression(value, site)?;
-                self.add(Node::IsNull(value), Type::Boolean)
+                self.add(ProgramNode::IsNull(value), Type::Boolean)
             }
         })
     }
 
-    fn conditions(&mut self, parts: &[Condition], site: &Site) -> Result<Vec<NodeId>, Refusal> {
+    fn conditions(&mut self, parts: &[Condition], site: &PlanContext) -> Result<Vec<NodeId>, Refusal> {
         parts.iter().map(|part| self.condition(part, site)).collect()
     }
 
@@ -63,8 +63,8 @@ impl Program {
         match parts[..] {
             [] => self.constant(Constant::Boolean(are_all)),
             [one] => one,
-            _ if are_all => self.add(Node::And(parts), Type::Boolean),
-            _ => self.add(Node::Or(parts), Type::Boolean),
+            _ if are_all => self.add(ProgramNode::And(parts), Type::Boolean),
+            _ => self.add(ProgramNode::Or(parts), Type::Boolean),
         }
     }
 
@@ -73,7 +73,7 @@ impl Program {
         left: &Expression,
         comparison: Comparison,
         right: &Expression,
-        site: &Site,
+        site: &PlanContext,
     ) -> Result<NodeId, Refusal> {
         use Comparison::{Equal, NotEqual};
         if let (Expression::Field(one), Expression::Field(other)) = (left, right)
@@ -82,11 +82,11 @@ impl Program {
             need_bits(BOTH, site, |lengths| lengths == [32, 128])?;
             let same = match one_side == other_side || one_side.len() + other_side.len() > 2 {
                 true => self.constant(Constant::Boolean(true)),
-                false => self.add(Node::SameAddress, Type::Boolean),
+                false => self.add(ProgramNode::SameAddress, Type::Boolean),
             };
             return match comparison {
                 Equal => Ok(same),
-                NotEqual => Ok(self.add(Node::Not(same), Type::Boolean)),
+                NotEqual => Ok(self.add(ProgramNode::Not(same), Type::Boolean)),
                 _ => Err(Refusal::WrongType { field: one.clone() }),
             };
         }
@@ -96,7 +96,7 @@ impl Program {
             let is_same = self.conversation(vec![literally(text)], site)?;
             return match comparison {
                 Equal => Ok(is_same),
-                NotEqual => Ok(self.add(Node::Not(is_same), Type::Boolean)),
+                NotEqual => Ok(self.add(ProgramNode::Not(is_same), Type::Boolean)),
                 _ => Err(Refusal::WrongType { field: field.clone() }),
             };
         }
@@ -105,7 +105,7 @@ impl Program {
             let is_same = self.named(node, |name| name.eq_ignore_ascii_case(text))?;
             return match comparison {
                 Equal => Ok(is_same),
-                NotEqual => Ok(self.add(Node::Not(is_same), Type::Boolean)),
+                NotEqual => Ok(self.add(ProgramNode::Not(is_same), Type::Boolean)),
                 _ => Err(Refusal::WrongType { field: field.clone() }),
             };
         }
@@ -120,14 +120,19 @@ impl Program {
     }
 
     /// An operand of a comparison: a number, or a time or MAC address, which are numbers too.
-    fn operand(&mut self, expression: &Expression, site: &Site) -> Result<NodeId, Refusal> {
+    fn operand(&mut self, expression: &Expression, site: &PlanContext) -> Result<NodeId, Refusal> {
         match expression {
             Expression::Field(field) => self.field(field, site),
             other => self.number(other, site),
         }
     }
 
-    fn is_in(&mut self, value: &Expression, list: &[Expression], site: &Site) -> Result<NodeId, Refusal> {
+    fn is_in(
+        &mut self,
+        value: &Expression,
+        list: &[Expression],
+        site: &PlanContext,
+    ) -> Result<NodeId, Refusal> {
         let texts: Option<Vec<&str>> = list
             .iter()
             .map(|value| if let Expression::Text(text) = value { Some(text.as_str()) } else { None })
@@ -146,7 +151,7 @@ impl Program {
                 if let (Type::Unsigned, Some(mut naturals)) = (program.type_of(node), naturals) {
                     naturals.sort_unstable();
                     naturals.dedup();
-                    return Ok(program.add(Node::IsIn(node, naturals), Type::Boolean));
+                    return Ok(program.add(ProgramNode::IsIn(node, naturals), Type::Boolean));
                 }
                 let mut equal = Vec::new();
                 for value in list {
@@ -159,9 +164,9 @@ impl Program {
     }
 
     /// True where the flow without its direction matches one of the patterns.
-    fn conversation(&mut self, patterns: Vec<String>, site: &Site) -> Result<NodeId, Refusal> {
+    fn conversation(&mut self, patterns: Vec<String>, site: &PlanContext) -> Result<NodeId, Refusal> {
         KEY_MEMBERS.iter().try_for_each(|member| site.needs(member))?;
-        Ok(self.add(Node::Conversation(patterns), Type::Boolean))
+        Ok(self.add(ProgramNode::Conversation(patterns), Type::Boolean))
     }
 
     /// True where a name passes a test.
@@ -169,7 +174,7 @@ impl Program {
         let Type::Name(names) = self.type_of(node) else {
             return Err(Refusal::Misplaced { what: "a text that is compared with a number".to_owned() });
         };
-        Ok(self.add(Node::IsIn(node, names.numbers(test)), Type::Boolean))
+        Ok(self.add(ProgramNode::IsIn(node, names.numbers(test)), Type::Boolean))
     }
 
     /// A condition in which `port` may stand: for both ends then, of which one suffices.
@@ -223,13 +228,13 @@ fn sides(field: &str) -> Option<&'static [usize]> {
     }
 }
 
-fn need_addresses(sides: &[usize], site: &Site) -> Result<(), Refusal> {
+fn need_addresses(sides: &[usize], site: &PlanContext) -> Result<(), Refusal> {
     sides.iter().try_for_each(|side| site.needs(["src_addr", "dst_addr"][*side]))
 }
 
 /// Requires addresses in keys, with as long prefixes of IPv4 and of IPv6 as a condition reads: with shorter ones it would hold of a whole network or of
 /// none of it.
-fn need_bits(sides: &[usize], site: &Site, suffice: impl Fn([u8; 2]) -> bool) -> Result<(), Refusal> {
+fn need_bits(sides: &[usize], site: &PlanContext, suffice: impl Fn([u8; 2]) -> bool) -> Result<(), Refusal> {
     sides.iter().try_for_each(|side| {
         let field = ["src_addr", "dst_addr"][*side];
         match site.key.prefix_lengths(field) {

@@ -36,14 +36,14 @@ fn of_bytes(of: fn(Box<Expression>) -> Aggregate) -> Expression {
 fn asked(most: u64, limit: Option<usize>) -> Query {
     let ratio = Expression::Arithmetic(bytes().into(), Operator::Divide, packets().into());
     let items = vec![
-        Item::sum("total_count"),
-        Item::new("bytes", bytes()),
-        Item::count("flows"),
-        Item::new("least", of_bytes(Aggregate::Min)),
-        Item::new("greatest", of_bytes(Aggregate::Max)),
-        Item::new("mean", of_bytes(Aggregate::Mean)),
-        Item::new("rate", of_bytes(Aggregate::Rate)),
-        Item::new("each", ratio),
+        OutputColumn::sum("total_count"),
+        OutputColumn::new("bytes", bytes()),
+        OutputColumn::count("flows"),
+        OutputColumn::new("least", of_bytes(Aggregate::Min)),
+        OutputColumn::new("greatest", of_bytes(Aggregate::Max)),
+        OutputColumn::new("mean", of_bytes(Aggregate::Mean)),
+        OutputColumn::new("rate", of_bytes(Aggregate::Rate)),
+        OutputColumn::new("each", ratio),
     ];
     let wire = Expression::sum("wire_byte");
     let bound = Expression::Integer(most.cast_signed());
@@ -84,7 +84,7 @@ proptest! {
         limit in prop::option::of(0usize..9),
     ) {
         let on_nodes = on_nodes(&rows, nodes);
-        let of = |sum| vec![Item::sum(sum), Item::count("n")];
+        let of = |sum| vec![OutputColumn::sum(sum), OutputColumn::count("n")];
         let queries = [
             asked(most, limit),
             query(&["src_addr", "protocol"], of("total_byte"), limit),
@@ -142,7 +142,7 @@ proptest! {
             let total = passing[shown..].iter().map(|(_, sums)| sums[at]).sum::<u64>();
             prop_assert!(answer.rest.totals.contains(&(name.to_owned(), Value::Unsigned(total))));
         }
-        prop_assert_eq!((answer.status, &*answer.bounds), (Status::Complete, "exact"));
+        prop_assert_eq!((answer.status, &*answer.bounds), (AnswerStatus::Complete, "exact"));
     }
 
     /// Where nodes leave groups out, bounds contain the truth.
@@ -152,7 +152,7 @@ proptest! {
         node_limit in 0usize..6,
         by in prop::sample::select(vec![Across::Sum, Across::Max]),
     ) {
-        let items = || vec![Item::sum("total_count"), Item::new("least", of_bytes(Aggregate::Min))];
+        let items = || vec![OutputColumn::sum("total_count"), OutputColumn::new("least", of_bytes(Aggregate::Min))];
         let query = query(&["src_addr"], items(), Some(3));
         let merging = merging(&query, by);
         let parts = Query { limit: Some(node_limit), ..merging.parts().clone() };
@@ -189,22 +189,25 @@ proptest! {
 fn what_does_not_follow_from_the_nodes_is_refused_by_name() {
     let field = || Expression::field("total_byte").into();
     let refused = |group: &[&str], aggregate| {
-        let query = query(group, vec![Item::new("x", Expression::Aggregate(aggregate))], None);
+        let query = query(group, vec![OutputColumn::new("x", Expression::Aggregate(aggregate))], None);
         Merging::new(&query, Across::Sum, &site(1 << 30)).expect_err("refused").join("; ")
     };
     for (aggregate, name) in [
         (Aggregate::CountDistinct(GroupField::of("src_addr")), "count(distinct src_addr)"),
         (Aggregate::Quantile(field(), 0.5), "quantile(total_byte, 0.5)"),
         (Aggregate::Deviation(field()), "stddev(total_byte)"),
-        (Aggregate::Entropy(GroupField::of("dst_port"), crate::query::Weight::Rows), "entropy(dst_port)"),
-        (Aggregate::Top(3, GroupField::of("dst_port"), crate::query::Weight::Rows), "top(3, dst_port)"),
+        (
+            Aggregate::Entropy(GroupField::of("dst_port"), crate::query::ValueWeight::Rows),
+            "entropy(dst_port)",
+        ),
+        (Aggregate::Top(3, GroupField::of("dst_port"), crate::query::ValueWeight::Rows), "top(3, dst_port)"),
         (Aggregate::MeanRoundTrip, "avg(rtt_avg)"),
     ] {
         let reason = refused(&["dst_addr"], aggregate);
         assert_eq!(reason, format!("{name} of all nodes does not follow from that of each"));
     }
     assert_eq!(refused(&["node_id"], Aggregate::Count), "node_id is that of one node");
-    let flows = Query { group: Grouping::Flows, ..query(&[], vec![Item::field("src_addr")], None) };
+    let flows = Query { group: Grouping::Flows, ..query(&[], vec![OutputColumn::field("src_addr")], None) };
     let refused = Merging::new(&flows, Across::Max, &site(1 << 30)).expect_err("refused");
     assert_eq!(refused, ["flows are those of each node; group by fields"]);
 }
@@ -222,7 +225,7 @@ fn what_nodes_lack_the_answer_lacks() {
         rtt: None,
         lost: 0,
     };
-    let items = vec![Item::sum("total_byte"), Item::new("rate", of_bytes(Aggregate::Rate))];
+    let items = vec![OutputColumn::sum("total_byte"), OutputColumn::new("rate", of_bytes(Aggregate::Rate))];
     let query = query(&["src_addr"], items, None);
     let merging = merging(&query, Across::Sum);
     let mut answers = [[row(1, 100)], [row(2, 300)]].map(|rows| answer(merging.parts(), &rows, false));
@@ -230,16 +233,16 @@ fn what_nodes_lack_the_answer_lacks() {
     answers.iter_mut().zip(names).for_each(|(answer, name)| answer.node = Some(name.to_owned()));
     // Each rate is over the time that the node watched.
     let watched = Span { start_ns: 5, end_ns: 10 };
-    (answers[0].status, answers[0].watched) = (Status::Cut, Some(watched));
+    (answers[0].status, answers[0].watched) = (AnswerStatus::Cut, Some(watched));
     let merge = |answers: &[Answer]| merging.merge(SPAN, &answers.iter().collect::<Vec<_>>());
     let cut = merge(&answers);
-    assert_eq!((cut.status, cut.watched, cut.reason), (Status::Cut, Some(watched), None));
+    assert_eq!((cut.status, cut.watched, cut.reason), (AnswerStatus::Cut, Some(watched), None));
     let row =
         |rate| vec![Value::Address(IpAddr::from([10, 0, 0, 1])), Value::Unsigned(400), Value::Float(rate)];
     assert_eq!(cut.rows, [row(100.0 / 5e-9 + 300.0 / 10e-9)]);
     answers[1].lacks("7 rows found no memory");
     let partial = merge(&answers);
-    assert_eq!(partial.status, Status::Partial);
+    assert_eq!(partial.status, AnswerStatus::Partial);
     assert_eq!(partial.reason.as_deref(), Some("B: 7 rows found no memory"));
     assert_eq!((partial.bounds.as_str(), partial.node), ("none", None));
     // Nobody had packets.

@@ -1,7 +1,7 @@
 //! Aggregates, conditions on groups and orders against what the tests compute of the rows one by one.
 
 use super::*;
-use crate::query::{Operator, Weight};
+use crate::query::{Operator, ValueWeight};
 
 type Number = Option<f64>;
 
@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
         |rows: &[&Plain]| -> Vec<f64> { rows.iter().filter_map(|row| row.vlan.map(f64::from)).collect() };
     let quantile_of = |of: Expression, share| Expression::Aggregate(Aggregate::Quantile(Box::new(of), share));
     let entropy_of = |field: &str, weight: &str| {
-        Expression::Aggregate(Aggregate::Entropy(GroupField::of(field), Weight::Sum(weight.to_owned())))
+        Expression::Aggregate(Aggregate::Entropy(GroupField::of(field), ValueWeight::Sum(weight.to_owned())))
     };
     let sums = arithmetic(Expression::sum("total_byte"), Operator::Divide, Expression::sum("total_count"));
     vec![
@@ -147,7 +147,7 @@ fn cases() -> Vec<Case> {
             Box::new(|rows| entropy(rows.iter().map(|row| (row.src, row.bytes)))),
         ),
         (
-            Expression::Aggregate(Aggregate::Entropy(GroupField::of("first_vlan"), Weight::Rows)),
+            Expression::Aggregate(Aggregate::Entropy(GroupField::of("first_vlan"), ValueWeight::Rows)),
             Box::new(|rows| entropy(rows.iter().filter_map(|row| Some((row.vlan?, 1))))),
         ),
         (
@@ -161,8 +161,12 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn columns(cases: &[Case]) -> Vec<Item> {
-    cases.iter().enumerate().map(|(at, (value, _))| Item::new(format!("c{at}"), value.clone())).collect()
+fn columns(cases: &[Case]) -> Vec<OutputColumn> {
+    cases
+        .iter()
+        .enumerate()
+        .map(|(at, (value, _))| OutputColumn::new(format!("c{at}"), value.clone()))
+        .collect()
 }
 
 proptest! {
@@ -204,7 +208,7 @@ proptest! {
             Comparison::GreaterOrEqual,
             Expression::Integer(least),
         );
-        let items = vec![Item::sum("total_byte"), Item::new("ratio", ratio.clone())];
+        let items = vec![OutputColumn::sum("total_byte"), OutputColumn::new("ratio", ratio.clone())];
         let query = Query {
             having: Some(having),
             order: vec![Order { by: ratio, descending: false }, Order { by: Expression::field("src_addr"), descending: true }],
@@ -234,9 +238,9 @@ proptest! {
     #[test]
     fn the_heaviest_values_are_those_of_a_sort(rows in rows(), merges: bool, most in 0usize..5) {
         let top = |field: &str, weight| {
-            Item::new(field, Expression::Aggregate(Aggregate::Top(most, GroupField::of(field), weight)))
+            OutputColumn::new(field, Expression::Aggregate(Aggregate::Top(most, GroupField::of(field), weight)))
         };
-        let items = vec![top("src_addr", Weight::Sum("total_byte".to_owned())), top("dst_port", Weight::Rows)];
+        let items = vec![top("src_addr", ValueWeight::Sum("total_byte".to_owned())), top("dst_port", ValueWeight::Rows)];
         let answer = answer(&query(&["protocol"], items, None), &rows, merges);
         for row in &answer.rows {
             let of_group: Vec<_> =
@@ -262,7 +266,7 @@ proptest! {
     #[test]
     fn plain_fields_are_those_of_each_flow(rows in rows()) {
         let fields = ["src_addr", "dst_port", "total_byte", "first_vlan", "protocol_name", "tcp_flags", "stime", "bytes_per_packet", "node_id"];
-        let query = Query { group: Grouping::Flows, ..query(&[], fields.map(Item::field).to_vec(), None) };
+        let query = Query { group: Grouping::Flows, ..query(&[], fields.map(OutputColumn::field).to_vec(), None) };
         let answer = answer(&query, &rows, false);
         prop_assert_eq!(answer.rows.len(), rows.len());
         let mut expected: Vec<String> = rows.iter().map(|row| {
@@ -357,7 +361,7 @@ proptest! {
 fn without_memory(value: Expression) -> Answer {
     let queries = RowQueries::plan(
         Generation::default(),
-        &[query(&[], vec![Item::new("v", value)], None)],
+        &[query(&[], vec![OutputColumn::new("v", value)], None)],
         &site(64 << 10),
     );
     let queries = queries.expect("a query");
@@ -368,7 +372,7 @@ fn without_memory(value: Expression) -> Answer {
 
 #[test]
 fn entropies_and_quantiles_beyond_memory_have_bounds_that_hold() {
-    let entropy = Aggregate::Entropy(GroupField::of("src_addr"), Weight::Rows);
+    let entropy = Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Rows);
     let quantile = Aggregate::Quantile(Box::new(Expression::field("total_byte")), 0.5);
     for (aggregate, truth) in [(entropy, 5000_f64.log2()), (quantile, 50.0)] {
         let answer = without_memory(Expression::Aggregate(aggregate));
@@ -380,10 +384,10 @@ fn entropies_and_quantiles_beyond_memory_have_bounds_that_hold() {
 
 #[test]
 fn distinct_counts_beyond_the_limit_are_near_the_truth_and_within_bounds() {
-    let distinct = Item::distinct("src_addr", "v").value;
+    let distinct = OutputColumn::distinct("src_addr", "v").value;
     let queries = RowQueries::plan(
         Generation::default(),
-        &[query(&[], vec![Item::new("v", distinct)], None)],
+        &[query(&[], vec![OutputColumn::new("v", distinct)], None)],
         &site(1 << 30),
     );
     let queries = queries.expect("a query");

@@ -37,9 +37,10 @@ fn count_if(condition: Condition) -> Expression {
     Expression::Aggregate(Aggregate::CountIf(Box::new(condition)))
 }
 
-fn columns(cases: &[Case]) -> Vec<Item> {
-    let item =
-        |(at, (condition, _)): (usize, &Case)| Item::new(format!("c{at}"), count_if(condition.clone()));
+fn columns(cases: &[Case]) -> Vec<OutputColumn> {
+    let item = |(at, (condition, _)): (usize, &Case)| {
+        OutputColumn::new(format!("c{at}"), count_if(condition.clone()))
+    };
     cases.iter().enumerate().map(item).collect()
 }
 
@@ -188,7 +189,7 @@ fn samples_and_packets_without_a_place_leave_it_without_bounds() {
         lost: 0,
     };
     let is_large = Condition::compare("total_byte", Comparison::Greater, 100);
-    let asked = query(&[], vec![Item::new("large", count_if(is_large))], None);
+    let asked = query(&[], vec![OutputColumn::new("large", count_if(is_large))], None);
     let queries = RowQueries::plan(Generation::default(), &[asked], &site(1 << 30)).expect("a query");
     let answered = |outside: Outside<'_>| {
         let (v4, v6) = blocks(&[row(50), row(200), row(300)]);
@@ -207,13 +208,13 @@ fn samples_and_packets_without_a_place_leave_it_without_bounds() {
     assert!(reason.contains("of the sampled packets alone, not scaled: large"), "{reason}");
     let unplaced = Unplaced { packets: 3, bytes: 5, wire_bytes: 6, keyless: 0 };
     let lacking = answered(Outside::from(&unplaced));
-    assert_eq!((lacking.status, &lacking.rows[..]), (Status::Partial, &[vec![Value::Unsigned(2)]][..]));
+    assert_eq!((lacking.status, &lacking.rows[..]), (AnswerStatus::Partial, &[vec![Value::Unsigned(2)]][..]));
 }
 
 #[test]
 fn a_condition_on_packets_of_a_flow_is_refused() {
     let is_tagged = Condition::compare("vlan", Comparison::Equal, 1);
-    let asked = query(&[], vec![Item::new("tagged", count_if(is_tagged))], None);
+    let asked = query(&[], vec![OutputColumn::new("tagged", count_if(is_tagged))], None);
     let refused = RowQueries::plan(Generation::default(), &[asked], &site(1 << 30)).expect_err("refused");
     let refused: Vec<String> = refused.iter().map(|(_, refusal)| refusal.to_string()).collect();
     assert!(refused.iter().any(|reason| reason.contains("vlan")), "{refused:?}");

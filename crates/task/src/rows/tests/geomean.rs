@@ -38,8 +38,8 @@ fn remaining(per_packet: i64) -> Expression {
 }
 
 /// Columns, each with the values of a row that are not null.
-fn columns(per_packet: i64) -> Vec<(Item, Box<dyn Fn(&Plain) -> Option<f64>>)> {
-    let item = |name: &str, of| Item::new(name, geomean(of));
+fn columns(per_packet: i64) -> Vec<(OutputColumn, Box<dyn Fn(&Plain) -> Option<f64>>)> {
+    let item = |name: &str, of| OutputColumn::new(name, geomean(of));
     vec![
         (item("bytes", Expression::field("total_byte")), Box::new(|row| Some(row.bytes as f64))),
         // VLANs may be null, and 0.
@@ -133,7 +133,7 @@ proptest! {
         let asked = Query {
             having: Some(having),
             order: vec![Order::largest(value.clone())],
-            ..query(&["src_addr"], vec![Item::new("mean", value)], None)
+            ..query(&["src_addr"], vec![OutputColumn::new("mean", value)], None)
         };
         let found: Vec<f64> = answer(&asked, &rows, false).rows.iter().filter_map(|row| match row[1] {
             Value::Float(mean) => Some(mean),
@@ -167,7 +167,8 @@ fn what_nodes_leave_out_leaves_it_open() {
         rtt: None,
         lost: 0,
     };
-    let asked = query(&["src_addr"], vec![Item::new("mean", geomean(Expression::field("total_byte")))], None);
+    let asked =
+        query(&["src_addr"], vec![OutputColumn::new("mean", geomean(Expression::field("total_byte")))], None);
     let merging = Merging::new(&asked, Across::Sum, &site(1 << 30)).expect("it can be merged");
     let mut answers = [[row(1, 100), row(2, 50)], [row(1, 400), row(3, 70)]]
         .map(|rows| answer(merging.parts(), &rows, false));
@@ -196,7 +197,7 @@ fn a_sample_has_no_bounds_of_it() {
         rtt: None,
         lost: 0,
     };
-    let asked = query(&[], vec![Item::new("mean", geomean(Expression::field("total_byte")))], None);
+    let asked = query(&[], vec![OutputColumn::new("mean", geomean(Expression::field("total_byte")))], None);
     let queries = RowQueries::plan(Generation::default(), &[asked], &site(1 << 30)).expect("a query");
     let (v4, v6) = blocks(&[row]);
     let (mut partials, mut scratch) = (queries.window(), RowScratch::default());

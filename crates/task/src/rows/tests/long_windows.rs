@@ -95,7 +95,7 @@ proptest! {
                             start_ns: window.start_ns.max(first * BASE),
                             end_ns: window.end_ns.min((last + 1) * BASE),
                         };
-                        let status = if watched == window { (Status::Complete, None) } else { (Status::Cut, Some(watched)) };
+                        let status = if watched == window { (AnswerStatus::Complete, None) } else { (AnswerStatus::Cut, Some(watched)) };
                         prop_assert_eq!((answer.status, answer.watched), status);
                         next += 1;
                     }
@@ -135,7 +135,7 @@ fn what_a_window_lacks_is_in_the_longer_ones() {
         ..account(5, 9)
     };
     let answers = state.close(&lacking);
-    assert_eq!((answers[0].status, answers[0].coverage), (Status::Partial, Some(18.0 / 27.0)));
+    assert_eq!((answers[0].status, answers[0].coverage), (AnswerStatus::Partial, Some(18.0 / 27.0)));
     let reason = "3 packets had no place in the table: they are in no group; 7 rows came faster than they were answered";
     assert_eq!(answers[0].reason.as_deref(), Some(reason));
     assert_eq!(answers[0].rest.totals[0].1, Value::Unsigned(3));
@@ -190,7 +190,7 @@ fn rows_of_a_later_window_outlive_the_end() {
     // Nothing follows in this pane, and so it is over.
     let found = state.pass(10 * BASE);
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].rows.len(), found[0].status), (1, Status::Complete));
+    assert_eq!((found[0].rows.len(), found[0].status), (1, AnswerStatus::Complete));
     assert!(state.end().is_empty() && !state.has_rows());
 }
 
@@ -202,6 +202,6 @@ fn lengths_that_do_not_fit_are_refused() {
             RowQueries::plan(Generation::default(), &[query], &site(1 << 20)).expect_err("no multiple");
         assert!(matches!(refused[0].1, Refusal::NoSuchWindow { .. }), "{refused:?}");
     }
-    let of_packets = Site { window_ns: None, ..site(1 << 20) };
+    let of_packets = PlanContext { window_ns: None, ..site(1 << 20) };
     assert!(RowQueries::plan(Generation::default(), &[long(2, 2)], &of_packets).is_err());
 }

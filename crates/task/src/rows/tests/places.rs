@@ -1,11 +1,11 @@
 //! Autonomous systems and countries of addresses.
 
 use super::*;
-use crate::query::Weight;
+use crate::query::ValueWeight;
 use crate::row_refusal::Refusal;
 use geo::Databases;
 use std::sync::Arc;
-use testbed::mmdb::{Database, Item as Data};
+use testbed::mmdb::{Database, MmdbValue as Data};
 
 /// 10.0.0.0/8 and one half of 2001:db8::/32 are in Germany, 11.0.0.0/8 is in France; of 12.0.0.0/8 the system alone is known.
 fn databases() -> Databases {
@@ -37,7 +37,7 @@ fn plain(src: &str, dst: &str, packets: u64) -> Plain {
 }
 
 fn answered(query: &Query) -> Vec<Vec<Value>> {
-    let site = Site { geo: Some(Arc::new(databases())), ..site(1 << 30) };
+    let site = PlanContext { geo: Some(Arc::new(databases())), ..site(1 << 30) };
     let queries =
         RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site).expect("a query");
     let rows = [
@@ -60,7 +60,7 @@ fn answered(query: &Query) -> Vec<Vec<Value>> {
 }
 
 fn sum_where(condition: Condition) -> Value {
-    let query = Query { filter: Some(condition), ..query(&[], vec![Item::sum("total_count")], None) };
+    let query = Query { filter: Some(condition), ..query(&[], vec![OutputColumn::sum("total_count")], None) };
     answered(&query)[0][0].clone()
 }
 
@@ -84,20 +84,23 @@ fn conditions_read_places() {
 fn groups_and_sets_are_of_places() {
     let by = Query {
         order: vec![Order { by: Expression::field("src_asn"), descending: false }],
-        ..query(&["src_asn", "src_country"], vec![Item::sum("total_count")], None)
+        ..query(&["src_asn", "src_country"], vec![OutputColumn::sum("total_count")], None)
     };
     let row = |asn: u64, country: &str, packets: u64| vec![asn.into(), country.into(), packets.into()];
     let mut rows = answered(&by);
     rows.retain(|row| row[0] != Value::Null);
     assert_eq!(rows, [row(10, "DE", 3), row(11, "FR", 4), row(13, "DE", 16)]);
-    let aggregate = |name, aggregate| Item::new(name, Expression::Aggregate(aggregate));
+    let aggregate = |name, aggregate| OutputColumn::new(name, Expression::Aggregate(aggregate));
     let of = |field| GroupField::of(field);
     let all = answered(&query(
         &[],
         vec![
             aggregate("n", Aggregate::CountDistinct(of("src_country"))),
-            aggregate("top", Aggregate::Top(1, of("dst_country"), Weight::Sum("total_count".to_owned()))),
-            aggregate("e", Aggregate::Entropy(of("dst_asn"), Weight::Rows)),
+            aggregate(
+                "top",
+                Aggregate::Top(1, of("dst_country"), ValueWeight::Sum("total_count".to_owned())),
+            ),
+            aggregate("e", Aggregate::Entropy(of("dst_asn"), ValueWeight::Rows)),
         ],
         None,
     ));
@@ -110,7 +113,7 @@ fn groups_and_sets_are_of_places() {
 #[test]
 fn a_site_without_databases_refuses_their_fields_by_name() {
     for field in ["src_asn", "dst_asn", "src_country", "dst_country"] {
-        let refused = query(&[field], vec![Item::count("n")], None);
+        let refused = query(&[field], vec![OutputColumn::count("n")], None);
         let refusals =
             RowQueries::plan(Generation::default(), &[refused], &site(1 << 20)).expect_err("no databases");
         assert_eq!(refusals[0].1, Refusal::NeedsGeo { field: field.to_owned() });

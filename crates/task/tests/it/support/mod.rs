@@ -3,7 +3,8 @@
 use packet::{Bursts, FlowKey, Key, KeySpec, KeyV4, KeyV6, MaskedKey, PacketFields, Seed};
 use std::collections::{HashMap, HashSet};
 use task::{
-    Desk, EstimatedFlow, Setting, TaskAnswer, TaskCounter, TaskRows, TaskSpec, Tasks, WindowId, WorkerId,
+    EstimatedFlow, RunProperties, TaskAnswer, TaskCounter, TaskRows, TaskRunner, TaskSpec, Tasks, WindowId,
+    WorkerId,
 };
 
 pub(crate) const SEED: u64 = 7;
@@ -73,8 +74,8 @@ pub(crate) fn spec(text: &str) -> TaskSpec {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-pub(crate) fn setting(packets: u64, workers: usize, scatters: bool) -> Setting {
-    Setting {
+pub(crate) fn setting(packets: u64, workers: usize, scatters: bool) -> RunProperties {
+    RunProperties {
         key: KeySpec::FIVE_TUPLE,
         is_paired: false,
         packets: Some(packets),
@@ -84,7 +85,7 @@ pub(crate) fn setting(packets: u64, workers: usize, scatters: bool) -> Setting {
     }
 }
 
-pub(crate) fn tasks(specs: &[&str], setting: &Setting) -> Tasks {
+pub(crate) fn tasks(specs: &[&str], setting: &RunProperties) -> Tasks {
     let specs: Vec<TaskSpec> = specs.iter().map(|text| spec(text)).collect();
     Tasks::plan(&specs, setting).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -121,7 +122,7 @@ pub(crate) fn answers(tasks: &Tasks, windows: &[&[Packet]]) -> Vec<Vec<TaskAnswe
 
 /// The same of a run with this seed.
 pub(crate) fn answers_by(tasks: &Tasks, windows: &[&[Packet]], seed: Seed) -> Vec<Vec<TaskAnswer>> {
-    let (mut desk, mut counter) = (Desk::new(tasks.clone(), 1), counter(tasks));
+    let (mut desk, mut counter) = (TaskRunner::new(tasks.clone(), 1), counter(tasks));
     let mut empty = Some(Box::new(tasks.states().expect("memory")));
     (0..)
         .map(WindowId::new)

@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use tcp::{Connection, LossCounts, Segment, flag};
+use tcp::{LossCounts, Segment, TcpConnection, flag};
 use testbed::Random;
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -101,7 +101,7 @@ struct Simulation {
     offsets: Vec<u32>,
     planted: Planted,
     seen: Seen,
-    connection: Connection,
+    connection: TcpConnection,
     // The sender.
     next_new: usize,
     unacked: usize,
@@ -134,7 +134,7 @@ pub(crate) fn run(plan: Plan) -> Outcome {
         offsets,
         planted: Planted::default(),
         seen: Seen::default(),
-        connection: Connection::default(),
+        connection: TcpConnection::default(),
         next_new: 0,
         unacked: 0,
         timer: 0,

@@ -1,6 +1,6 @@
 //! Segments written by hand: A (direction 0) sends data, B (direction 1) acknowledges.
 
-use tcp::{Connection, LossCounts, Segment, flag};
+use tcp::{LossCounts, Segment, TcpConnection, flag};
 
 pub(crate) const A: usize = 0;
 pub(crate) const B: usize = 1;
@@ -9,7 +9,7 @@ pub(crate) const MS: u64 = 1_000_000;
 
 /// A connection and what is written down for it. Sequence numbers are offsets: 0 is the first byte after the SYN.
 pub(crate) struct Talk {
-    pub(crate) connection: Connection,
+    pub(crate) connection: TcpConnection,
     isn: [u32; 2],
     /// Offset that each side has sent to, and that it acknowledges.
     sent: [u32; 2],
@@ -22,7 +22,7 @@ pub(crate) struct Talk {
 impl Talk {
     /// Nothing was seen yet.
     pub(crate) fn new(isn: [u32; 2]) -> Self {
-        let connection = Connection::default();
+        let connection = TcpConnection::default();
         let (sent, acks) = ([0; 2], [0; 2]);
         Self { connection, isn, sent, acks, window: [2048; 2], now: 1_000 * MS, timestamps: [None; 2] }
     }

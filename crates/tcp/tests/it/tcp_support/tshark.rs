@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tcp::Segment;
-use testbed::captures::Capture;
+use testbed::captures::CapturePath;
 
 /// The requested fields, in this order.
 const FIELDS: [&str; 25] = [
@@ -81,7 +81,7 @@ fn output(command: &mut Command) -> Output {
 
 /// The TCP segments of each capture. The sound ones are read by one process, as one file that mergecap writes, but
 /// for those whose connections another one in it has too.
-pub(crate) fn read(number: usize, captures: &[Capture]) -> Vec<Vec<Row>> {
+pub(crate) fn read(number: usize, captures: &[CapturePath]) -> Vec<Vec<Row>> {
     let counts = sound(captures);
     let mut merged = BTreeMap::new();
     if counts.len() > 1 {
@@ -118,7 +118,7 @@ pub(crate) fn pair(row: &Row) -> ((Endpoint, Endpoint), usize) {
 }
 
 /// The captures that capinfos reads to their end without complaint, with their numbers of frames.
-fn sound(captures: &[Capture]) -> BTreeMap<PathBuf, u64> {
+fn sound(captures: &[CapturePath]) -> BTreeMap<PathBuf, u64> {
     let paths = || captures.iter().map(|capture| &capture.path);
     let output = output(Command::new("capinfos").args(["-c", "-M", "-T", "-r"]).args(paths()));
     let complaints = String::from_utf8_lossy(&output.stderr);

@@ -1,12 +1,12 @@
 //! The times of the steps of a packet, fitted to two points.
 
-use super::super::equation::Structure;
+use super::super::equation::StructureCost;
 use super::super::exact_table;
-use super::super::machine::{Machine, mib};
+use super::super::machine::{MachineModel, mib};
 use super::super::popularity::Popularity;
 use super::BENCH;
-use super::design::Shape;
-use crate::Line;
+use super::design::DesignKind;
+use crate::BenchResult;
 use crate::line::to_digits;
 use crate::parallel::FullSpeed;
 use serde_json::json;
@@ -21,7 +21,7 @@ pub(super) struct Costs {
     /// The poll, giving bursts back, parsing, and what no step is charged with.
     pub(super) arrive: f64,
     /// The update of a table.
-    pub(super) update: Structure,
+    pub(super) update: StructureCost,
     /// Handing over to another core; nothing is known of it on a machine of one.
     pub(super) hand_over: Option<f64>,
     /// The time that another core takes more for an update, as it fetches what was handed over.
@@ -36,27 +36,27 @@ impl Costs {
     /// # Errors
     /// One line: one core was not measured.
     pub(super) fn fitted(
-        machine: &Machine,
+        machine: &MachineModel,
         near: &(Vec<FullSpeed>, f64),
         far: &(Vec<FullSpeed>, f64),
     ) -> Result<Self, String> {
-        let of = |runs: &[FullSpeed], design: Shape, is_easy: bool| {
+        let of = |runs: &[FullSpeed], design: DesignKind, is_easy: bool| {
             runs.iter().find(|run| run.design == design && run.is_easy == is_easy).cloned()
         };
         let one = |(runs, felt_l3): &(Vec<FullSpeed>, f64)| {
-            let run = of(runs, Shape::Rss, false).ok_or("one core was not measured")?;
+            let run = of(runs, DesignKind::Rss, false).ok_or("one core was not measured")?;
             let waits =
                 exact_table::waits(machine, run.flows, &Popularity::zipf(run.flows, run.zipf), *felt_l3);
             Ok::<_, String>((run, waits))
         };
         let ((first, first_waits), (second, second_waits)) = (one(near)?, one(far)?);
-        let update = Structure::in_bursts((first.process, first_waits), (second.process, second_waits));
+        let update = StructureCost::in_bursts((first.process, first_waits), (second.process, second_waits));
         // What steps do not have: turns, sweeps, the end. It is the same in both.
         let rest = |run: &FullSpeed| (run.line.ns_per_packet() - run.all_steps()).max(0.0);
         let arrive = first.receive + first.free + first.parse + rest(&first).min(rest(&second));
         // At full speed one of both waits for the other, which is no cost of handing over.
-        let pair = of(&near.0, Shape::Clusters, true);
-        let full = of(&near.0, Shape::Clusters, false);
+        let pair = of(&near.0, DesignKind::Clusters, true);
+        let full = of(&near.0, DesignKind::Clusters, false);
         Ok(Self {
             arrive,
             update,
@@ -67,8 +67,8 @@ impl Costs {
     }
 
     /// A line with them.
-    pub(super) fn line(&self) -> Line {
-        Line::predicted(
+    pub(super) fn line(&self) -> BenchResult {
+        BenchResult::predicted(
             BENCH,
             "costs",
             vec![("near_flows", json!(NEAR)), ("far_flows", json!(FAR))],

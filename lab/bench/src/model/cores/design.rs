@@ -2,19 +2,19 @@
 
 use super::super::equation::Hits;
 use super::super::exact_table::{self, FLOW};
-use super::super::machine::Machine;
+use super::super::machine::MachineModel;
 use super::super::popularity::Popularity;
 use super::costs::Costs;
 use super::spread::fullest;
 
-pub(crate) use crate::parallel::Shape;
+pub(crate) use crate::parallel::DesignKind;
 
 /// Those that are predicted.
-pub(super) const DESIGNS: [Shape; 2] = [Shape::Rss, Shape::Clusters];
+pub(super) const DESIGNS: [DesignKind; 2] = [DesignKind::Rss, DesignKind::Clusters];
 /// Bytes of a line.
 const LINE: f64 = 64.0;
 
-impl Shape {
+impl DesignKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Rss => "rss",
@@ -66,25 +66,25 @@ impl Prediction {
 }
 
 /// The parts of the work for each number of cores of one socket, up to a greatest number: computed once, since every split of the cores asks.
-pub(super) struct Parts {
+pub(super) struct CoreSplits {
     costs: Costs,
     /// The share of the packets on the fullest core, by number of cores less one.
     fullest: Vec<f64>,
     /// An update of one of as many equal tables.
-    updates: Vec<Update>,
+    updates: Vec<TableUpdate>,
 }
 
-impl Parts {
+impl CoreSplits {
     /// Computes the parts for up to `most` cores, each with an equal part of `felt_l3` at most.
     pub(super) fn of(
-        machine: &Machine,
+        machine: &MachineModel,
         costs: &Costs,
         felt_l3: f64,
         popularity: &Popularity,
         most: u64,
     ) -> Self {
         let numbers = || 1..=most;
-        let update = |tables| Update::of(machine, costs, felt_l3, popularity, tables);
+        let update = |tables| TableUpdate::of(machine, costs, felt_l3, popularity, tables);
         Self {
             costs: *costs,
             fullest: numbers().map(|cores| fullest(popularity, cores)).collect(),
@@ -92,11 +92,11 @@ impl Parts {
         }
     }
 
-    /// The prediction for a design on this many cores, at least as many as it needs and no more than [`Parts::of`] was given.
-    pub(super) fn predicted(&self, design: Shape, cores: u64) -> Prediction {
+    /// The prediction for a design on this many cores, at least as many as it needs and no more than [`CoreSplits::of`] was given.
+    pub(super) fn predicted(&self, design: DesignKind, cores: u64) -> Prediction {
         match design {
-            Shape::Rss => self.one_by_one(cores),
-            Shape::Clusters => (1..cores)
+            DesignKind::Rss => self.one_by_one(cores),
+            DesignKind::Clusters => (1..cores)
                 .map(|receivers| self.clusters(receivers, cores - receivers))
                 .max_by(|a, b| a.mpps().total_cmp(&b.mpps()))
                 .unwrap_or_else(|| self.one_by_one(cores)),
@@ -127,13 +127,13 @@ impl Parts {
 }
 
 /// An update of one of several equal tables.
-struct Update {
+struct TableUpdate {
     ns: f64,
     lines: f64,
 }
 
-impl Update {
-    fn of(machine: &Machine, costs: &Costs, felt_l3: f64, popularity: &Popularity, tables: u64) -> Self {
+impl TableUpdate {
+    fn of(machine: &MachineModel, costs: &Costs, felt_l3: f64, popularity: &Popularity, tables: u64) -> Self {
         let flows = (popularity.entries() / tables as f64).max(1.0) as u64;
         // Of flows of one law, those on a core follow it nearly.
         let own = popularity.of(flows);
@@ -148,59 +148,60 @@ impl Update {
 #[cfg(test)]
 mod tests {
     use super::super::super::caches::Caches;
-    use super::super::super::equation::{Latencies, Structure};
+    use super::super::super::equation::{Latencies, StructureCost};
     use super::*;
 
-    fn machine() -> Machine {
+    fn machine() -> MachineModel {
         let caches = Caches { l1d: 32 << 10, l2: 1 << 20, l3: 32 << 20 };
-        Machine::made_up(caches, Latencies { l1: 1.0, l2: 1.0, l3: 11.0, memory: 101.0 })
+        MachineModel::made_up(caches, Latencies { l1: 1.0, l2: 1.0, l3: 11.0, memory: 101.0 })
     }
 
     const COSTS: Costs = Costs {
         arrive: 10.0,
-        update: Structure { process: 10.0, overlap: 10.0 },
+        update: StructureCost { process: 10.0, overlap: 10.0 },
         hand_over: Some(5.0),
         take: 2.0,
         felt_l3: (16 << 20) as f64,
     };
 
-    fn at(flows: u64, zipf: f64, design: Shape, cores: u64) -> Prediction {
-        Parts::of(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), cores)
+    fn at(flows: u64, zipf: f64, design: DesignKind, cores: u64) -> Prediction {
+        CoreSplits::of(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), cores)
             .predicted(design, cores)
     }
 
     #[test]
     fn a_table_in_the_nearest_caches_waits_for_nothing() {
-        let one = at(1_000, 0.0, Shape::Rss, 1);
+        let one = at(1_000, 0.0, DesignKind::Rss, 1);
         assert!((one.mpps() - 1e3 / 20.0).abs() < 0.1, "{one:?}");
         assert!(one.memory_gb_per_s() < 0.01);
         // Two lines from memory, ten at a time: 20 ns more.
-        let far = at(100_000_000, 0.0, Shape::Rss, 1);
+        let far = at(100_000_000, 0.0, DesignKind::Rss, 1);
         assert!((far.mpps() - 1e3 / 40.0).abs() < 0.5, "{far:?}");
         assert!((far.memory_gb_per_s() - far.mpps() * 128.0 / 1e3).abs() < 0.1, "{far:?}");
     }
 
     #[test]
     fn cores_add_up_until_one_flow_is_more_than_a_core_takes() {
-        let even = at(1_000_000, 0.0, Shape::Rss, 8).mpps() / at(1_000_000, 0.0, Shape::Rss, 1).mpps();
+        let even =
+            at(1_000_000, 0.0, DesignKind::Rss, 8).mpps() / at(1_000_000, 0.0, DesignKind::Rss, 1).mpps();
         assert!((7.0..=10.0).contains(&even), "{even}");
-        let skewed = at(1_000_000, 1.0, Shape::Rss, 64);
+        let skewed = at(1_000_000, 1.0, DesignKind::Rss, 64);
         assert_eq!(skewed.limited_by, "skew");
         // The heaviest of a million flows at Zipf(1) has 7 % of the packets.
         assert!(skewed.fullest >= 0.069);
-        let times = skewed.mpps() / at(1_000_000, 1.0, Shape::Rss, 1).mpps();
+        let times = skewed.mpps() / at(1_000_000, 1.0, DesignKind::Rss, 1).mpps();
         assert!(times < 16.0, "{times}");
     }
 
     #[test]
     fn cores_are_split_where_both_sides_keep_up() {
         // A receiver takes 15 ns, a worker 12.
-        let two = at(1_000, 0.0, Shape::Clusters, 2);
+        let two = at(1_000, 0.0, DesignKind::Clusters, 2);
         assert_eq!((two.receivers, two.limited_by), (Some(1), "receive"));
         assert!((two.mpps() - 1e3 / 15.0).abs() < 0.1, "{two:?}");
-        let many = at(1_000_000, 0.0, Shape::Clusters, 16);
+        let many = at(1_000_000, 0.0, DesignKind::Clusters, 16);
         let receivers = many.receivers.expect("they are split");
         assert!((6..=10).contains(&receivers), "{many:?}");
-        assert!(many.mpps() < at(1_000_000, 0.0, Shape::Rss, 16).mpps());
+        assert!(many.mpps() < at(1_000_000, 0.0, DesignKind::Rss, 16).mpps());
     }
 }

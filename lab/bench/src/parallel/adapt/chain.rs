@@ -9,20 +9,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) type Begins = Arc<Mutex<Vec<u64>>>;
 
 /// Each queue is polled until it ends; the clock of the next one's wire starts then.
-pub(super) struct Chain {
+pub(super) struct ChainedWires {
     queues: Vec<WireQueue>,
     at: usize,
     begins: Begins,
 }
 
-impl Chain {
+impl ChainedWires {
     pub(super) fn new(queues: Vec<WireQueue>) -> (Self, Begins) {
         let begins = Begins::default();
         (Self { queues, at: 0, begins: Arc::clone(&begins) }, begins)
     }
 }
 
-impl PacketSource for Chain {
+impl PacketSource for ChainedWires {
     fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
         let mut begins = self.begins.lock().unwrap_or_else(PoisonError::into_inner);
         if begins.len() == self.at {

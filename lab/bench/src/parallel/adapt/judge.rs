@@ -1,6 +1,6 @@
 //! The loss of windows, and the accuracy of their counts.
 
-use super::sink::Kept;
+use super::sink::CollectedWindows;
 use engine::ClosedWindow;
 use model::Counters;
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use std::sync::PoisonError;
 const MOST: usize = 100;
 
 /// The shares of the flows of a trace.
-pub(super) struct Truth {
+pub(super) struct TraceShares {
     /// The shares of the heavy flows, the heaviest first.
     heavy: Vec<([u8; 13], f64)>,
     least: f64,
 }
 
-impl Truth {
+impl TraceShares {
     /// Makes the truth from the counts of flows. `least` is the share of the packets that a heavy flow has at least.
     pub(super) fn new(counts: &HashMap<[u8; 13], u64>, least: f64) -> Self {
         let all = counts.values().sum::<u64>().max(1) as f64;
@@ -28,16 +28,16 @@ impl Truth {
 }
 
 /// A time in which rate and trace are the same.
-pub(super) struct Phase<'a> {
+pub(super) struct LoadPhase<'a> {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     pub(super) rate: u64,
-    pub(super) truth: &'a Truth,
+    pub(super) truth: &'a TraceShares,
 }
 
 /// The verdict on all windows together.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct AdaptResult {
     /// Settled windows, and those of them that lost more than the bound, without what was lost off the core.
     pub(super) windows: u64,
     pub(super) windows_above: u64,
@@ -55,7 +55,7 @@ pub(super) struct Verdict {
     pub(super) to_settle: Vec<u64>,
 }
 
-struct Lost {
+struct LossBreakdown {
     offered: u64,
     lost: u64,
     on_core: u64,
@@ -67,30 +67,37 @@ fn taken(window: &ClosedWindow) -> f64 {
 }
 
 /// A packet of the sample that a ring refused stands for as many as one that was measured.
-fn lost(window: &ClosedWindow) -> Lost {
+fn lost(window: &ClosedWindow) -> LossBreakdown {
     let counted = window.loss.as_ref().map_or(0, Counters::total);
     let refused = window.loss.as_ref().map_or(0, |loss| loss.get("ring_full"));
     let lost = counted - refused + (refused as f64 / taken(window)) as u64;
     let on_core = lost.saturating_sub(window.work.off_core);
-    Lost { offered: window.packets.received + counted, lost, on_core }
+    LossBreakdown { offered: window.packets.received + counted, lost, on_core }
 }
 
 fn share(part: u64, of: u64) -> f64 {
     part as f64 / of.max(1) as f64
 }
 
-pub(super) fn judge(kept: &Kept, phases: &[Phase<'_>], settling_ns: u64, bound: f64) -> Verdict {
+pub(super) fn judge(
+    kept: &CollectedWindows,
+    phases: &[LoadPhase<'_>],
+    settling_ns: u64,
+    bound: f64,
+) -> AdaptResult {
     let mut rows: HashMap<_, HashMap<[u8; 13], u64>> = HashMap::new();
     for (window, flow, packets) in kept.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         *rows.entry(*window).or_default().entry(*flow).or_default() += packets;
     }
     let none = HashMap::new();
-    let mut verdict = Verdict::default();
-    let (mut all, mut settled) =
-        (Lost { offered: 0, lost: 0, on_core: 0 }, Lost { offered: 0, lost: 0, on_core: 0 });
+    let mut verdict = AdaptResult::default();
+    let (mut all, mut settled) = (
+        LossBreakdown { offered: 0, lost: 0, on_core: 0 },
+        LossBreakdown { offered: 0, lost: 0, on_core: 0 },
+    );
     let (mut errors, mut compared) = (0.0, 0_u64);
     let (mut found, mut answered, mut heavy) = (0_u64, 0_u64, 0_u64);
-    let add = |sum: &mut Lost, more: &Lost| {
+    let add = |sum: &mut LossBreakdown, more: &LossBreakdown| {
         sum.offered += more.offered;
         sum.lost += more.lost;
         sum.on_core += more.on_core;

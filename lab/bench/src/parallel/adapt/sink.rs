@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 const KEPT: u64 = 4000;
 
 /// A row: its window, flow and packets.
-pub(super) type Row = (WindowId, [u8; 13], u64);
+pub(super) type SinkRow = (WindowId, [u8; 13], u64);
 
 /// Windows and rows of a run.
 #[derive(Default)]
-pub(super) struct Kept {
-    pub(super) rows: Arc<Mutex<Vec<Row>>>,
+pub(super) struct CollectedWindows {
+    pub(super) rows: Arc<Mutex<Vec<SinkRow>>>,
     pub(super) windows: Vec<ClosedWindow>,
     window: WindowId,
     /// The rows of the window at hand, and their packets.
-    own: Vec<Row>,
+    own: Vec<SinkRow>,
     packets: u64,
 }
 
-impl RecordSink for Kept {
+impl RecordSink for CollectedWindows {
     fn record(&mut self, _: FlowRecord) {}
 
     fn takes_records(&self) -> bool {

@@ -2,7 +2,7 @@
 //! counted.
 
 use super::*;
-use crate::amqp::marks::{Marks, Turn};
+use crate::amqp::marks::{DeliveryOffsets, SequenceDecision};
 use crate::amqp::spool_file::SpoolFile;
 use crate::amqp::spool_log::Log;
 use crate::envelope::decode;
@@ -51,12 +51,12 @@ struct World {
     most_bytes: usize,
     boots: u64,
     pushed: u64,
-    outbox: Outbox,
+    outbox: ProbeOutbox,
     log: Log,
     /// Whether those on their way arrived.
     arrived: VecDeque<bool>,
     // The controller's.
-    marks: Marks,
+    marks: DeliveryOffsets,
     taken: Vec<u64>,
     lost: u64,
     last_lost: u64,
@@ -80,7 +80,7 @@ impl World {
             outbox,
             log,
             arrived: VecDeque::new(),
-            marks: Marks::default(),
+            marks: DeliveryOffsets::default(),
             taken: Vec::new(),
             lost: 0,
             last_lost: 0,
@@ -146,9 +146,9 @@ impl World {
 
     fn receive(&mut self, envelope: Envelope<FromProbe>) {
         match self.marks.take(&envelope.id, envelope.after) {
-            Turn::Next => {}
-            Turn::Doubled => return,
-            Turn::Early => panic!("{} waits for {}, which is there", envelope.id, envelope.after),
+            SequenceDecision::Next => {}
+            SequenceDecision::Doubled => return,
+            SequenceDecision::Early => panic!("{} waits for {}, which is there", envelope.id, envelope.after),
         }
         let FromProbe::Window(result) = envelope.body else { panic!("another message") };
         self.taken.push(result.window.start_ns);
@@ -209,20 +209,20 @@ impl World {
     }
 }
 
-fn open(path: &std::path::Path, boot: u64, most_bytes: usize) -> (Outbox, Log) {
+fn open(path: &std::path::Path, boot: u64, most_bytes: usize) -> (ProbeOutbox, Log) {
     let SpoolFile { log, messages, totals, fault, .. } =
         SpoolFile::open(path, "Node1", most_bytes).expect("a spool");
     assert_eq!(fault, None);
-    let mut outbox = Outbox::new("Node1".to_owned(), Boot(boot), most_bytes);
+    let mut outbox = ProbeOutbox::new("Node1".to_owned(), Boot(boot), most_bytes);
     outbox.go_on(messages, totals, fault);
     (outbox, log)
 }
 
 /// The windows of an outbox.
-fn numbers(outbox: &Outbox) -> impl Iterator<Item = u64> {
+fn numbers(outbox: &ProbeOutbox) -> impl Iterator<Item = u64> {
     outbox.items.iter().map(|item| {
         let id = MessageId { node: "Node1".to_owned(), boot: item.which.boot, sequence: 1 };
-        let head = Head { version: envelope::VERSION, id: &id, after: 0, lost: 0 };
+        let head = EnvelopeHead { version: envelope::VERSION, id: &id, after: 0, lost: 0 };
         let bytes = envelope::seal(&head, &item.body).expect("bytes");
         let read = decode::<FromProbe>(&bytes, Properties::EXPECTED).expect("a message");
         let FromProbe::Window(result) = read.body else { panic!("another message") };

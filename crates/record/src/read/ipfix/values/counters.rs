@@ -1,10 +1,10 @@
 //! The counters of a record: those since the last record of its flow, and what totals grew.
 
-use super::super::element::{Number, SOURCES};
+use super::super::element::{NumericElement, SOURCES};
 use super::super::field_plan::FieldPlan;
 use super::super::template::unsigned;
-use super::super::totals::{self, COUNTERS, Totals};
-use super::{Half, Values};
+use super::super::totals::{self, COUNTERS, RunningTotals};
+use super::{Half, RecordValues};
 use flow::NULL;
 use std::ops::Range;
 
@@ -32,20 +32,24 @@ impl<'a> RecordOf<'a> {
     }
 }
 
-impl Values {
+impl RecordValues {
     /// Returns what both directions count: packets, bytes, bytes on the wire; [`NULL`] where the record does not tell it. A total counts what it
     /// grew since the last record of the flow.
-    pub fn counts(&self, all: &mut Totals, told: &RecordOf<'_>) -> [[u64; COUNTERS]; 2] {
+    pub fn counts(&self, all: &mut RunningTotals, told: &RecordOf<'_>) -> [[u64; COUNTERS]; 2] {
         let of_totals = self.totals();
         let differences = if of_totals.iter().flatten().all(|total| *total == NULL) {
             of_totals
         } else {
             let start = told.plan.start.map_or(NULL, |at| unsigned(told.field(at)).unwrap_or(NULL));
-            let is_over = self.number(Number::EndReason).is_some_and(|reason| IS_OVER.contains(&reason));
+            let is_over =
+                self.number(NumericElement::EndReason).is_some_and(|reason| IS_OVER.contains(&reason));
             let key = told.plan.key.iter().map(|(element, at)| (*element, told.field(*at)));
             let key = all.key(told.session, key);
             let export_ns = told.export_ns;
-            all.take(key, totals::Told { start, export_ns, is_over, bits: told.plan.bits, totals: of_totals })
+            all.take(
+                key,
+                totals::RecordTotals { start, export_ns, is_over, bits: told.plan.bits, totals: of_totals },
+            )
         };
         let of = |is_reverse: bool, at: usize| {
             let plain = SOURCES[at]

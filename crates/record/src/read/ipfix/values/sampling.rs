@@ -1,14 +1,14 @@
 //! The statements of a record about sampling.
 
-use super::super::element::Number;
-use super::Values;
+use super::super::element::NumericElement;
+use super::RecordValues;
 
 /// Property match filtering (RFC 5475, section 6.1): it selects packets and leaves none of these out.
 const FILTER: u64 = 5;
 
 /// The statement of a record about sampling, of itself or, in options, of others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Told {
+pub enum SamplingStatement {
     /// A fixed share of the packets is counted.
     Rate {
         /// The number of packets in a period of the selection.
@@ -22,17 +22,17 @@ pub enum Told {
     Unknown,
 }
 
-impl Values {
+impl RecordValues {
     /// Returns what the record tells of sampling.
-    pub fn sampling(&self) -> Option<Told> {
+    pub fn sampling(&self) -> Option<SamplingStatement> {
         let pair = |packets, counted| Some((self.number(packets)?, self.number(counted)?));
-        let interval = self.number(Number::PacketInterval).map(|counted| {
+        let interval = self.number(NumericElement::PacketInterval).map(|counted| {
             let distance = |not: u64| (counted.saturating_add(not), counted);
             // Some tell the distance alone.
-            self.number(Number::PacketSpace).map_or((counted, 1), distance)
+            self.number(NumericElement::PacketSpace).map_or((counted, 1), distance)
         });
-        let of_population = || pair(Number::SamplePopulation, Number::SampleSize);
-        let one_of = || self.number(Number::OneOf).map(|packets| (packets, 1));
+        let of_population = || pair(NumericElement::SamplePopulation, NumericElement::SampleSize);
+        let one_of = || self.number(NumericElement::OneOf).map(|packets| (packets, 1));
         // Zero is nothing told, and hides no rate that another element tells.
         let is_told = |(packets, _): &(u64, u64)| *packets != 0;
         let told = interval
@@ -40,14 +40,14 @@ impl Values {
             .or_else(|| of_population().filter(is_told))
             .or_else(|| one_of().filter(is_told));
         if let Some((packets, counted)) = told {
-            return Some(Told::Rate { packets, counted });
+            return Some(SamplingStatement::Rate { packets, counted });
         }
-        if let Some(bits) = self.number(Number::Probability) {
-            return Some(Told::Probability(f64::from_bits(bits)));
+        if let Some(bits) = self.number(NumericElement::Probability) {
+            return Some(SamplingStatement::Probability(f64::from_bits(bits)));
         }
         let selects =
-            self.number(Number::Algorithm).is_some_and(|algorithm| !matches!(algorithm, 0 | FILTER));
-        let leaves_out = self.number(Number::PacketSpace).is_some_and(|packets| packets != 0);
-        (selects || leaves_out).then_some(Told::Unknown)
+            self.number(NumericElement::Algorithm).is_some_and(|algorithm| !matches!(algorithm, 0 | FILTER));
+        let leaves_out = self.number(NumericElement::PacketSpace).is_some_and(|packets| packets != 0);
+        (selects || leaves_out).then_some(SamplingStatement::Unknown)
     }
 }

@@ -1,9 +1,9 @@
-use super::super::element::{Clock, Number, Target};
+use super::super::element::{NumericElement, TimeEncoding, ValueTarget};
 use super::super::field_plan::FieldPlan;
-use super::super::template::{Dialect, Octets, Template, Told as Said};
-use super::super::totals::{COUNTERS, Totals};
+use super::super::template::{ExportProtocol, Octets, Template, TemplateRecord as Said};
+use super::super::totals::{COUNTERS, RunningTotals};
 use super::time::{EPOCH, SECOND};
-use super::{Facts, RecordOf, Told, Values};
+use super::{ExportTimes, RecordOf, RecordValues, SamplingStatement};
 use flow::NULL;
 
 fn template(fields: &[(u16, u16)]) -> Template {
@@ -12,7 +12,7 @@ fn template(fields: &[(u16, u16)]) -> Template {
         octets.extend(number.to_be_bytes());
         octets.extend(length.to_be_bytes());
     });
-    let told = Template::read(&mut Octets(&octets), false, Dialect::Ipfix).expect("a template");
+    let told = Template::read(&mut Octets(&octets), false, ExportProtocol::Ipfix).expect("a template");
     let Some(Said::Definition(256, template)) = told else { panic!("a definition") };
     template
 }
@@ -22,12 +22,12 @@ fn each_value_is_read_from_the_field_of_the_least_rank() {
     // 150 seconds, 152 milliseconds, 23 octets out, 1 octets, 12, and 27 and 28 next to it.
     let plan = FieldPlan::of(&template(&[(150, 4), (152, 8), (23, 4), (1, 4), (12, 4), (27, 16), (28, 16)]));
     let expected = [
-        (1, false, Target::Start(Clock::Milliseconds)),
-        (2, false, Target::Number(Number::OutBytes)),
-        (3, false, Target::Number(Number::Bytes)),
-        (4, false, Target::Destination),
-        (5, false, Target::Source),
-        (6, false, Target::Destination),
+        (1, false, ValueTarget::Start(TimeEncoding::Milliseconds)),
+        (2, false, ValueTarget::Number(NumericElement::OutBytes)),
+        (3, false, ValueTarget::Number(NumericElement::Bytes)),
+        (4, false, ValueTarget::Destination),
+        (5, false, ValueTarget::Source),
+        (6, false, ValueTarget::Destination),
     ];
     assert_eq!((plan.fields, plan.key.len()), (expected.to_vec(), 0));
 }
@@ -35,18 +35,18 @@ fn each_value_is_read_from_the_field_of_the_least_rank() {
 #[test]
 fn what_is_no_value_of_its_element_is_not_read_and_told() {
     let plan = FieldPlan::of(&template(&[(8, 3), (7, 4), (2, 1)]));
-    let values = Values::read(&plan, &[1, 2, 3, 0, 1, 0, 0, 9], &[0..3, 3..7, 7..8]);
+    let values = RecordValues::read(&plan, &[1, 2, 3, 0, 1, 0, 0, 9], &[0..3, 3..7, 7..8]);
     assert_eq!((values.addresses, values.ports()), ([None; 2], [None; 2]));
     assert_eq!(values.plain_counts()[0], [9, NULL, NULL]);
     assert_eq!(values.unfit.expect("a field").to_string(), "a value of 3 octets is none of src_addr");
 }
 
 /// The values of a record of pairs of an element and a number of an octet.
-fn values(fields: &[(u16, u8)]) -> Values {
+fn values(fields: &[(u16, u8)]) -> RecordValues {
     let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
     let set: Vec<u8> = fields.iter().map(|(_, value)| *value).collect();
     let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
-    Values::read(&FieldPlan::of(&template), &set, &at)
+    RecordValues::read(&FieldPlan::of(&template), &set, &at)
 }
 
 /// The counters of both directions, of pairs of an element and a number of an octet.
@@ -55,9 +55,9 @@ fn counts(fields: &[(u16, u8)]) -> [[u64; COUNTERS]; 2] {
     let (plan, set): (_, Vec<u8>) =
         (FieldPlan::of(&template), fields.iter().map(|(_, value)| *value).collect());
     let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
-    let values = Values::read(&plan, &set, &at);
+    let values = RecordValues::read(&plan, &set, &at);
     let of = RecordOf { plan: &plan, set: &set, fields: &at, session: 0, export_ns: 0 };
-    values.counts(&mut Totals::default(), &of)
+    values.counts(&mut RunningTotals::default(), &of)
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_counter_is_the_first_that_is_not_zero() {
 #[test]
 fn a_rate_of_zero_hides_no_other() {
     let of = |fields: &[(u16, u8)]| values(fields).sampling();
-    let one_of = |packets| Some(Told::Rate { packets, counted: 1 });
+    let one_of = |packets| Some(SamplingStatement::Rate { packets, counted: 1 });
     assert_eq!(of(&[(305, 0), (306, 0), (34, 100)]), one_of(100));
     assert_eq!(of(&[(305, 0), (34, 100)]), one_of(100));
     assert_eq!(of(&[(305, 0), (306, 0), (309, 1), (310, 50), (34, 100)]), one_of(50));
@@ -97,8 +97,8 @@ fn times(fields: &[(u16, Vec<u8>)]) -> [Option<u64>; 2] {
             end - octets.len()..end
         })
         .collect();
-    let facts = Facts { export_ns: 1_000_000 * SECOND, uptime_ms: None };
-    Values::read(&FieldPlan::of(&template), &set, &at).times(false, facts, None)
+    let facts = ExportTimes { export_ns: 1_000_000 * SECOND, uptime_ms: None };
+    RecordValues::read(&FieldPlan::of(&template), &set, &at).times(false, facts, None)
 }
 
 #[test]

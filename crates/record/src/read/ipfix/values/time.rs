@@ -1,7 +1,7 @@
 //! The times of a record, in whichever form they are told.
 
-use super::super::element::{Clock, Number};
-use super::Values;
+use super::super::element::{NumericElement, TimeEncoding};
+use super::RecordValues;
 
 /// The seconds from 1900 to 1970.
 pub(super) const EPOCH: u64 = 2_208_988_800;
@@ -10,21 +10,22 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// The facts about a record's time that are known apart from the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct ExportTimes {
     /// The time at which the record's message was sent, nanoseconds since the epoch.
     pub export_ns: u64,
     /// The exporter's time since its start when it sent the message, milliseconds, where the message tells it.
     pub uptime_ms: Option<u32>,
 }
 
-impl Values {
+impl RecordValues {
     /// Returns the times at which the first and the last packet of a direction came, as far as the record tells them; the other direction has
     /// its own times, or those of the flow. `start_ms`: when the exporter began, where that was told apart from records.
-    pub fn times(&self, is_reverse: bool, facts: Facts, start_ms: Option<u64>) -> [Option<u64>; 2] {
-        let start_ms = self.number(Number::SystemStart).or(start_ms);
+    pub fn times(&self, is_reverse: bool, facts: ExportTimes, start_ms: Option<u64>) -> [Option<u64>; 2] {
+        let start_ms = self.number(NumericElement::SystemStart).or(start_ms);
         let half = &self.halves[usize::from(is_reverse)];
-        let at =
-            |told: Option<(Clock, u64)>| told.and_then(|(clock, time)| moment(clock, time, facts, start_ms));
+        let at = |told: Option<(TimeEncoding, u64)>| {
+            told.and_then(|(clock, time)| moment(clock, time, facts, start_ms))
+        };
         let [start, end, event] = [half.start, half.end, half.event].map(at);
         let duration = half.duration_ns;
         let after = |start: u64| duration.and_then(|length| start.checked_add(length));
@@ -45,15 +46,15 @@ impl Values {
 }
 
 /// A time, nanoseconds since the epoch. `start_ms`: when the exporter began, where that was told apart from the header.
-fn moment(clock: Clock, time: u64, facts: Facts, start_ms: Option<u64>) -> Option<u64> {
+fn moment(clock: TimeEncoding, time: u64, facts: ExportTimes, start_ms: Option<u64>) -> Option<u64> {
     match clock {
-        Clock::NtpNanoseconds => ntp(time, SECOND).filter(|_| time != 0),
-        Clock::NtpMicroseconds => ntp(time, 1_000_000).filter(|_| time != 0),
+        TimeEncoding::NtpNanoseconds => ntp(time, SECOND).filter(|_| time != 0),
+        TimeEncoding::NtpMicroseconds => ntp(time, 1_000_000).filter(|_| time != 0),
         // Zero is how a time is told that is not known.
-        Clock::Milliseconds => time.checked_mul(MILLISECOND).filter(|time| *time != 0),
-        Clock::Seconds => time.checked_mul(SECOND).filter(|time| *time != 0),
-        Clock::MicrosecondsBefore => facts.export_ns.checked_sub(time.checked_mul(1000)?),
-        Clock::Uptime => {
+        TimeEncoding::Milliseconds => time.checked_mul(MILLISECOND).filter(|time| *time != 0),
+        TimeEncoding::Seconds => time.checked_mul(SECOND).filter(|time| *time != 0),
+        TimeEncoding::MicrosecondsBefore => facts.export_ns.checked_sub(time.checked_mul(1000)?),
+        TimeEncoding::Uptime => {
             let told = |start: u64| (facts.export_ns / MILLISECOND).wrapping_sub(start) as u32;
             let uptime = facts.uptime_ms.or(start_ms.map(told))?;
             // The counter begins anew every seven weeks: what counts is how long before the export it was, or a little after.

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub(super) struct LoadWatch {
     limits: Limits,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<LoadReading>>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct LoadReading {
     last: Snapshot,
     /// The busy and the polled time at the last heartbeat, nanoseconds.
     told: (u64, u64),

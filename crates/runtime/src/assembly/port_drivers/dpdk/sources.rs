@@ -4,9 +4,9 @@ use super::eal;
 use crate::assembly::parallel::{self, OpenPorts};
 use crate::assembly::refusal;
 use crate::exit::{Failure, say};
-use crate::spec::Spec;
-use engine::admission::{Directions, Site};
-use engine::{Config, Nearness};
+use crate::spec::RunSpec;
+use engine::admission::{Directions, SourceProperties};
+use engine::{MeasurementConfig, Nearness};
 use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
 use port::{PacketSource, TimeBase};
 use std::any::Any;
@@ -14,7 +14,11 @@ use task::TaskSpec;
 
 /// The receive queues of the ports, divided among the plan's receivers, the plan as resolved by the ports'
 /// capabilities, and what is known of them.
-pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Result<OpenPorts, Failure> {
+pub(crate) fn open(
+    options: &RunSpec,
+    config: &MeasurementConfig,
+    specs: &[TaskSpec],
+) -> Result<OpenPorts, Failure> {
     let asked = parallel::asked_queues(options, config);
     let (port, eal_config) = settings(options, config)?;
     let ports = eal::with(&eal_config, |eal| ProbedPorts::probe(eal, &options.source.port))?;
@@ -25,7 +29,7 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
         None => asked.min(*possible.end()),
     };
     let node = ports.numa_node();
-    let topology = engine::Topology::of_this_machine();
+    let topology = engine::NumaTopology::of_this_machine();
     let cores = topology.nearest_first(&engine::allowed_cores(), node);
     let mut plan = parallel::settle(options, config, queues, &cores)?;
     if let Some(nearness) = topology.nearness(&plan.cores, node) {
@@ -38,7 +42,7 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
         None => plan.receivers.max(*possible.start()),
     };
     let (sources, spread) = ports.start(queues, plan.receivers, &port)?;
-    let site = Site {
+    let site = SourceProperties {
         scatters_flows: plan.receivers > 1 && !keeps_flows(spread, options.source.port.len()),
         directions: directions(spread),
         falls_silent: sources.iter().any(|source| source.time_base() == TimeBase::Packets),
@@ -52,7 +56,7 @@ pub(crate) fn open(options: &Spec, config: &Config, specs: &[TaskSpec]) -> Resul
 }
 
 /// Returns the options of the ports, and the configuration that DPDK's environment has to have for them.
-fn settings(options: &Spec, config: &Config) -> Result<(PortOptions, EalConfig), Failure> {
+fn settings(options: &RunSpec, config: &MeasurementConfig) -> Result<(PortOptions, EalConfig), Failure> {
     let usual = PortOptions::default();
     let port = PortOptions {
         burst: options.machine.burst,
@@ -68,7 +72,7 @@ fn settings(options: &Spec, config: &Config) -> Result<(PortOptions, EalConfig),
 }
 
 /// Starts DPDK for the ports of all of these nodes, before those of the first one are opened.
-pub(crate) fn share(nodes: &[(Spec, Config)]) -> Result<Box<dyn Any>, Failure> {
+pub(crate) fn share(nodes: &[(RunSpec, MeasurementConfig)]) -> Result<Box<dyn Any>, Failure> {
     let mut all = EalConfig::default();
     for (options, config) in nodes {
         let (_, own) = settings(options, config)?;

@@ -1,12 +1,12 @@
 //! The conversion of flow records to window rows.
 
 use flow::FlowRecord;
-use history::replay::Row;
+use history::replay::FamilyRow;
 use packet::{KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use std::net::IpAddr;
 
 /// The row that a record is in its window.
-pub(super) fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
+pub(super) fn row(record: &FlowRecord, spec: &KeySpec) -> Option<FamilyRow> {
     let key = record.key?;
     let parts = KeyParts {
         ports: [key.src_port?, key.dst_port?],
@@ -23,10 +23,10 @@ pub(super) fn row(record: &FlowRecord, spec: &KeySpec) -> Option<Row> {
     Some(match [key.src_addr?, key.dst_addr?] {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {
             let key = KeyV4::of_parts([source.octets(), destination.octets()], parts);
-            Row::V4(row.with_key(key.masked(spec)))
+            FamilyRow::V4(row.with_key(key.masked(spec)))
         }
         // Without addresses both families are one.
-        _ if !has_addresses => Row::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
-        addresses => Row::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
+        _ if !has_addresses => FamilyRow::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
+        addresses => FamilyRow::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
     })
 }

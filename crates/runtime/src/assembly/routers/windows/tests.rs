@@ -1,16 +1,16 @@
 use super::*;
-use engine::{Config, Destinations, Every, RowOutput};
+use engine::{Destinations, Every, MeasurementConfig, RowOutput};
 use flow::{FlowKey, FlowRecord, Rows};
 use model::Window;
 use packet::{KeyV4, KeyV6};
 use port::TimeBase;
-use router::{Counts, ExporterCounts, Rate};
+use router::{DecoderCounts, ExporterCounts, SamplingRate};
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use task::rows::Site;
+use task::rows::PlanContext;
 use task::{Generation, TaskSet};
 
 const SECOND: u64 = 1_000_000_000;
@@ -65,7 +65,7 @@ impl RowOutput for Taking {
 
 /// Windows of a second, and what arrives of them.
 struct Collected {
-    windows: Windows,
+    windows: RouterWindows,
     arrived: Arc<Mutex<BTreeMap<u64, Arrived>>>,
     release: Sender<()>,
 }
@@ -73,8 +73,12 @@ struct Collected {
 impl Collected {
     fn new(wait_ns: u64, bytes: usize) -> Self {
         let limits = Limits::new(bytes, usize::MAX);
-        let config = Config { every: Every::Time(SECOND), limits: limits.clone(), ..Config::default() };
-        let site = Site::new(config.key, config.seed, limits.clone());
+        let config = MeasurementConfig {
+            every: Every::Time(SECOND),
+            limits: limits.clone(),
+            ..MeasurementConfig::default()
+        };
+        let site = PlanContext::new(config.key, config.seed, limits.clone());
         let control = Control::new(Arc::new(
             TaskSet::plan(Generation::default(), &[], None, &site).expect("no queries"),
         ));
@@ -89,8 +93,8 @@ impl Collected {
             node: "here".to_owned(),
         };
         let outputs = Outputs::start(destinations, &config, &control, TimeBase::Clock).expect("a thread");
-        let setting = Setting { window_ns: SECOND, wait_ns, key: config.key, limits };
-        let windows = Windows::new(setting, control, outputs, Qualities::default(), BEGIN);
+        let setting = RouterWindowSetting { window_ns: SECOND, wait_ns, key: config.key, limits };
+        let windows = RouterWindows::new(setting, control, outputs, Qualities::default(), BEGIN);
         Self { windows, arrived, release }
     }
 
@@ -106,10 +110,10 @@ impl Collected {
             ..FlowKey::default()
         });
         [record.total_count, record.total_byte, record.wire_byte] = [packets, 40 * packets, 64 * packets];
-        self.windows.take(Flow { record, rate: Some(Rate::ALL), counted: packets }, now_ns);
+        self.windows.take(ExportedFlow { record, rate: Some(SamplingRate::ALL), counted: packets }, now_ns);
     }
 
-    fn end(self, now_ns: u64, tally: &Tally) -> (RunTotals, BTreeMap<u64, Arrived>) {
+    fn end(self, now_ns: u64, tally: &DatagramTally) -> (RunTotals, BTreeMap<u64, Arrived>) {
         let (ended, outputs) = self.windows.finish(now_ns, tally);
         let result = outputs.finish();
         assert!(result.faults.is_empty(), "{:?}", result.faults);
@@ -119,9 +123,9 @@ impl Collected {
     }
 }
 
-fn tally(dropped: u64, lost_records: u64) -> Tally {
+fn tally(dropped: u64, lost_records: u64) -> DatagramTally {
     let exporters = ExporterCounts { lost_records, ..ExporterCounts::default() };
-    Tally { counts: Counts { exporters, ..Counts::default() }, dropped: Some(dropped) }
+    DatagramTally { counts: DecoderCounts { exporters, ..DecoderCounts::default() }, dropped: Some(dropped) }
 }
 
 #[test]
@@ -264,11 +268,11 @@ fn what_is_lost_while_a_window_waits_may_be_of_it() {
 #[test]
 fn what_is_not_read_is_lacking() {
     let mut collected = Collected::new(SECOND, 1 << 28);
-    let mut counts = Counts::default();
+    let mut counts = DecoderCounts::default();
     counts.datagrams.damaged = 1;
     (counts.templates.without_template, counts.templates.damaged_sets) = (3, 2);
-    let unread = Tally { counts, dropped: None };
-    collected.windows.advance(BEGIN + SECOND, &Tally::default());
+    let unread = DatagramTally { counts, dropped: None };
+    collected.windows.advance(BEGIN + SECOND, &DatagramTally::default());
     collected.windows.advance(BEGIN + 2 * SECOND, &unread);
     collected.take(1, u64::MAX / 64, BEGIN + 2 * SECOND, BEGIN + 2 * SECOND);
     let qualities = collected.windows.qualities.clone();
@@ -277,7 +281,7 @@ fn what_is_not_read_is_lacking() {
         let span = start_ns.map(|start_ns| Span { start_ns, end_ns: start_ns + SECOND });
         let mut answers = [model::Answer::new("q", span, Vec::new(), Vec::new())];
         qualities.mark(&mut answers);
-        assert_eq!(answers[0].status, model::Status::Partial);
+        assert_eq!(answers[0].status, model::AnswerStatus::Partial);
         answers[0].reason.clone().unwrap_or_default()
     });
     let unread = "records of 3 sets without a template were not read, 1 damaged datagrams were not read to their end, \
