@@ -11,7 +11,7 @@ const OF_LAB: [(&str, &str); 2] =
     [("bench", "edison-lab bench NAME"), ("study", "edison-lab study --out DIR")];
 
 /// The command that a source or an option stands for.
-const USUAL: &str = "run";
+const DEFAULT_COMMAND: &str = "run";
 
 /// Puts the usual command where none is named. `arguments` begin with the program's name.
 pub(crate) fn with_command(
@@ -22,12 +22,12 @@ pub(crate) fn with_command(
     // `edison help bench` asks for the same.
     let asked = if first == "help" { arguments.get(2).unwrap_or(first) } else { first };
     if let Some((name, call)) = OF_LAB.iter().find(|(name, _)| asked == name) {
-        return Err(of_lab(name, call));
+        return Err(lab_command_failure(name, call));
     }
     let names: Vec<_> = command.get_subcommands().map(Command::get_name).chain(["help"]).collect();
     match what_is(first, &names) {
         LeadingWord::Command => {}
-        LeadingWord::OfUsual => arguments.insert(1, USUAL.into()),
+        LeadingWord::OfUsual => arguments.insert(1, DEFAULT_COMMAND.into()),
         LeadingWord::Unknown => return Err(unknown(&first.to_string_lossy(), &names)),
     }
     attach_address(&mut arguments);
@@ -68,7 +68,7 @@ fn what_is(word: &OsStr, commands: &[&str]) -> LeadingWord {
     LeadingWord::Unknown
 }
 
-fn of_lab(name: &str, call: &str) -> Failure {
+fn lab_command_failure(name: &str, call: &str) -> Failure {
     Failure::usage(format!(
         "'{name}' is a command of edison-lab: `{call}`; `cd lab && cargo build --release` builds that program, and the Debian package \
          edison-lab installs it"

@@ -24,7 +24,7 @@ struct FileCheck<'a> {
 pub(crate) fn check(options: &QueryTextOptions) -> Result<ExitCode, Failure> {
     let texts = options.texts()?;
     let site = options.site();
-    let key = equery::ExplainContext::of(&site).key;
+    let key = equery::ExplainContext::from_options(&site).key;
     let mut checked: Vec<CheckedText> =
         texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     // Texts of the command line are one text to `run`, which numbers their queries.

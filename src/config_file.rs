@@ -26,7 +26,7 @@ pub(crate) fn configured_command(
     let named = |option| name.and_then(|name| named(&command, name, arguments, option));
     let path = named("config").map(PathBuf::from);
     let file = match (&path, name) {
-        (Some(path), Some(name)) => of_file(&command, name, path)?,
+        (Some(path), Some(name)) => read_file(&command, name, path)?,
         _ => Vec::new(),
     };
     let in_file = file.iter().find(|(id, _)| id == "preset").and_then(|(_, values)| values.first().cloned());
@@ -45,7 +45,7 @@ pub(crate) fn configured_command(
     let set: Vec<(String, Vec<String>)> = of_file.chain(of_preset).collect();
     let given = arguments.get(1).and_then(|word| word.to_str());
     let own = given.and_then(|given| command.find_subcommand(given));
-    let origins = own.map(|own| Origins::of(own, arguments, &set)).unwrap_or_default();
+    let origins = own.map(|own| Origins::from_command(own, arguments, &set)).unwrap_or_default();
     let preset = preset.into_iter().map(|(option, value)| (Id::from(option), vec![value]));
     let command = match name {
         Some(name) => with_defaults(command, name, preset.chain(file)),
@@ -85,7 +85,7 @@ fn named(command: &Command, name: &str, arguments: &[OsString], option: &str) ->
 }
 
 /// The values of the options of a command that a file sets.
-fn of_file(command: &Command, name: &str, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
+fn read_file(command: &Command, name: &str, path: &Path) -> Result<Vec<(Id, Vec<String>)>, Failure> {
     let own = command.find_subcommand(name).expect("the command line has it");
     let options = own.get_arguments().filter_map(|known| known.get_long().map(|long| (long, known)));
     let options: Vec<_> = options.filter(|(long, _)| !["config", "help"].contains(long)).collect();

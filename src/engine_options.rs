@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const ENGINE: &str = "Another engine";
 /// The longest time that an engine may take where the options do not say it.
-const USUAL_TIME: Duration = Duration::from_secs(600);
+const DEFAULT_TIME: Duration = Duration::from_secs(600);
 
 /// Options of `edison query` that ask another engine.
 #[derive(Clone, Debug, Args)]
@@ -35,7 +35,7 @@ pub(crate) struct EngineOptions {
 impl EngineOptions {
     /// Returns the longest time that an engine may take for a question.
     pub(crate) fn time(&self) -> Duration {
-        self.engine_time.unwrap_or(USUAL_TIME)
+        self.engine_time.unwrap_or(DEFAULT_TIME)
     }
 }
 

@@ -29,7 +29,8 @@ pub(crate) fn explain(asked: &Options) -> Result<ExitCode, Failure> {
     let checked: Vec<CheckedText> = texts.iter().map(|text| equery::check(&text.source(), &site)).collect();
     texts.iter().zip(&checked).for_each(|(text, checked)| query_text::show(text, checked));
     query_text::outcome(&texts, &checked)?;
-    let place = ExplainContext { dialect: asked.sql.unwrap_or_default(), ..ExplainContext::of(&site) };
+    let place =
+        ExplainContext { dialect: asked.sql.unwrap_or_default(), ..ExplainContext::from_options(&site) };
     let explained = texts.iter().zip(&checked).map(|(text, checked)| FileExplanation {
         file: &text.name,
         diagnostics: &checked.diagnostics,

@@ -15,12 +15,12 @@ use traffic::{Generator, PathSpec, TrafficSpec};
 const ETHERNET: u16 = 1;
 
 /// The default specification.
-const USUAL: &str = "packets=1M,flows=100k,zipf=1.0";
+const DEFAULT_SPEC: &str = "packets=1M,flows=100k,zipf=1.0";
 
 /// Writes or sends as the options request.
 pub(crate) fn generate(options: &GenerateOptions) -> Result<ExitCode, Failure> {
     let spec = |text: Option<&String>| {
-        text.map_or(USUAL, String::as_str).parse::<TrafficSpec>().map_err(Failure::usage)
+        text.map_or(DEFAULT_SPEC, String::as_str).parse::<TrafficSpec>().map_err(Failure::usage)
     };
     if options.interface.is_some() || options.port.is_some() {
         return match options.words.as_slice() {

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use store::{Level, NodeSetting, StoreCounts, StoreRetention, StoreWriter};
 
 /// Windows of flow records, unless their length is given.
-const USUAL_NS: u64 = 10_000_000_000;
+const DEFAULT_NS: u64 = 10_000_000_000;
 
 /// Reads the files of the options into their store.
 pub(crate) fn import(options: &ImportOptions) -> Result<ExitCode, Failure> {
@@ -162,7 +162,7 @@ fn node_setting(node: &NodeRecording, source: Option<String>, window_ns: u64) ->
         source,
         key: site.key,
         window_ns,
-        usual_ns: window_ns,
+        default_ns: window_ns,
         tracks_loss: site.tracks_loss,
         has_wire_bytes: node.has_wire_bytes(),
         selection: selection(node.has_wire_bytes()),
@@ -236,7 +236,7 @@ fn window_ns(options: &ImportOptions, recording: &Recording) -> Result<u64, Fail
             "--every: the files have window rows of {}, which stay as they are",
             notation::how_long(own)
         ))),
-        (given, own) => Ok(given.or(own).unwrap_or(USUAL_NS)),
+        (given, own) => Ok(given.or(own).unwrap_or(DEFAULT_NS)),
     }
 }
 

@@ -98,7 +98,7 @@ fn collect(options: commands::CollectOptions, origins: &Origins) -> Result<ExitC
     let Command::Probe(node) = command else {
         return Err(Failure::fault("the file of settings is not read"));
     };
-    let spec = options.of_node(*node)?;
+    let spec = options.apply_to_node(*node)?;
     assembly::run(&spec, &of_file).map_err(|failure| failure.explained(&of_file))
 }
 

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use protocol::envelope::{Properties, decode_within};
-use protocol::{Envelope, FromProbe, MessageId, Refusal, ToProbe};
+use protocol::{Envelope, FromProbe, MessageId, MessageRefusal, ToProbe};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ fn check<B: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) {
     let Ok(written) = envelope.encode() else { return };
     match decode_within::<B>(&written, Properties::EXPECTED, MOST_JSON_BYTES) {
         // What is left out where it is usual is written.
-        Err(refusal) => assert_eq!(refusal, Refusal::TooLarge),
+        Err(refusal) => assert_eq!(refusal, MessageRefusal::TooLarge),
         Ok(read) => assert_eq!(Envelope { version: envelope.version, ..read }, envelope),
     }
 }

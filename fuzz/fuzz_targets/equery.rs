@@ -1,15 +1,15 @@
 //! Query text from strangers: checked, printed and checked again to the same plan, explained, and answered over some rows.
 #![no_main]
 
-use equery::{ExplainOptions, Options, Severity, Source, check, explain, one_line, render};
+use arena::Limits;
+use equery::{CheckOptions, ExplainContext, Severity, SourceText, check, explain, one_line, render};
 use flow::{LossCounts, Rows, WindowRow};
 use libfuzzer_sys::fuzz_target;
 use model::Span;
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use std::sync::OnceLock;
-use arena::Limits;
 use task::Generation;
-use task::rows::{RowQueries, RowScratch, Site, Unplaced};
+use task::rows::{PlanContext, RowQueries, RowScratch, Unplaced};
 
 /// A second, the length of the run's windows.
 const SECOND: u64 = 1_000_000_000;
@@ -47,11 +47,11 @@ fn all_rows() -> &'static (Rows<KeyV4>, Rows<KeyV6>) {
 }
 
 fn answer(queries: &[task::query::Query]) {
-    let site = Site {
+    let site = PlanContext {
         node: "here".to_owned(),
         window_ns: Some(SECOND),
         tracks_loss: true,
-        ..Site::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX))
+        ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX))
     };
     for query in queries {
         let Ok(planned) = RowQueries::plan(Generation::default(), std::slice::from_ref(query), &site) else {
@@ -73,8 +73,8 @@ fn answer(queries: &[task::query::Query]) {
 }
 
 fuzz_target!(|text: &str| {
-    let source = Source { name: "fuzzed", text };
-    let options = Options { set: vec![("K1".to_owned(), "10K".to_owned())], ..Options::default() };
+    let source = SourceText { name: "fuzzed", text };
+    let options = CheckOptions { set: vec![("K1".to_owned(), "10K".to_owned())], ..CheckOptions::default() };
     let checked = check(&source, &options);
     for diagnostic in &checked.diagnostics {
         assert!(text.get(diagnostic.span.clone()).is_some(), "{diagnostic:?}");
@@ -86,7 +86,7 @@ fuzz_target!(|text: &str| {
     if checked.has_errors() {
         return;
     }
-    explain(&checked, &ExplainOptions::default()).to_string();
+    explain(&checked, &ExplainContext::default()).to_string();
     answer(&checked.queries.iter().map(|query| query.plan.clone()).collect::<Vec<_>>());
     // A query's own text means the same, unless it reads what the other text defines.
     if text.to_ascii_lowercase().contains("let") {
@@ -95,7 +95,7 @@ fuzz_target!(|text: &str| {
     for query in
         checked.queries.iter().filter(|query| query.trigger.is_none() && query.derived_from.is_empty())
     {
-        let again = check(&Source { name: "again", text: &query.text }, &options);
+        let again = check(&SourceText { name: "again", text: &query.text }, &options);
         let errors = again.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         assert_eq!(errors.count(), 0, "{}: {:?}", query.text, again.diagnostics);
         let plan = task::query::Query { name: query.label.clone(), ..again.queries[0].plan.clone() };

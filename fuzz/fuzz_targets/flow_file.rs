@@ -4,7 +4,7 @@
 use flow::RowValue;
 use libfuzzer_sys::fuzz_target;
 use record::Format;
-use record::read::{FlowFile, RowBlock, Wanted};
+use record::read::{FlowFile, ReadProjection, RowBlock};
 use std::path::Path;
 
 /// A few bytes of Parquet can stand for any number of equal rows.
@@ -13,9 +13,9 @@ const MOST_ROWS: u64 = 200_000;
 const BLOCK: usize = 4096;
 
 /// All members and all kinds of columns, or few of them.
-fn wanted(is_all: bool) -> Wanted {
+fn wanted(is_all: bool) -> ReadProjection {
     if !is_all {
-        return Wanted { columns: vec![RowValue::Bytes], ..Wanted::default() };
+        return ReadProjection { columns: vec![RowValue::Bytes], ..ReadProjection::default() };
     }
     let columns = [
         RowValue::Time,
@@ -30,7 +30,7 @@ fn wanted(is_all: bool) -> Wanted {
         RowValue::RttMin,
         RowValue::Statistic(0),
     ];
-    Wanted {
+    ReadProjection {
         members: vec!["src_addr", "dst_addr", "src_port", "dst_port", "protocol", "vlan", "ip_tos"],
         open_fields: true,
         samples: true,
@@ -42,7 +42,7 @@ fn wanted(is_all: bool) -> Wanted {
 }
 
 /// Rows, rows without a key, a sum over all values, and how reading ended.
-fn read(file: &mut FlowFile, wanted: &Wanted) -> (u64, u64, u64, Option<String>) {
+fn read(file: &mut FlowFile, wanted: &ReadProjection) -> (u64, u64, u64, Option<String>) {
     let (mut rows, mut without_key, mut sum) = (0, 0, 0_u64);
     for part in 0..file.contents().parts.len() {
         let mut take = |block: &mut RowBlock| {
@@ -73,7 +73,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let format = Format::ALL[usize::from(*choice) % Format::ALL.len()];
     let name = format!("fuzz{}", format.suffix());
-    let mut file = match FlowFile::of_bytes(Path::new(&name), bytes.to_vec()) {
+    let mut file = match FlowFile::from_bytes(Path::new(&name), bytes.to_vec()) {
         Ok(file) => file,
         Err(error) => {
             assert!(!error.to_string().contains('\n'), "{error}");

@@ -2,7 +2,9 @@
 //! window of its own flow, or was refused by name. Keys choose their own hashes, so that buckets overflow.
 #![no_main]
 
+use arena::Limits;
 use flow::{FlowRecord, WindowRow};
+use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use packet::{FlowKey, Key, KeyBurst, KeySpec, KeyV4, PacketFields, Seed};
@@ -10,8 +12,6 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 use tcp::LossCounts;
-use arena::Limits;
-use flowtable::{FlowSink, FlowTable, TableConfig, Timeouts};
 
 /// Enough for the index to grow several times: under a fuzzer it starts growing at 192 flows.
 const MOST_PACKETS: usize = 600;
@@ -159,7 +159,7 @@ impl FlowSink for Given {
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
     }
-    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
+    fn table_full<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let at = packet.tcp_seq as usize;
         self.refused.resize(self.refused.len().max(at + 1), false);
         assert!(!std::mem::replace(&mut self.refused[at], true), "refused twice");

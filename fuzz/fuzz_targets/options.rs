@@ -2,12 +2,12 @@
 //! collectors. What is accepted is printed and parsed back to the same value.
 #![no_main]
 
+use flowtable::StatisticSpec;
 use libfuzzer_sys::fuzz_target;
 use packet::KeySpec;
-use record::{Collector, Parts, Selection};
-use flowtable::StatisticSpec;
+use record::{Collector, RecordContents, Selection};
 use task::TaskSpec;
-use traffic::{PathSpec, Spec};
+use traffic::{PathSpec, TrafficSpec};
 
 /// An error is one line, unless it contains the user's own line break.
 fn check_error(text: &str, error: &dyn std::fmt::Display) {
@@ -17,10 +17,10 @@ fn check_error(text: &str, error: &dyn std::fmt::Display) {
 }
 
 fuzz_target!(|text: &str| {
-    match text.parse::<Spec>() {
+    match text.parse::<TrafficSpec>() {
         Ok(spec) => {
             let shown = spec.to_string();
-            let again: Spec = shown.parse().unwrap_or_else(|error| panic!("{shown}: {error}"));
+            let again: TrafficSpec = shown.parse().unwrap_or_else(|error| panic!("{shown}: {error}"));
             assert_eq!(again.to_string(), shown);
             assert_eq!((again.packets(), again.flows()), (spec.packets(), spec.flows()));
             assert_eq!((again.rate(), again.start_ns()), (spec.rate(), spec.start_ns()));
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => check_error(text, &error),
     }
-    let parts = Parts { loss: true, biflow: true, ..Parts::default() };
+    let parts = RecordContents { loss: true, biflow: true, ..RecordContents::default() };
     match Selection::parse(text, &parts) {
         Ok(selection) => {
             let names: Vec<_> = selection.columns().iter().map(|column| column.name()).collect();

@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use router::{Decoder, Settings};
+use router::{Decoder, DecoderSettings};
 use std::net::SocketAddr;
 
 /// The longest datagram of an input, each behind its length in two octets.
 const LENGTH: usize = 2;
 
 fuzz_target!(|data: &[u8]| {
-    let mut decoder = Decoder::new(Settings::default());
+    let mut decoder = Decoder::new(DecoderSettings::default());
     let mut rest = data;
     let mut now_ns = 1_700_000_000_000_000_000;
     let mut flows = 0;

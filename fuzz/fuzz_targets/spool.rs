@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use protocol::spool_format::{Reader, Record, Replay, write_header};
+use protocol::spool_format::{Replay, SpoolReader, SpoolRecord, write_header};
 
 const NODE: &str = "Node1";
 /// The most bytes of messages.
 const MOST: u64 = 1 << 20;
 
-fn records(file: &[u8]) -> Option<Vec<Record>> {
-    let mut reader = Reader::new(file, NODE).expect("memory can be read").ok()?;
+fn records(file: &[u8]) -> Option<Vec<SpoolRecord>> {
+    let mut reader = SpoolReader::new(file, NODE).expect("memory can be read").ok()?;
     let mut records = Vec::new();
     while let Some(record) = reader.next_record().expect("memory can be read") {
         records.push(record);
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     write_header(NODE, &mut again);
     read.iter().for_each(|record| record.write(&mut again));
     assert_eq!(records(&again).as_ref(), Some(&read));
-    let of = |file: &[u8]| Replay::of(file, NODE, MOST).expect("memory can be read").expect("a spool");
+    let of = |file: &[u8]| Replay::read(file, NODE, MOST).expect("memory can be read").expect("a spool");
     let (first, second) = (of(&file), of(&again));
     assert!(second.unread().is_none());
     assert_eq!(first.totals(), second.totals());

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use tcp::{Connection, LossCounts, Segment};
+use tcp::{LossCounts, Segment, TcpConnection};
 
 #[derive(Arbitrary, Debug)]
 struct Sent {
@@ -19,7 +19,7 @@ struct Sent {
 }
 
 fuzz_target!(|sent: Vec<Sent>| {
-    let mut connection = Connection::default();
+    let mut connection = TcpConnection::default();
     let mut time_ns = 1_700_000_000_000_000_000;
     let mut total = [LossCounts::default(); 2];
     let (mut payload, mut segments) = (0, 0);

@@ -11,7 +11,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body, RequestBuilder};
 
 /// The longest time that a controller may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read, bytes.
 const MOST_READ: u64 = 256 << 20;
 
@@ -25,7 +25,7 @@ pub(crate) struct Api {
 
 impl Api {
     pub(super) fn new(options: &ApiOptions) -> Result<Self, Failure> {
-        Self::patient(options, PATIENCE)
+        Self::patient(options, TIMEOUT)
     }
 
     /// Makes a client whose controller may take so long to answer.
@@ -38,7 +38,7 @@ impl Api {
             .max_redirects_will_error(false)
             // The controller is on this machine, or at the end of TLS.
             .proxy(None)
-            .timeout_connect(Some(patience.min(PATIENCE)))
+            .timeout_connect(Some(patience.min(TIMEOUT)))
             .timeout_recv_response(Some(patience))
             .timeout_recv_body(Some(patience));
         if credentials::is_tls(address)? {

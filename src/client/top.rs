@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The time for which a stream is read before it is asked for anew: a connection that is dead without a word does not last.
 const STREAM: Duration = Duration::from_secs(120);
 /// The longest time that the first answer may take, before which nothing is shown.
-const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest silence of a server, which says something every 15 s.
 const SILENT: Duration = Duration::from_secs(20);
 /// The most pieces of news that wait to be shown.
@@ -78,7 +78,7 @@ pub(super) fn top(options: &TopOptions) -> Result<ExitCode, Failure> {
     if !top::can_draw() {
         return Err(Failure::usage(format!("TERM=dumb: top cannot draw on such a terminal: {lines}")));
     }
-    let first = Api::patient(&api, PATIENCE)?;
+    let first = Api::patient(&api, FIRST_ANSWER_TIMEOUT)?;
     let mut model = ViewModel::new(StatusOrigin::Api { address: first.address().to_owned() });
     model.status = read::<Status>(first.get("/status")?, &first)?;
     // Lists may take longer.

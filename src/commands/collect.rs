@@ -78,7 +78,7 @@ impl CollectOptions {
             machine: MachineOptions { burst: 1, ..MachineOptions::default() },
             link: None,
             recorded: None,
-            usual_every: None,
+            default_every: None,
             json_windows: false,
         })
     }
@@ -87,7 +87,7 @@ impl CollectOptions {
     ///
     /// # Errors
     /// Neither says where to listen.
-    pub(crate) fn of_node(self, node: ProbeOptions) -> Result<RunSpec, Failure> {
+    pub(crate) fn apply_to_node(self, node: ProbeOptions) -> Result<RunSpec, Failure> {
         let config = node.spec.machine.config.clone();
         let mut spec = node.into_spec();
         let RouterOptions { listener, from, sampling, wait } = spec.routers;

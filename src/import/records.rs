@@ -86,8 +86,8 @@ impl RecordImport {
         let Some(writer) = writer else { return 0 };
         let mut records = Vec::new();
         let [v4, v6] = &block.open;
-        let without_time = records_of(&BatchRows::of(&block.v4, false), v4, key, &mut records)
-            + records_of(&BatchRows::of(&block.v6, false), v6, key, &mut records);
+        let without_time = records_of(&BatchRows::new(&block.v4, false), v4, key, &mut records)
+            + records_of(&BatchRows::new(&block.v6, false), v6, key, &mut records);
         self.taken += records.len() as u64;
         // It counts itself what it does not take.
         let _ = writer.write(&records);
@@ -119,7 +119,7 @@ fn records_of<K: Key>(
         let (row, _) = rows.row(at);
         let open = open.get(at).copied().unwrap_or_default();
         // The rate of a sample is not among the values of rows.
-        let sampling_rate = u32::from(!open.has_any(const { OpenFields::of("sampling_rate") }));
+        let sampling_rate = u32::from(!open.has_any(const { OpenFields::from_field("sampling_rate") }));
         records.push(FlowRecord { open, sampling_rate, ..record(&row, key) });
     }
     without_time

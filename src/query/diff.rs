@@ -30,7 +30,7 @@ pub(super) struct DiffSide {
 
 /// Returns the rows that the options read.
 pub(super) fn sides(options: &QueryOptions, patterns: Vec<String>) -> Result<DiffInput, Failure> {
-    let period = periods::of_options(options.from.as_deref(), options.to.as_deref())?;
+    let period = periods::parse_options(options.from.as_deref(), options.to.as_deref())?;
     let [a, b] = &options.diff[..] else {
         return Ok(DiffInput::One { source: AnswerSource::open(options, &patterns)?, period });
     };
@@ -176,7 +176,7 @@ fn add_shortfalls(result: &mut Answer, answer: &Answer) {
     result.missing.extend_from_slice(&answer.missing);
     if let Some(reason) = &answer.reason {
         match answer.status {
-            AnswerStatus::Partial => result.lacks(reason),
+            AnswerStatus::Partial => result.mark_partial(reason),
             AnswerStatus::Complete | AnswerStatus::Cut => result.remark(reason),
         }
     }

@@ -193,7 +193,7 @@ impl EngineRequest<'_> {
         let (Some(blank), Some(watched), false) =
             (elsewhere.blanks.first(), elsewhere.watched, parts.is_empty())
         else {
-            return Ok(elsewhere.told(self.share, answers::of_nothing(query, elsewhere)));
+            return Ok(elsewhere.told(self.share, answers::answer_nothing(query, elsewhere)));
         };
         let span = [watched.start_ns, watched.end_ns];
         let asked =

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// The longest time that nodes may take where the options do not say it.
-const USUAL_TIME: Duration = Duration::from_secs(30);
+const DEFAULT_TIME: Duration = Duration::from_secs(30);
 /// The time that the controller may take in addition.
 const MORE: Duration = Duration::from_secs(60);
 
@@ -24,7 +24,7 @@ pub(super) fn ask(options: &QueryOptions, address: &str, texts: &[NamedText]) ->
         token_file: options.remote.token_file.clone(),
         ca: options.remote.ca.clone(),
     };
-    let time = options.remote.time.unwrap_or(USUAL_TIME);
+    let time = options.remote.time.unwrap_or(DEFAULT_TIME);
     let api = Api::patient(&client, time.saturating_add(MORE))?;
     let parameters = parameters(options, time)?;
     let printer = AnswerPrinter::new(options);
@@ -78,7 +78,7 @@ fn check(options: &QueryOptions) -> Result<(), Failure> {
 fn parameters(options: &QueryOptions, time: Duration) -> Result<Vec<(&'static str, String)>, Failure> {
     let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
     let mut parameters = vec![("time", milliseconds(time)), ("top", options.top.to_string())];
-    if let Some(period) = periods::of_options(options.from.as_deref(), options.to.as_deref())? {
+    if let Some(period) = periods::parse_options(options.from.as_deref(), options.to.as_deref())? {
         parameters.push(("from", model::format_time(period.from_ns)));
         parameters.push(("to", model::format_time(period.to_ns)));
     }

@@ -67,12 +67,12 @@ impl AnswerSource {
                     .filter_map(|(path, contents)| Some((path.display().to_string(), contents.window_ns?)))
                     .collect(),
             },
-            Self::Store(stored) => of_store(stored),
+            Self::Store(stored) => read_store_facts(stored),
         }
     }
 }
 
-fn of_store(stored: &OpenStore) -> RowFacts {
+fn read_store_facts(stored: &OpenStore) -> RowFacts {
     let (shelf, folder) = (stored.shelf(), stored.folder().display().to_string());
     RowFacts {
         key: shelf.key(),

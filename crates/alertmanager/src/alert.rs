@@ -39,7 +39,7 @@ impl Alert {
     ///
     /// Its labels are `alertname` (the query), `node` (none of answers across nodes) and the members of the key under their names. Members
     /// whose names are no labels, or mean something else, begin with `key_`.
-    pub fn of(event: &Event, summary: &str, extra: &Extra) -> Self {
+    pub fn from_event(event: &Event, summary: &str, extra: &Extra) -> Self {
         let mut labels = BTreeMap::new();
         labels.insert("alertname".to_owned(), bounded(&event.query, LONGEST_LABEL));
         labels.extend(event.node.as_ref().map(|node| ("node".to_owned(), bounded(node, LONGEST_LABEL))));
@@ -153,7 +153,7 @@ mod tests {
                 .into(),
             page: Some("https://edison.example.org/".to_owned()),
         };
-        let alert = Alert::of(&event, "who fired.", &extra);
+        let alert = Alert::from_event(&event, "who fired.", &extra);
         let labels: Vec<(&str, &str)> =
             alert.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let expected = [
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn texts_are_bounded() {
         let long = "x".repeat(70_000);
-        let alert = Alert::of(&event(&[("k", &long)]), &long, &Extra::default());
+        let alert = Alert::from_event(&event(&[("k", &long)]), &long, &Extra::default());
         assert_eq!(alert.labels["k"].chars().count(), LONGEST_LABEL);
         assert_eq!(alert.annotations["summary"].chars().count(), LONGEST_ANNOTATION);
         assert_eq!(alert.link, None);

@@ -171,7 +171,7 @@ impl Book {
     }
 
     fn fire(&mut self, event: &Event, summary: &str) {
-        let alert = Alert::of(event, summary, &self.extra);
+        let alert = Alert::from_event(event, summary, &self.extra);
         let labels = alert.labels.clone();
         self.changes += 1;
         if let Some(known) = self.known.get_mut(&labels) {
@@ -277,7 +277,7 @@ impl Book {
     }
 
     /// Notes that this Alertmanager took one alert of a batch, or will never take it (`is_lost`).
-    pub(crate) fn taken(
+    pub(crate) fn record_taken(
         &mut self,
         address: &str,
         batch: &AlertBatch,
@@ -355,7 +355,7 @@ mod tests {
     /// Has an Alertmanager take what is due. Returns the end of each alert, in seconds.
     fn deliver(book: &mut Book, address: &str, now: Instant) -> Vec<String> {
         let batch = book.due(address, now, NOW);
-        (0..batch.len()).for_each(|at| book.taken(address, &batch, at, false, now));
+        (0..batch.len()).for_each(|at| book.record_taken(address, &batch, at, false, now));
         let body: Json = serde_json::from_str(&batch.body(0..batch.len())).expect("JSON");
         let ends = |alert: &Json| alert["endsAt"].as_str().expect("a time")[11..19].to_owned();
         body.as_array().expect("a list").iter().map(ends).collect()

@@ -12,7 +12,7 @@ use ureq::{Agent, Body};
 
 /// The longest times to connect to an Alertmanager, and for a request with its answer.
 const CONNECT: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The most of an answer that is read, bytes, and that is repeated in a message, characters.
 const MOST_READ: u64 = 4_096;
 const MOST_SAID: usize = 300;
@@ -27,7 +27,7 @@ pub struct AlertmanagerClient {
 impl AlertmanagerClient {
     /// Makes a client. `tls`: what its certificate is checked by. `credentials`: `USER:PASSWORD` (RFC 7617).
     pub fn new(address: AlertmanagerUrl, tls: Option<TlsConfig>, credentials: Option<&str>) -> Self {
-        Self::patient(address, tls, credentials, PATIENCE)
+        Self::patient(address, tls, credentials, TIMEOUT)
     }
 
     fn patient(
@@ -67,13 +67,13 @@ impl Notify for AlertmanagerClient {
         if !status.is_success() {
             return Err(refusal(status, response.into_body()));
         }
-        taken(response.into_body())
+        check_success(response.into_body())
     }
 }
 
 /// Checks that an answer of success is one of an Alertmanager, which is empty; a proxy of its API may say something in JSON. Another server's
 /// page is no sign that alerts were taken.
-fn taken(body: Body) -> Result<(), NotifyError> {
+fn check_success(body: Body) -> Result<(), NotifyError> {
     let mut read = Vec::new();
     let end = body.into_reader().take(MOST_READ).read_to_end(&mut read);
     end.map_err(|error| not_reached(&ureq::Error::from(error)))?;

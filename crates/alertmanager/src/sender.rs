@@ -51,7 +51,7 @@ impl AlertSender {
                 match self.tell(&batch, 0..batch.len()) {
                     Ok(()) => (not_before, self.wait) = (None, FIRST),
                     Err(NotifyError::Wait(problem, reason)) => {
-                        self.is_wrong(problem.name(), reason);
+                        self.report_problem(problem.name(), reason);
                         not_before = Instant::now().checked_add(self.wait);
                         self.wait = (self.wait * 2).min(if ends.is_some() { LAST } else { LONGEST });
                     }
@@ -68,7 +68,7 @@ impl AlertSender {
     /// Tells a part of a batch. Where alerts are refused it is halved, so that one does not keep others from being told.
     fn tell(&mut self, batch: &AlertBatch, range: Range<usize>) -> Result<(), NotifyError> {
         match self.client.post(&batch.body(range.clone())) {
-            Ok(()) => self.taken(batch, range, false),
+            Ok(()) => self.record_taken(batch, range, false),
             Err(NotifyError::Alerts(_)) if range.len() > 1 => {
                 let middle = range.start + range.len() / 2;
                 self.tell(batch, range.start..middle)?;
@@ -84,24 +84,24 @@ impl AlertSender {
                     self.desk.lock().lines.push(line.clone());
                     self.said.push(line);
                 }
-                self.taken(batch, range, true);
+                self.record_taken(batch, range, true);
             }
             Err(wait) => return Err(wait),
         }
         Ok(())
     }
 
-    fn taken(&mut self, batch: &AlertBatch, range: Range<usize>, is_lost: bool) {
+    fn record_taken(&mut self, batch: &AlertBatch, range: Range<usize>, is_lost: bool) {
         let now = Instant::now();
         let mut shared = self.desk.lock();
-        range.for_each(|at| shared.book.taken(&self.address, batch, at, is_lost, now));
+        range.for_each(|at| shared.book.record_taken(&self.address, batch, at, is_lost, now));
         if shared.book.counts_of(&self.address).fault.take().is_some() {
             shared.lines.push(format!("Alertmanager at {} takes alerts again", self.address));
         }
     }
 
     /// Counts what went wrong, and says it once until it is well again.
-    fn is_wrong(&mut self, problem: &'static str, reason: String) {
+    fn report_problem(&mut self, problem: &'static str, reason: String) {
         let mut shared = self.desk.lock();
         let counts = shared.book.counts_of(&self.address);
         counts.problems.count(problem, 1);

@@ -46,7 +46,7 @@ pub enum ArchiveError {
 
 impl ArchiveError {
     /// The error of an open archive.
-    pub(crate) fn of(path: &Path, error: rusqlite::Error) -> Self {
+    pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let why = error.to_string().replace('\n', " ");
         match error.sqlite_error_code() {

@@ -32,8 +32,8 @@ impl Archive {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(|error| ArchiveError::of(path, error))?;
+        let connection = Connection::open_with_flags(path, flags)
+            .map_err(|error| ArchiveError::from_sqlite(path, error))?;
         Self::begin(connection, path.to_owned(), keep)
     }
 
@@ -43,7 +43,8 @@ impl Archive {
     /// If there is no memory.
     pub fn in_memory(keep: ArchiveRetention) -> Result<Self, ArchiveError> {
         let path = PathBuf::from("in memory");
-        let connection = Connection::open_in_memory().map_err(|error| ArchiveError::of(&path, error))?;
+        let connection =
+            Connection::open_in_memory().map_err(|error| ArchiveError::from_sqlite(&path, error))?;
         Self::begin(connection, path, keep)
     }
 
@@ -63,7 +64,7 @@ fn prepare(
     path: &Path,
     keep: ArchiveRetention,
 ) -> Result<ArchiveCounts, ArchiveError> {
-    let failed = |error| ArchiveError::of(path, error);
+    let failed = |error| ArchiveError::from_sqlite(path, error);
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_timeout(WAIT).map_err(failed)?;
     // Held until the end of the process: what is counted in memory stays true.
@@ -95,7 +96,7 @@ fn prepare(
 
 /// The version of the archive in the file, which is this one or an earlier one; 0 if the file is empty.
 fn check(connection: &Connection, path: &Path) -> Result<u32, ArchiveError> {
-    let failed = |error| ArchiveError::of(path, error);
+    let failed = |error| ArchiveError::from_sqlite(path, error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
     let (application, version) = (number("application_id")?, number("user_version")?);
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));

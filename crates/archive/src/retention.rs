@@ -38,7 +38,7 @@ pub(crate) fn trim(connection: &Connection, keep: ArchiveRetention, held: &mut A
     if surplus != 0 {
         let statement =
             "UPDATE events SET story = NULL WHERE story IN (SELECT story FROM stories ORDER BY id LIMIT ?)";
-        of_first(connection, statement, surplus)?;
+        execute_on_oldest(connection, statement, surplus)?;
     }
     trim_captures(connection, keep, held)?;
     for (table, held, keep) in [
@@ -49,7 +49,11 @@ pub(crate) fn trim(connection: &Connection, keep: ArchiveRetention, held: &mut A
         let surplus = held.saturating_sub(keep);
         if surplus != 0 {
             let first = format!("SELECT id FROM {table} ORDER BY id LIMIT ?");
-            *held -= of_first(connection, &format!("DELETE FROM {table} WHERE id IN ({first})"), surplus)?;
+            *held -= execute_on_oldest(
+                connection,
+                &format!("DELETE FROM {table} WHERE id IN ({first})"),
+                surplus,
+            )?;
         }
     }
     Ok(())
@@ -77,7 +81,7 @@ fn trim_captures(connection: &Connection, keep: ArchiveRetention, held: &mut Arc
 }
 
 /// Executes a statement on the `rows` oldest rows. Returns the number of rows that it changed.
-fn of_first(connection: &Connection, statement: &str, rows: u64) -> Result<u64> {
+fn execute_on_oldest(connection: &Connection, statement: &str, rows: u64) -> Result<u64> {
     // No file has more rows than fit.
     let rows = i64::try_from(rows).unwrap_or(i64::MAX);
     Ok(connection.prepare_cached(statement)?.execute([rows])? as u64)

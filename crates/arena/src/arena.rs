@@ -32,7 +32,7 @@ pub struct OutOfMemory {
 
 impl OutOfMemory {
     /// Returns the error of memory that the limits refused.
-    pub fn of_limits(bytes: usize) -> Self {
+    pub fn from_limits(bytes: usize) -> Self {
         Self { bytes, cause: None }
     }
 

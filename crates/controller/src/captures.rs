@@ -11,7 +11,7 @@ use protocol::{CaptureTask, Captured};
 const LONGEST_TEXT: usize = 1_000;
 const MOST_CAUSES: usize = 16;
 /// The time after a capture's own for which nodes are asked for it, nanoseconds.
-const PATIENCE_NS: u64 = 60_000_000_000;
+const TIMEOUT_NS: u64 = 60_000_000_000;
 
 impl Controller {
     /// Starts the captures of the runs that begin.
@@ -52,7 +52,7 @@ impl Controller {
         let asked =
             |capture: &&mut Capturing| capture.task.id == captured.id && capture.nodes.contains(&node);
         let Some(capture) = self.capturing.iter_mut().find(asked) else {
-            self.nodes[node].health.not_take(UNASKED, 1);
+            self.nodes[node].health.count_rejected(UNASKED, 1);
             return;
         };
         capture.nodes.remove(&node);
@@ -72,7 +72,7 @@ impl Controller {
     /// Captures whose time is long over are not asked for any more, which is told of each node that has not said how its ended.
     pub(crate) fn end_captures(&mut self, settled_ns: u64, actions: &mut Actions) {
         let is_over = |capture: &mut Capturing| {
-            capture.task.time.is_some_and(|time| time.end_ns.saturating_add(PATIENCE_NS) <= settled_ns)
+            capture.task.time.is_some_and(|time| time.end_ns.saturating_add(TIMEOUT_NS) <= settled_ns)
         };
         let over: Vec<Capturing> = self.capturing.extract_if(.., is_over).collect();
         for Capturing { task, nodes } in over {

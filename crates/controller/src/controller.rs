@@ -66,7 +66,7 @@ pub struct Controller {
     /// The window that waits for what nodes have kept of it.
     pub(crate) awaited: Option<Awaited>,
     /// The number of the last question about what is kept.
-    pub(crate) last_look_back: u64,
+    pub(crate) last_retrospective_id: u64,
     /// Captures that are going on.
     pub(crate) capturing: Vec<Capturing>,
     /// Questions about history that are being answered.
@@ -101,7 +101,7 @@ impl Controller {
             timeline: Timeline::new(Machine::new(chain.graph.clone())),
             looks_back: looks_back(&chain),
             awaited: None,
-            last_look_back: 0,
+            last_retrospective_id: 0,
             capturing: Vec::new(),
             inquiries: Vec::new(),
             last_inquiry: 0,
@@ -269,7 +269,7 @@ impl Controller {
         }
         self.nodes[node].go_on();
         if let Some(wrong) = self.wrong_window(&result) {
-            self.nodes[node].health.not_take(WRONG_WINDOW, 1);
+            self.nodes[node].health.count_rejected(WRONG_WINDOW, 1);
             let window = notation::how_long(result.window.length_ns());
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
@@ -337,7 +337,7 @@ impl Controller {
             own
         });
         let own: Vec<Answer> = own.collect();
-        self.nodes[node].health.not_take(UNASKED, came - own.len());
+        self.nodes[node].health.count_rejected(UNASKED, came - own.len());
         own
     }
 

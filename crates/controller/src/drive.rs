@@ -13,7 +13,7 @@ pub trait OutputSink {
     fn show(&mut self, output: ControllerOutput);
 
     /// All that follows from a message is shown; the controller is as it is after it.
-    fn is_shown(&mut self, _: &mut Controller) {}
+    fn finish_message(&mut self, _: &mut Controller) {}
 }
 
 /// Drives a controller until all nodes have ended, or all have left.
@@ -24,7 +24,7 @@ pub fn drive(controller: &mut Controller, link: &dyn ControllerLink, outlet: &mu
             let _ = link.send(node, message);
         }
         actions.show.into_iter().for_each(|output| outlet.show(output));
-        outlet.is_shown(controller);
+        outlet.finish_message(controller);
     };
     let actions = controller.begin();
     carry_out(controller, actions);

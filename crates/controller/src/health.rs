@@ -233,7 +233,7 @@ impl Health {
     }
 
     /// Counts what is not taken.
-    pub(crate) fn not_take(&mut self, reason: &str, number: usize) {
+    pub(crate) fn count_rejected(&mut self, reason: &str, number: usize) {
         self.not_taken.add(&[(reason, number as u64)].into_iter().collect());
     }
 }

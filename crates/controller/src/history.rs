@@ -55,7 +55,7 @@ impl HistoryQuery {
 
 impl HistoryRequest {
     /// Returns what stores in this process answer. `names`: those of all nodes. `answer` is given what each node is asked, with its number.
-    pub fn of_stores(
+    pub fn query_stores(
         self,
         names: &[String],
         answer: &mut dyn FnMut(usize, HistoryTask) -> HistoryAnswer,
@@ -168,13 +168,13 @@ impl Controller {
         let is_it = |inquiry: &&mut Inquiry| inquiry.key == (epoch, id) && inquiry.awaits(node);
         let Some(inquiry) = self.inquiries.iter_mut().find(is_it) else {
             // Of an earlier start, doubled, too late, or never asked.
-            self.nodes[node].health.not_take(UNASKED, answers.len().max(1));
+            self.nodes[node].health.count_rejected(UNASKED, answers.len().max(1));
             return;
         };
         let name = &self.chain.graph.nodes[node];
         let (said, refused) = checked(inquiry, node, name, answers, missing.as_deref().map(line));
         inquiry.said.insert(node, Some(said));
-        self.nodes[node].health.not_take(UNASKED, refused);
+        self.nodes[node].health.count_rejected(UNASKED, refused);
         self.nodes[node].listed = None;
         self.end_inquiries(actions);
     }

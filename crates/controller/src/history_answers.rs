@@ -56,7 +56,7 @@ impl<'a> EmptyWindowRuns<'a> {
     }
 
     /// Returns the answers of the nodes that have nothing of a time, whose first window ends at `first_end_ns`. Each has what is missing of that time.
-    fn of(&self, window: Span, first_end_ns: u64) -> Vec<(usize, Answer)> {
+    fn answer_missing(&self, window: Span, first_end_ns: u64) -> Vec<(usize, Answer)> {
         let of_time =
             self.runs.iter().filter(|(_, [first, last], _)| (*first..=*last).contains(&first_end_ns));
         let said = |(node, _, answer): &(usize, [u64; 2], &Answer)| {
@@ -89,7 +89,7 @@ impl Inquiry {
                     Over::Run | Over::Window => vec![parts.whole()],
                 }
             }
-            None => self.of_nodes(query, names),
+            None => self.answer_by_node(query, names),
         });
         let answers = answers.collect();
         let nodes = self.said.into_iter();
@@ -113,7 +113,7 @@ impl Inquiry {
     }
 
     /// The answers of each node, and of one without any an answer that says why.
-    fn of_nodes(&self, query: &HistoryQuery, names: &[String]) -> Vec<Answer> {
+    fn answer_by_node(&self, query: &HistoryQuery, names: &[String]) -> Vec<Answer> {
         let mut answers = Vec::new();
         for &node in &query.nodes {
             let (own, missing) = self.said_of(query, node);
@@ -122,7 +122,7 @@ impl Inquiry {
             if let Some(reason) = missing.filter(|_| answers.len() == before) {
                 let mut none = Answer::new(query.query.name.clone(), None, query.columns.clone(), Vec::new());
                 none.node = Some(names[node].clone());
-                none.lacks(&format!("no answer: {reason}"));
+                none.mark_partial(&format!("no answer: {reason}"));
                 answers.push(none);
             }
         }
@@ -175,7 +175,7 @@ impl NodeAnswers<'_> {
         let mut answers = Vec::new();
         let mut next_ns: Option<u64> = None;
         for (end_ns, (window, mut own)) in by_end {
-            let without = runs.of(window, end_ns);
+            let without = runs.answer_missing(window, end_ns);
             own.extend(without.iter().map(|(node, answer)| (*node, answer)));
             self.between(&runs, next_ns.or_else(|| runs.first_ns()), end_ns, next_ns.is_some(), &mut answers);
             answers.push(self.merge(window, &own));
@@ -206,7 +206,7 @@ impl NodeAnswers<'_> {
         for (first_ns, next_ns) in cuts.iter().zip(&cuts[1..]) {
             let start_ns = first_ns.saturating_sub(runs.over_ns);
             let window = Span { start_ns, end_ns: next_ns - runs.every_ns };
-            let without = runs.of(window, *first_ns);
+            let without = runs.answer_missing(window, *first_ns);
             if without.is_empty() && !has_empty {
                 continue;
             }
@@ -233,7 +233,7 @@ impl NodeAnswers<'_> {
         let absent = self.missing.iter().filter(|(node, _)| own.iter().all(|(of, _)| of != *node));
         let absent: Vec<String> = absent.map(|(_, (name, reason))| format!("{name} ({reason})")).collect();
         if !absent.is_empty() {
-            merged.lacks(&format!("no answer of {}", absent.join(", ")));
+            merged.mark_partial(&format!("no answer of {}", absent.join(", ")));
         }
         merged
     }

@@ -32,7 +32,7 @@ impl Controller {
 
     /// Takes what comes beyond the time for late windows as a gap: shown, and judged by no condition.
     fn take_too_late(&mut self, node: usize, window: Span, answers: Vec<Answer>, actions: &mut Actions) {
-        self.nodes[node].health.not_take(TOO_LATE, 1);
+        self.nodes[node].health.count_rejected(TOO_LATE, 1);
         self.nodes[node].health.add_gap(HealthGap { window, reason: TOO_LATE.into() });
         self.say_wrong(node, "its windows come too late: a gap that no condition judges", actions);
         for answer in answers.into_iter().filter(|answer| self.is_shown(answer)) {

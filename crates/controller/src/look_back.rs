@@ -11,7 +11,7 @@ use task::query::Query;
 
 impl Controller {
     /// Asks for what the queries that fire in these windows are to find in them. Returns whether all is there, or will not come.
-    pub(crate) fn look_back(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
+    pub(crate) fn query_recent_windows(&mut self, end_ns: u64, actions: &mut Actions) -> bool {
         let mut awaited = self.awaited.take().unwrap_or(Awaited {
             end_ns,
             since_ns: self.clock.map(|clock| clock.now_ns),
@@ -27,9 +27,9 @@ impl Controller {
             }
             for (run, node, window) in wanted {
                 if self.is_there(node) {
-                    self.last_look_back += 1;
+                    self.last_retrospective_id += 1;
                     let queries = vec![self.query_of(&run)];
-                    let task = LookBackTask { id: self.last_look_back, window, queries };
+                    let task = LookBackTask { id: self.last_retrospective_id, window, queries };
                     awaited.asked.push((node, task));
                 } else {
                     awaited.given_up.insert((run.query, node, run.instance));
@@ -113,7 +113,7 @@ impl Controller {
         let is_it = |(of, task): &(usize, LookBackTask)| *of == node && task.id == looked.id;
         let at = self.awaited.as_ref().and_then(|awaited| awaited.asked.iter().position(is_it));
         let Some((mut awaited, at)) = self.awaited.take_if(|_| at.is_some()).zip(at) else {
-            self.nodes[node].health.not_take(UNASKED, looked.answers.len());
+            self.nodes[node].health.count_rejected(UNASKED, looked.answers.len());
             return;
         };
         let (_, task) = awaited.asked.remove(at);
@@ -129,7 +129,7 @@ impl Controller {
             self.settling.answers.entry((number, node)).or_default().push(answer);
             taken += 1;
         }
-        self.nodes[node].health.not_take(UNASKED, came - taken);
+        self.nodes[node].health.count_rejected(UNASKED, came - taken);
         if taken == 0 {
             let reason = looked.missing.unwrap_or_else(|| "it has kept none of it".to_owned());
             self.give_up_task(&mut awaited, node, &task, &reason, actions);
@@ -158,7 +158,7 @@ impl Controller {
     }
 
     /// Returns what a node is asked and has not answered.
-    pub(crate) fn look_backs(&self, node: usize) -> Vec<LookBackTask> {
+    pub(crate) fn retrospective_tasks(&self, node: usize) -> Vec<LookBackTask> {
         let asked = self.awaited.iter().flat_map(|awaited| &awaited.asked);
         asked.filter(|(of, _)| *of == node).map(|(_, task)| task.clone()).collect()
     }

@@ -76,7 +76,7 @@ impl EndedWindows<'_> {
         if !parts.missing.is_empty() {
             let names: Vec<&str> =
                 parts.missing.iter().filter_map(|node| self.chain.graph.node_name(*node)).collect();
-            answer.lacks(&format!("no answer of {}", names.join(", ")));
+            answer.mark_partial(&format!("no answer of {}", names.join(", ")));
             self.gaps(&parts.missing, window)
                 .into_iter()
                 .for_each(|gap| Missing::push(&mut answer.missing, gap));
@@ -100,7 +100,7 @@ impl EndedWindows<'_> {
     /// Packets that nodes received in a window, as a share of those received or lost; `None` if the loss of one is not known.
     fn coverage(&self, nodes: &[usize], window: Span) -> Option<f64> {
         let all = nodes.iter().try_fold((0_u64, 0_u64), |(received, lost), node| {
-            let (own, own_lost) = self.nodes[*node].received.of(window)?;
+            let (own, own_lost) = self.nodes[*node].received.sum_within(window)?;
             Some((received.saturating_add(own), lost.saturating_add(own_lost)))
         });
         all.map(|(received, lost)| model::coverage(received, lost))

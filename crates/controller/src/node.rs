@@ -98,7 +98,7 @@ impl ControlledNode {
             Entry::Occupied(mut first) => {
                 let further = self.further.entry(start_ns).or_default();
                 if *further == MOST_FURTHER {
-                    self.health.not_take(REPEATED, 1);
+                    self.health.count_rejected(REPEATED, 1);
                     return true;
                 }
                 *further += 1;
@@ -122,7 +122,7 @@ impl ControlledNode {
         });
         let room = fits.count().min(MOST_LATER.saturating_sub(self.later.len()));
         let surplus = answers.split_off(room);
-        self.health.not_take(UNASKED, surplus.len());
+        self.health.count_rejected(UNASKED, surplus.len());
         self.later.extend(answers);
     }
 

@@ -34,7 +34,7 @@ impl ReceivedPackets {
     }
 
     /// Packets received and lost in a longer window; `None` if the loss is not known.
-    pub(crate) fn of(&self, window: Span) -> Option<(u64, u64)> {
+    pub(crate) fn sum_within(&self, window: Span) -> Option<(u64, u64)> {
         let is_in =
             |own: &&ReceivedWindow| window.start_ns <= own.span.start_ns && own.span.end_ns <= window.end_ns;
         let none = self.counts_loss.then_some((0_u64, 0_u64))?;
@@ -68,16 +68,16 @@ mod tests {
             WindowResult::new(window, vec![totals])
         };
         let mut received = ReceivedPackets::default();
-        assert_eq!(received.of(span(0, 9)), None);
+        assert_eq!(received.sum_within(span(0, 9)), None);
         received.take(&result(1, 10, Some(1)));
         received.take(&result(2, 20, Some(0)));
         received.take(&result(5, 40, Some(4)));
-        assert_eq!(received.of(span(0, 9)), Some((70, 5)));
-        assert_eq!(received.of(span(2, 5)), Some((20, 0)));
-        assert_eq!(received.of(span(3, 5)), Some((0, 0)));
+        assert_eq!(received.sum_within(span(0, 9)), Some((70, 5)));
+        assert_eq!(received.sum_within(span(2, 5)), Some((20, 0)));
+        assert_eq!(received.sum_within(span(3, 5)), Some((0, 0)));
         received.forget_until(3);
-        assert_eq!(received.of(span(0, 9)), Some((40, 4)));
+        assert_eq!(received.sum_within(span(0, 9)), Some((40, 4)));
         received.take(&result(6, 1, None));
-        assert_eq!(received.of(span(0, 9)), None);
+        assert_eq!(received.sum_within(span(0, 9)), None);
     }
 }

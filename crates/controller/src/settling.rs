@@ -133,7 +133,7 @@ impl Controller {
 
     /// Judges the windows that end then, the answers of which are there; the result is that of [`Controller::step`].
     pub(crate) fn judge(&mut self, end_ns: u64, actions: &mut Actions) -> Option<bool> {
-        if self.looks_back && !self.look_back(end_ns, actions) {
+        if self.looks_back && !self.query_recent_windows(end_ns, actions) {
             return None;
         }
         let is_open = self.is_open(end_ns);

@@ -126,7 +126,7 @@ impl StandingQueries {
     /// Creates a set without queries.
     pub fn new(site: CheckContext) -> Self {
         let graph = events::Graph { queries: Vec::new(), nodes: site.nodes.clone(), settings: site.settings };
-        let chain = Chain::of_no_query(graph);
+        let chain = Chain::from_graph(graph);
         Self { site, texts: BTreeMap::new(), next_text: 0, queries: Vec::new(), chain }
     }
 
@@ -134,7 +134,7 @@ impl StandingQueries {
     ///
     /// # Errors
     /// A line for each that cannot stand with the others.
-    pub fn of_run(site: CheckContext, queries: Vec<CheckedQuery>) -> Result<Self, Vec<String>> {
+    pub fn from_queries(site: CheckContext, queries: Vec<CheckedQuery>) -> Result<Self, Vec<String>> {
         let mut own = Self::new(site);
         let standing = queries.into_iter();
         let file = String::new();
@@ -338,7 +338,7 @@ impl StandingQueries {
     ///
     /// # Errors
     /// If the text has errors, or something in it is not run here.
-    pub fn rehearsal(&self, text: &InstalledText) -> Result<Rehearsal, QueryInstallError> {
+    pub fn plan_dry_run(&self, text: &InstalledText) -> Result<Rehearsal, QueryInstallError> {
         let AcceptedText { queries, warnings } = self.checked(text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
         let others: Vec<&CheckedQuery> = self
@@ -375,7 +375,11 @@ impl StandingQueries {
         equery::CheckOptions {
             set: self.site.set.clone(),
             known_nodes: Some(self.site.nodes.clone()),
-            standing: self.queries.iter().map(|known| equery::QueryItems::of(&known.query)).collect(),
+            continuous: self
+                .queries
+                .iter()
+                .map(|known| equery::QueryItems::from_query(&known.query))
+                .collect(),
             base_window_ns: Some(self.site.base_ns),
             key: Some(self.site.key.clone()),
             ..equery::CheckOptions::default()

@@ -21,7 +21,7 @@ impl Controller {
                 key: self.setting.key.clone(),
                 tasks: self.tasks(number),
                 look_back: self.to_keep(number),
-                look_backs: self.look_backs(number),
+                look_backs: self.retrospective_tasks(number),
                 captures: self.captures(number),
                 history: self.history(number),
                 ..TaskList::default()

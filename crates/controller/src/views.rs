@@ -186,7 +186,7 @@ pub struct Deaf {
 impl Deaf {
     /// Returns the time of deafness, given the last one and whether the controller hears nodes now. `nodes`: how many there are, which take
     /// their time to come back.
-    pub fn hears(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
+    pub fn update_hearing(last: Option<Self>, hears: bool, now_ns: u64, nodes: usize) -> Option<Self> {
         let is_back =
             |last: &Self| last.until_ns.is_some_and(|until| now_ns >= until.saturating_add(return_ns(nodes)));
         let last = last.filter(|last| !is_back(last));
@@ -304,7 +304,7 @@ mod tests {
         };
         let mut deaf = None;
         let mut state = |now: u64, hears: bool, heard: u64| {
-            deaf = Deaf::hears(deaf, hears, now * SECOND, 2);
+            deaf = Deaf::update_hearing(deaf, hears, now * SECOND, 2);
             let moment = HealthCriteria { now_ns: now * SECOND, window_ns: SECOND, grace_ns: SECOND, deaf };
             node("Node1", &health(heard), &moment).state
         };

@@ -45,7 +45,7 @@ fn return_large_blocks() {
 /// Joins the probes until a signal.
 pub(crate) fn run(settings: &ControllerSettings) -> Result<ExitCode, Failure> {
     return_large_blocks();
-    let (config, web) = ControllerConfig::of(settings)?;
+    let (config, web) = ControllerConfig::from_settings(settings)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     let hung_up = HungUp::watch()?;
@@ -53,7 +53,7 @@ pub(crate) fn run(settings: &ControllerSettings) -> Result<ExitCode, Failure> {
     let hub = web::Hub::new(archive);
     hub.log_to(say);
     let queries = ControllerQueries::restore(&config, &hub)?;
-    let asked = counted(queries.standing().queries().len(), "query", "queries");
+    let asked = counted(queries.continuous().queries().len(), "query", "queries");
     let marks = hub.archive().marks().map_err(Failure::fault)?;
     let boots = marks.into_iter().filter_map(|mark| {
         let boot = mark.boot.parse().ok()?;

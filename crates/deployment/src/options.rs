@@ -83,7 +83,7 @@ pub struct JudgementOptions {
 #[derive(Clone, Debug, Args)]
 pub struct PageOptions {
     /// The address of the page and the API; beyond loopback they need TLS and tokens
-    #[arg(help_heading = OUTPUT, long, value_name = "HOST:PORT", env = "EDISON_LISTEN", hide_env = true, default_value_t = quantity::USUAL_ADDRESS, value_parser = quantity::address)]
+    #[arg(help_heading = OUTPUT, long, value_name = "HOST:PORT", env = "EDISON_LISTEN", hide_env = true, default_value_t = quantity::DEFAULT_ADDRESS, value_parser = quantity::address)]
     pub listen: SocketAddr,
     /// The file of tokens (edison controller token)
     #[arg(help_heading = OUTPUT, long, value_name = "FILE", env = "EDISON_TOKENS", hide_env = true)]

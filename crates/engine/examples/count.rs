@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         limit: Some(1),
         ..Query::new(
             "largest",
-            KeySpec::FIVE_TUPLE.columns().map(GroupField::of),
+            KeySpec::FIVE_TUPLE.columns().map(GroupField::from_field),
             [OutputColumn::sum("total_count"), OutputColumn::sum("total_byte")],
         )
     };

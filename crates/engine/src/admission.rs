@@ -6,7 +6,7 @@ use crate::design::Design;
 use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::ResolvedDesign;
 pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, RunRefusal};
-pub use crate::zoom::{NoZoom, no_gaps, no_zoom};
+pub use crate::zoom::{NoZoom, check_tracked_flows, no_gaps};
 use arena::Lease;
 use flow::Metric;
 use packet::Tunnel;
@@ -51,15 +51,15 @@ pub fn admit(
     specs: &[TaskSpec],
     site: &SourceProperties,
 ) -> Result<Admission, Vec<RunRefusal>> {
-    let mut refusals = of_config(config);
-    refusals.extend(of_sampling(config, plan));
-    refusals.extend(of_order(config, plan));
-    refusals.extend(of_receivers(config, plan, site));
+    let mut refusals = check_config(config);
+    refusals.extend(check_sampling(config, plan));
+    refusals.extend(check_order(config, plan));
+    refusals.extend(check_receivers(config, plan, site));
     let tasks = tasks(config, plan, specs, site).unwrap_or_else(|of_tasks| {
         refusals.extend(of_tasks);
         None
     });
-    let parts = MemoryDemand::of(config, plan, tasks.as_ref(), site);
+    let parts = MemoryDemand::new(config, plan, tasks.as_ref(), site);
     refusals.extend(parts.too_large(config, plan));
     let sum = if refusals.iter().any(|refusal| refusal.enough_memory().is_some()) {
         None
@@ -76,7 +76,7 @@ pub fn admit(
 }
 
 /// Reasons that no plan changes.
-pub fn of_config(config: &MeasurementConfig) -> Vec<RunRefusal> {
+pub fn check_config(config: &MeasurementConfig) -> Vec<RunRefusal> {
     let mut refusals = Vec::new();
     let allowed = config.limits.bytes_allowed();
     if allowed < LEAST_MEMORY {
@@ -94,7 +94,7 @@ pub fn of_config(config: &MeasurementConfig) -> Vec<RunRefusal> {
 }
 
 /// Returns the reasons why the packets cannot be sampled.
-pub fn of_sampling(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
+pub fn check_sampling(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
     if config.sampling.is_none() {
         return Vec::new();
     }
@@ -112,7 +112,7 @@ pub fn of_sampling(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<Run
 }
 
 /// Returns a refusal for each request that needs a flow's packets on one core and in their order, if the plan makes several cores count them.
-pub fn of_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
+pub fn check_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<RunRefusal> {
     if !plan.merges() {
         return Vec::new();
     }
@@ -141,7 +141,7 @@ pub fn one_receiver(config: &MeasurementConfig, site: &SourceProperties) -> Vec<
 }
 
 /// Returns the requests that are impossible with several receivers.
-fn of_receivers(
+fn check_receivers(
     config: &MeasurementConfig,
     plan: &ResolvedDesign,
     site: &SourceProperties,
@@ -220,7 +220,7 @@ struct MemoryDemand {
 }
 
 impl MemoryDemand {
-    fn of(
+    fn new(
         config: &MeasurementConfig,
         plan: &ResolvedDesign,
         tasks: Option<&Tasks>,

@@ -132,7 +132,7 @@ pub(crate) struct FlowAccumulator<R> {
     /// The groups of the packets without a place in the closing window.
     closing_overflow: Option<Overflow>,
     /// The tables that follow the flows that are pinned, if any were.
-    zoom: Option<Box<Zoom>>,
+    tracked_flows: Option<Box<Zoom>>,
     /// The number of records ended, without `other`.
     pub(crate) ended: u64,
 }
@@ -146,7 +146,7 @@ impl<R: RecordSink> FlowAccumulator<R> {
             other: None,
             overflow: None,
             closing_overflow: None,
-            zoom: None,
+            tracked_flows: None,
             ended: 0,
         }
     }
@@ -162,7 +162,7 @@ impl<R: RecordSink> FlowAccumulator<R> {
         std::mem::swap(&mut self.open, &mut self.closing);
         self.closing_overflow = self.overflow.as_mut().and_then(OverflowCounter::take);
         self.records.begin_rows(window);
-        self.zoom.iter_mut().for_each(|zoom| zoom.turn());
+        self.tracked_flows.iter_mut().for_each(|zoom| zoom.turn());
     }
 
     /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. `new` makes
@@ -174,7 +174,7 @@ impl<R: RecordSink> FlowAccumulator<R> {
         new: impl FnOnce() -> Zoom,
         none: impl FnOnce() -> Pins,
     ) {
-        match (&mut self.zoom, pins) {
+        match (&mut self.tracked_flows, pins) {
             (None, None) => {}
             (zoom, Some(pins)) => zoom.get_or_insert_with(|| Box::new(new())).set_pins(pins, followed),
             (Some(zoom), None) => zoom.set_pins(&Arc::new(none()), RequestedMetrics::default()),
@@ -186,7 +186,7 @@ impl<R: RecordSink> FlowAccumulator<R> {
     pub(crate) fn count_pinned(&mut self, bursts: &Bursts) {
         let packets = bursts.v4.pinned().len() + bursts.v6.pinned().len();
         if packets != 0 {
-            self.open.unfollowed += match &mut self.zoom {
+            self.open.unfollowed += match &mut self.tracked_flows {
                 Some(zoom) => zoom.count(bursts),
                 None => packets as u64,
             };
@@ -195,15 +195,15 @@ impl<R: RecordSink> FlowAccumulator<R> {
 
     /// Sweeps up to this many tracked connections, after the tables. Returns true at the end of a pass.
     pub(crate) fn sweep_pinned(&mut self, connections: usize, now: u64) -> bool {
-        let Some(mut zoom) = self.zoom.take() else { return true };
+        let Some(mut zoom) = self.tracked_flows.take() else { return true };
         let is_done = zoom.sweep(connections, now, self);
-        self.zoom = Some(zoom);
+        self.tracked_flows = Some(zoom);
         is_done
     }
 
     /// The source has ended: what is open of followed connections is decided before the tables end their records.
     pub(crate) fn end_pinned(&mut self) {
-        self.zoom.iter_mut().for_each(|zoom| zoom.end());
+        self.tracked_flows.iter_mut().for_each(|zoom| zoom.end());
     }
 
     /// Returns the groups of the closing window's packets without a place, as far as they are known.
@@ -272,7 +272,7 @@ impl<R: RecordSink> FlowSink for FlowAccumulator<R> {
         if row.packets != 0 {
             sums.totals.reach(row.first_ns, row.last_ns);
         }
-        let found = self.zoom.as_mut().and_then(|zoom| zoom.found(row.key));
+        let found = self.tracked_flows.as_mut().and_then(|zoom| zoom.found(row.key));
         let loss = loss.or(found.as_ref().and_then(|found| found.loss.as_ref()));
         if let Some(loss) = loss {
             sums.loss.add(loss);
@@ -310,7 +310,7 @@ impl<R: RecordSink> FlowSink for FlowAccumulator<R> {
         self.records.record_row(row);
     }
 
-    fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields) {
+    fn table_full<K: Key>(&mut self, key: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         self.add_to_other(
             key,

@@ -62,7 +62,7 @@ pub struct MeasurementConfig {
     /// The most frames in a burst.
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
-    pub hand_over_parcels: usize,
+    pub hand_over_batches: usize,
     /// Measure where the time of each thread goes ([`crate::Steps`]), at the cost of six clock readings per
     /// burst.
     pub timed: bool,
@@ -95,7 +95,7 @@ impl Default for MeasurementConfig {
             idle_timeout: None,
             adaption: None,
             burst: BURST,
-            hand_over_parcels: HAND_OVER_PACKETS / BURST,
+            hand_over_batches: HAND_OVER_PACKETS / BURST,
             timed: false,
             duration: None,
             packets: None,

@@ -39,7 +39,7 @@ pub struct Control {
     schedule: Arc<(Mutex<TaskSetSchedule>, Condvar)>,
     is_paced: bool,
     gate: Option<Arc<dyn Gate>>,
-    look_back: RecentWindows,
+    recent_windows: RecentWindows,
     captures: FlowCaptures,
 }
 
@@ -167,7 +167,7 @@ impl TaskSetSchedule {
             match counting {
                 Some(counting) => run.countings.push(TaskSetCounters { first, ..counting }),
                 None if counts && !goes_on => {
-                    run.countings.push(TaskSetCounters::of_nothing(first, set.generation()));
+                    run.countings.push(TaskSetCounters::disabled_from(first, set.generation()));
                 }
                 None => {}
             }
@@ -192,7 +192,7 @@ impl Control {
             schedule,
             is_paced: false,
             gate: None,
-            look_back: RecentWindows::default(),
+            recent_windows: RecentWindows::default(),
             captures: FlowCaptures::default(),
         }
     }
@@ -209,8 +209,8 @@ impl Control {
     }
 
     /// The recent windows whose rows are kept, for queries that come later.
-    pub fn look_back(&self) -> &RecentWindows {
-        &self.look_back
+    pub fn recent_windows(&self) -> &RecentWindows {
+        &self.recent_windows
     }
 
     /// Packets that are written to files.
@@ -225,10 +225,10 @@ impl Control {
     /// If the memory is not there; nothing has changed then.
     pub fn keep_windows(&self, windows: usize, bytes: usize, limits: &Limits) -> Result<(), NoRoom> {
         // Without the lock: receivers wait for it.
-        self.look_back.keep(windows, bytes, limits)?;
+        self.recent_windows.keep(windows, bytes, limits)?;
         if windows != 0 && bytes != 0 {
             let schedule = self.schedule();
-            self.look_back.start(schedule.next());
+            self.recent_windows.start(schedule.next());
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ impl Control {
         let counting = set.packets().map(counting).transpose()?;
         let countings = counting.into_iter().collect();
         (schedule.entered, schedule.answered) = (None, None);
-        self.look_back.restart();
+        self.recent_windows.restart();
         schedule.sets = vec![(WindowId::default(), set)];
         schedule.run = Some(Attached { workers, limits: limits.clone(), countings, retired: Vec::new() });
         Ok(())
@@ -333,7 +333,7 @@ impl Control {
     }
 
     /// Marks this window as one that is answered, or will not be. Ends waits for it and for earlier windows.
-    pub(crate) fn answered(&self, window: WindowId) {
+    pub(crate) fn mark_answered(&self, window: WindowId) {
         let mut schedule = self.schedule();
         schedule.answered = schedule.answered.max(Some(window));
         self.schedule.1.notify_all();
@@ -353,7 +353,7 @@ impl Control {
     pub fn enter(&self, window: WindowId) -> Option<Generation> {
         if let Some(gate) = &self.gate {
             let before = self.schedule().entered;
-            before.iter().for_each(|before| self.look_back.reach(*before, window));
+            before.iter().for_each(|before| self.recent_windows.reach(*before, window));
             gate.enter(window);
         }
         let mut schedule = self.schedule();

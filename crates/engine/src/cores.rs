@@ -41,7 +41,7 @@ pub struct NumaTopology(Vec<(usize, Vec<usize>)>);
 
 impl NumaTopology {
     /// Reads the topology that the kernel reports of this machine.
-    pub fn of_this_machine() -> Self {
+    pub fn detect() -> Self {
         Self::under(Path::new(NODES))
     }
 

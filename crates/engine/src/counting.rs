@@ -58,7 +58,7 @@ impl TaskSetCounters {
     }
 
     /// Returns a counting by which nothing is counted from this window on.
-    pub(crate) fn of_nothing(first: WindowId, generation: Generation) -> Self {
+    pub(crate) fn disabled_from(first: WindowId, generation: Generation) -> Self {
         let tasks = Tasks::none(generation);
         let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: None };
         Self { first, workers: Vec::new(), hub: Some(hub), tasks }

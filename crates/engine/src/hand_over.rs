@@ -43,7 +43,7 @@ pub(crate) type GaveUp = Box<dyn Fn(usize) + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandOver {
     /// Parcels per worker.
-    pub(crate) parcels: usize,
+    pub(crate) batches: usize,
     /// Waits until all workers are done with a burst before the next one is received (Wu et al. 2016, Algorithm 1).
     pub(crate) in_lock_step: bool,
     /// Waits if a ring is full; otherwise packets that it refuses are counted as lost.
@@ -58,7 +58,7 @@ pub(crate) struct HandOver {
 /// Spreads parsed packets over workers: by the hash of their keys, so that all of a flow, and of a pair, go
 /// to one; or divides each burst into portions.
 pub(crate) struct Fan {
-    lanes: Vec<ReceiverRings>,
+    rings: Vec<ReceiverRings>,
     gave_up: GaveUp,
     hand_over: HandOver,
     time_base: TimeBase,
@@ -78,7 +78,7 @@ pub(crate) struct Fan {
 
 impl fmt::Debug for Fan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fan").field("lanes", &self.lanes).finish_non_exhaustive()
+        f.debug_struct("Fan").field("lanes", &self.rings).finish_non_exhaustive()
     }
 }
 
@@ -91,14 +91,14 @@ impl Fan {
         config: &MeasurementConfig,
         time_base: TimeBase,
     ) -> (Self, Vec<WorkerRings>) {
-        let rings = || ReceiverRings::new(hand_over.parcels, config.burst);
+        let rings = || ReceiverRings::new(hand_over.batches, config.burst);
         let (lanes, inboxes) = (0..workers).map(|_| rings()).unzip();
         // A replay's bursts are full, and in lock step there are no further packets to wait for.
         let gathers = time_base == TimeBase::Clock && !hand_over.in_lock_step;
         let gathered = if gathers { (GATHERED * workers).min(config.burst) } else { 1 };
         let refused = UncountedPackets::default();
         let fan = Self {
-            lanes,
+            rings: lanes,
             gave_up,
             hand_over,
             time_base,
@@ -121,13 +121,13 @@ impl Fan {
 
     /// Sends an order to all workers, after all packets so far. It is never lost as long as they live.
     fn order(&mut self, order: WorkerCommand, now: u64) {
-        (0..self.lanes.len()).for_each(|lane| self.order_one(lane, order, now));
+        (0..self.rings.len()).for_each(|lane| self.order_one(lane, order, now));
     }
 
     fn order_one(&mut self, lane: usize, order: WorkerCommand, now: u64) {
         if let Some(mut parcel) = self.take(lane, true) {
             (parcel.order, parcel.now) = (order, now);
-            self.lanes[lane].send(parcel);
+            self.rings[lane].send(parcel);
         }
     }
 
@@ -135,7 +135,7 @@ impl Fan {
     /// worker has failed.
     #[inline]
     fn take(&mut self, lane: usize, may_wait: bool) -> Option<Box<Parcel>> {
-        match self.lanes[lane].take() {
+        match self.rings[lane].take() {
             None if may_wait => self.await_empty(lane),
             parcel => parcel,
         }
@@ -144,8 +144,8 @@ impl Fan {
     #[cold]
     fn await_empty(&mut self, lane: usize) -> Option<Box<Parcel>> {
         let mut wait = Wait::default();
-        while !self.lanes[lane].has_failed {
-            if let Some(parcel) = self.lanes[lane].take() {
+        while !self.rings[lane].has_failed {
+            if let Some(parcel) = self.rings[lane].take() {
                 return Some(parcel);
             }
             self.wait(&mut wait);
@@ -156,9 +156,9 @@ impl Fan {
     /// Waits until all workers have processed all that they were sent.
     #[inline]
     fn await_done(&mut self) {
-        for lane in 0..self.lanes.len() {
+        for lane in 0..self.rings.len() {
             let mut wait = Wait::default();
-            while !self.lanes[lane].has_settled() {
+            while !self.rings[lane].has_settled() {
                 self.wait(&mut wait);
             }
         }
@@ -170,8 +170,8 @@ impl Fan {
         wait.backoff.wait();
         let Some(limit) = self.hand_over.gives_up_after.filter(|_| wait.backoff.is_long()) else { return };
         let now = Instant::now();
-        wait.seen.resize(self.lanes.len(), (0, now));
-        for ((number, lane), (seen, since)) in (0..).zip(&mut self.lanes).zip(&mut wait.seen) {
+        wait.seen.resize(self.rings.len(), (0, now));
+        for ((number, lane), (seen, since)) in (0..).zip(&mut self.rings).zip(&mut wait.seen) {
             let done = lane.done();
             if done != *seen || done == lane.sent || lane.awaits_others() {
                 (*seen, *since) = (done, now);
@@ -189,14 +189,14 @@ impl Fan {
             Some(mut parcel) => {
                 swap(&mut parcel.bursts.v4, &mut parser.bursts.v4);
                 swap(&mut parcel.bursts.v6, &mut parser.bursts.v6);
-                self.lanes[0].keep(parcel, now);
+                self.rings[0].keep(parcel, now);
             }
             None => self.refuse(0, parser.bursts.len() as u64),
         }
     }
 
     fn refuse(&mut self, lane: usize, packets: u64) {
-        let counter = match self.lanes[lane].has_failed {
+        let counter = match self.rings[lane].has_failed {
             true => &mut self.refused.worker_failed,
             false => &mut self.refused.ring_full,
         };
@@ -211,7 +211,7 @@ impl Fan {
         now: u64,
         of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>,
     ) {
-        let lanes = self.lanes.len();
+        let lanes = self.rings.len();
         match self.hand_over.split {
             Split::Hash if self.in_use == lanes => {
                 self.scatter_by(burst, now, of, |_, hash| Split::by_hash(hash, lanes));
@@ -251,7 +251,7 @@ impl Fan {
                         part.set_arrival(late.arrived_ns);
                     }
                     part.set_numbers(burst.numbers());
-                    self.lanes[lane].keep(parcel, now);
+                    self.rings[lane].keep(parcel, now);
                 }
                 None => self.refuse(lane, 1),
             }
@@ -282,7 +282,7 @@ impl Downstream for Fan {
     #[inline]
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
         // With several workers only the receiver touches the parser's memory.
-        if self.lanes.len() == 1 {
+        if self.rings.len() == 1 {
             ready_behind(&parser.bursts.v4, frames);
             ready_behind(&parser.bursts.v6, frames);
         }
@@ -292,22 +292,22 @@ impl Downstream for Fan {
     fn waits_for_more(&self, packets: usize, held_ns: u64) -> bool {
         let is_early = packets < self.gathered && held_ns < HELD_NS;
         self.gathered > 1
-            && (is_early || self.lanes[..self.in_use].iter().all(|lane| lane.waiting() >= BEHIND))
+            && (is_early || self.rings[..self.in_use].iter().all(|lane| lane.waiting() >= BEHIND))
     }
 
     #[inline]
     fn count(&mut self, parser: &mut BurstParser, now: u64) {
         self.bursts += 1;
-        for (lane, busy) in self.lanes.iter().zip(&mut self.bursts_busy) {
+        for (lane, busy) in self.rings.iter().zip(&mut self.bursts_busy) {
             *busy += u64::from(lane.waiting() != 0);
         }
-        if self.lanes.len() == 1 {
+        if self.rings.len() == 1 {
             self.pass_on(parser, now);
         } else {
             self.scatter(&parser.bursts.v4, now, |parcel| &mut parcel.bursts.v4);
             self.scatter(&parser.bursts.v6, now, |parcel| &mut parcel.bursts.v6);
         }
-        self.lanes.iter_mut().for_each(ReceiverRings::send_open);
+        self.rings.iter_mut().for_each(ReceiverRings::send_open);
         parser.clear();
         if self.hand_over.in_lock_step {
             self.await_done();
@@ -329,7 +329,7 @@ impl Downstream for Fan {
     }
 
     fn use_workers(&mut self, workers: usize, now: u64) {
-        let in_use = workers.clamp(1, self.lanes.len());
+        let in_use = workers.clamp(1, self.rings.len());
         let before = std::mem::replace(&mut self.in_use, in_use);
         (in_use..before).for_each(|lane| self.order_one(lane, WorkerCommand::Park, now));
     }
@@ -349,7 +349,7 @@ impl Downstream for Fan {
             return;
         }
         self.told = now;
-        for lane in &mut self.lanes {
+        for lane in &mut self.rings {
             // A worker with waiting parcels gets the time from these.
             if let Some(mut parcel) = lane.take() {
                 (parcel.order, parcel.now) = (WorkerCommand::GoOn, now);
@@ -372,11 +372,11 @@ impl Downstream for Fan {
         let new = |lane: &mut ReceiverRings| {
             lane.has_failed && !std::mem::replace(&mut lane.is_known, lane.has_failed)
         };
-        (0..).zip(&mut self.lanes).filter_map(|(number, lane)| new(lane).then_some(number)).collect()
+        (0..).zip(&mut self.rings).filter_map(|(number, lane)| new(lane).then_some(number)).collect()
     }
 
     fn take_handed_over(&mut self) -> Vec<u64> {
-        self.lanes.iter_mut().map(|lane| std::mem::take(&mut lane.handed_over)).collect()
+        self.rings.iter_mut().map(|lane| std::mem::take(&mut lane.handed_over)).collect()
     }
 
     fn refused(&self) -> UncountedPackets {

@@ -24,14 +24,14 @@ pub(crate) struct PerfCounters {
 impl PerfCounters {
     /// Counts the calling thread from here on; `None` if this machine does not give access to them.
     pub(crate) fn start() -> Option<Self> {
-        Self::of_hardware().ok()
+        Self::open_hardware().ok()
     }
 
-    fn of_hardware() -> io::Result<Self> {
-        Self::of([Hardware::CPU_CYCLES, Hardware::INSTRUCTIONS, Hardware::CACHE_MISSES])
+    fn open_hardware() -> io::Result<Self> {
+        Self::open_events([Hardware::CPU_CYCLES, Hardware::INSTRUCTIONS, Hardware::CACHE_MISSES])
     }
 
-    fn of<E: Event>(events: [E; 3]) -> io::Result<Self> {
+    fn open_events<E: Event>(events: [E; 3]) -> io::Result<Self> {
         let mut group = Group::new()?;
         let [first, second, third] = events.map(|event| group.add(&Builder::new(event)));
         let counters = [first?, second?, third?];
@@ -60,7 +60,7 @@ impl PerfCounters {
 /// # Errors
 /// The reason why it does not, in one line.
 pub fn hardware_counters() -> Result<(), String> {
-    match PerfCounters::of_hardware() {
+    match PerfCounters::open_hardware() {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP) => {
@@ -86,7 +86,7 @@ mod tests {
     fn the_calling_thread_is_counted_between_start_and_read() {
         const PAGES: usize = 1000;
         let faults = |pages: usize| {
-            let counting = PerfCounters::of([
+            let counting = PerfCounters::open_events([
                 Software::PAGE_FAULTS,
                 Software::PAGE_FAULTS_MIN,
                 Software::PAGE_FAULTS_MAJ,

@@ -83,7 +83,7 @@ impl Keepings {
     }
 
     /// Packets are counted in these, one for each worker.
-    pub(crate) fn of_tallies(tallies: Vec<Box<dyn Tally>>) -> Self {
+    pub(crate) fn from_tallies(tallies: Vec<Box<dyn Tally>>) -> Self {
         let workers = tallies.into_iter().map(Keeping::Tally).collect();
         Self { workers, spares: Vec::new(), shared: None }
     }

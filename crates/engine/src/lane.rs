@@ -67,7 +67,7 @@ pub(crate) struct WorkerRings {
 
 impl WorkerRings {
     /// Returns the flag to be set while the worker waits for others: it does not count as hanging then.
-    pub(crate) fn awaits_others(&self) -> Arc<AtomicBool> {
+    pub(crate) fn waiting_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.awaits_others)
     }
 

@@ -4,7 +4,7 @@
 //! The crate does not depend on DPDK, query text or transport.
 //!
 //! ```
-//! use engine::{Config, Observer, Plan, RecordSink, Snapshot};
+//! use engine::{MeasurementConfig, Observer, ResolvedDesign, RecordSink, Snapshot};
 //! use flow::FlowRecord;
 //! use port::SyntheticSource;
 //! use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@
 //!
 //! let source = SyntheticSource::open("packets=1k,flows=10", 256)?;
 //! let stop = AtomicBool::new(false);
-//! let (config, plan) = (Config::default(), Plan::single());
+//! let (config, plan) = (MeasurementConfig::default(), ResolvedDesign::single());
 //! let outcome = engine::run(&mut [Box::new(source)], None, &config, &plan, &stop, Counter(0), &mut Silent)?;
 //! assert_eq!((outcome.ended.packets.measured, outcome.records.0), (1000, 10));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,7 +100,7 @@ pub use design::{Cores, Design, Split, StatePlacement};
 pub use hardware::{HardwareCounts, hardware_counters};
 pub use idle_timeout::IdleTimeout;
 pub use ids::{ReceiverId, WindowId, WorkerId};
-pub use look_back::{LookBackCounts, NoRoom, NotKept, RecentWindows, look_back_bytes};
+pub use look_back::{LookBackCounts, NoRoom, NotKept, RecentWindows, recent_windows_bytes};
 pub use memory::{merging_bytes, ring_bytes};
 pub use merger::RunTotals;
 pub use outputs::{Destinations, Outputs, OutputsResult, RowOutput, WindowOutlet, totals};

@@ -19,5 +19,5 @@ pub fn merging_bytes(plan: &ResolvedDesign) -> usize {
 /// Bytes of the rings between receivers and workers.
 pub fn ring_bytes(plan: &ResolvedDesign, config: &MeasurementConfig) -> usize {
     let workers = plan.receivers * plan.workers;
-    workers.saturating_mul(ReceiverRings::bytes(config.hand_over_parcels, config.burst))
+    workers.saturating_mul(ReceiverRings::bytes(config.hand_over_batches, config.burst))
 }

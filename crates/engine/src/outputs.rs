@@ -483,8 +483,9 @@ impl RecordSink for Outputs {
     fn begin_rows(&mut self, window: WindowId) {
         self.window = window;
         let OutputSetting { takes_all_rows, control, .. } = &self.setting;
-        self.takes_rows =
-            *takes_all_rows || control.look_back().keeps(window) || control.set(window).asks_of_windows();
+        self.takes_rows = *takes_all_rows
+            || control.recent_windows().keeps(window)
+            || control.set(window).asks_of_windows();
     }
 
     #[inline]

@@ -401,7 +401,7 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
     fn tick(&mut self, sources: &mut [Box<dyn PacketSource>]) -> u64 {
         let (now, passage) = self.clock.next();
         if passage != Passage::Round {
-            self.was_held(passage, now, sources);
+            self.make_up_delay(passage, now, sources);
         }
         if self.follows.is_some() {
             return now;
@@ -418,7 +418,7 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
     /// The clock went on by more than a round: frames that arrived meanwhile are measured in the windows in which they arrived, if one source
     /// tells when that was; otherwise it is told that they are not.
     #[cold]
-    fn was_held(&mut self, passage: Passage, now: u64, sources: &mut [Box<dyn PacketSource>]) {
+    fn make_up_delay(&mut self, passage: Passage, now: u64, sources: &mut [Box<dyn PacketSource>]) {
         match passage {
             Passage::Held(held_ns) if matches!(sources, [source] if source.tells_arrivals()) => {
                 let lost = self.lost_with(sources);

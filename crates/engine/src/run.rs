@@ -36,7 +36,7 @@ pub fn run<R: RecordSink + Send + 'static>(
     records: R,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome<R>, StartError> {
-    debug_assert_eq!(admission::of_order(config, plan), []);
+    debug_assert_eq!(admission::check_order(config, plan), []);
     let config = &MeasurementConfig {
         parts: MeasuredParts { shares: plan.merges(), ..config.parts },
         ..config.clone()
@@ -78,7 +78,7 @@ pub fn run_tallies<R: RecordSink + Send + 'static>(
         merges: false,
         time_base: time_base(sources),
     };
-    run.measure(sources, Keepings::of_tallies(tallies), records, observer)
+    run.measure(sources, Keepings::from_tallies(tallies), records, observer)
 }
 
 fn time_base(sources: &[Box<dyn PacketSource>]) -> TimeBase {

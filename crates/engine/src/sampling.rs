@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_share_holds_from_the_first_window_that_is_not_entered() {
-        let share = |percent: u32| Share::of_ppm(percent * 10_000).expect("a share");
+        let share = |percent: u32| Share::from_ppm(percent * 10_000).expect("a share");
         let sampling = SamplingControl::new(share(20));
         let of = |number| sampling.share(WindowId::new(number));
         assert_eq!(sampling.set(share(30)), WindowId::new(0));

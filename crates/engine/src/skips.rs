@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn share(ppm: u32) -> Share {
-        Share::of_ppm(ppm).expect("a share")
+        Share::from_ppm(ppm).expect("a share")
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl FlowTables {
     /// Counts the packets of both families in the order of their numbers.
     fn count_in_order(&mut self, bursts: &Bursts, sink: &mut impl FlowSink) {
         let Bursts { v4, v6 } = bursts;
-        let number_v4 = |at: usize| v4.packets().get(at).map(|packet| v4.numbers().of(&packet.fields));
-        let number_v6 = |at: usize| v6.packets().get(at).map(|packet| v6.numbers().of(&packet.fields));
+        let number_v4 = |at: usize| v4.packets().get(at).map(|packet| v4.numbers().number_of(&packet.fields));
+        let number_v6 = |at: usize| v6.packets().get(at).map(|packet| v6.numbers().number_of(&packet.fields));
         let (mut at_v4, mut at_v6) = (0, 0);
         loop {
             let (from_v4, from_v6) = (at_v4, at_v6);

@@ -2,10 +2,10 @@
 
 use crate::closed::ClosedWindow;
 use model::{Answer, AnswerStatus, Counters, Sampling, Span};
-use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, lacks_losses, late_rows};
+use task::rows::{Outside, RowPartials, RowQueries, WindowAccount, late_rows, mark_lost};
 
 /// The answers of queries that have read all rows of the window. `answered`: the set by which it was answered when it was closed.
-pub(crate) fn of_rows(
+pub(crate) fn answer_rows(
     partials: RowPartials,
     queries: &RowQueries,
     answered: &RowQueries,
@@ -20,8 +20,8 @@ pub(crate) fn of_rows(
     let mut answers = partials.window_answers_after(queries, answered, closed.span, closed.watched, outside);
     let rows_missing = missing(closed.refused_rows);
     for answer in &mut answers {
-        rows_missing.iter().for_each(|reason| answer.lacks(reason));
-        lacks_losses(answer, closed.unfollowed);
+        rows_missing.iter().for_each(|reason| answer.mark_partial(reason));
+        mark_lost(answer, closed.unfollowed);
     }
     answers
 }
@@ -37,7 +37,7 @@ pub(crate) fn sign(answers: &mut [Answer], closed: &ClosedWindow, node: &str) {
     for answer in answers {
         answer.node = Some(node.to_owned());
         answer.coverage = coverage;
-        closed.lacks.iter().for_each(|lacks| answer.lacks(lacks));
+        closed.lacks.iter().for_each(|lacks| answer.mark_partial(lacks));
         closed.estimates.iter().for_each(|how_good| answer.estimates(how_good));
         answer.sampling = closed.sampled.filter(|sampled| !sampled.is_whole()).as_ref().map(Sampling::from);
         if closed.is_cut() {

@@ -114,7 +114,7 @@ impl<R: RecordSink> Worker<R> {
     }
 
     /// Makes the worker the only one: all records of the run end here.
-    pub(crate) fn only(self) -> Self {
+    pub(crate) fn make_only(self) -> Self {
         Self { is_only: true, ..self }
     }
 

@@ -61,7 +61,11 @@ pub fn no_gaps(plan: &ResolvedDesign) -> Option<String> {
 
 /// Returns why a run of this plan cannot follow pinned flows alone; `None` if it can. `directions`: where those of a connection arrive if
 /// there are several receivers.
-pub fn no_zoom(config: &MeasurementConfig, plan: &ResolvedDesign, directions: Directions) -> Option<NoZoom> {
+pub fn check_tracked_flows(
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
+    directions: Directions,
+) -> Option<NoZoom> {
     if !config.key.is_five_tuple() {
         return Some(NoZoom::Key);
     }
@@ -95,17 +99,25 @@ mod tests {
         for (design, cores) in
             [("rss", 1), ("rss", 3), ("async", 2), ("sync", 2), ("pipeline", 2), ("cooperative", 1)]
         {
-            assert_eq!(no_zoom(&config, &plan(design, cores), together), None, "{design}");
+            assert_eq!(check_tracked_flows(&config, &plan(design, cores), together), None, "{design}");
             assert_eq!(no_gaps(&plan(design, cores)).is_some(), cores == 3, "{design}");
         }
-        assert_eq!(no_zoom(&config, &plan("rss", 1), apart), None);
+        assert_eq!(check_tracked_flows(&config, &plan("rss", 1), apart), None);
         let key = KeySpec::parse("dst_addr").expect("a key");
         let said = [
-            no_zoom(&MeasurementConfig { key, ..config.clone() }, &plan("rss", 1), together),
-            no_zoom(&config, &ResolvedDesign { state: StatePlacement::Shared, ..plan("rss", 2) }, together),
-            no_zoom(&config, &ResolvedDesign { split: Split::Position, ..plan("async", 3) }, together),
-            no_zoom(&config, &plan("async", 3), together),
-            no_zoom(&config, &plan("rss", 2), apart),
+            check_tracked_flows(&MeasurementConfig { key, ..config.clone() }, &plan("rss", 1), together),
+            check_tracked_flows(
+                &config,
+                &ResolvedDesign { state: StatePlacement::Shared, ..plan("rss", 2) },
+                together,
+            ),
+            check_tracked_flows(
+                &config,
+                &ResolvedDesign { split: Split::Position, ..plan("async", 3) },
+                together,
+            ),
+            check_tracked_flows(&config, &plan("async", 3), together),
+            check_tracked_flows(&config, &plan("rss", 2), apart),
         ];
         let words = ["5-tuple", "shared state", "split by position", "2 workers", "one core"];
         for (said, word) in said.iter().zip(words) {

@@ -14,7 +14,7 @@ type ColumnFields = HashMap<String, Option<String>>;
 /// Gives the fields of a query their own names.
 pub(crate) fn name_fields(query: &mut QueryText) {
     let none = ColumnFields::new();
-    habits::before_names(query);
+    habits::rewrite_before_names(query);
     let QueryText { select, filter, group, having, order, .. } = query;
     let mut columns = ColumnFields::new();
     let mut names = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn name_fields(query: &mut QueryText) {
     group.iter_mut().flat_map(|group| &mut group.value).for_each(|field| fields_in(field, &none));
     having.iter_mut().for_each(|having| fields_in(&mut having.value, &columns));
     order.iter_mut().flat_map(|order| &mut order.value).for_each(|item| fields_in(&mut item.value, &columns));
-    habits::after_names(query, &names);
+    habits::rewrite_after_names(query, &names);
 }
 
 /// Gives items of other queries, which may be columns or fields, the names that these queries have for them.

@@ -72,7 +72,7 @@ impl Chain {
         }
         order.sort_by_key(|at| (depth[*at], *at));
         let graph = Graph { queries: Vec::new(), nodes: site.nodes.to_vec(), settings: site.settings };
-        let mut chain = Self::of_no_query(graph);
+        let mut chain = Self::from_graph(graph);
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
@@ -86,7 +86,7 @@ impl Chain {
     }
 
     /// A chain without queries.
-    pub fn of_no_query(graph: Graph) -> Self {
+    pub fn from_graph(graph: Graph) -> Self {
         Self {
             graph,
             tasks: Vec::new(),

@@ -39,7 +39,7 @@ pub fn check(source: &SourceText<'_>, options: &CheckOptions) -> CheckedText {
     let variables = Variables::new(&file.definitions, &options.set, &mut diagnostics);
     let labels = labels(&file.queries, &mut diagnostics);
     let is_query = |name: &str| {
-        let mut known = options.standing.iter().map(|standing| &standing.name).chain(&labels);
+        let mut known = options.continuous.iter().map(|standing| &standing.name).chain(&labels);
         known.any(|known| known == name)
     };
     file.queries.iter_mut().for_each(|query| without_table(query, is_query));
@@ -48,7 +48,7 @@ pub fn check(source: &SourceText<'_>, options: &CheckOptions) -> CheckedText {
         labels,
         variables,
         options,
-        parents: standing(options),
+        parents: continuous_parents(options),
         outlines: Vec::new(),
     };
     session.outlines.resize_with(session.texts.len(), || None);
@@ -101,7 +101,7 @@ fn labels(queries: &[QueryText], diagnostics: &mut Diagnostics<'_>) -> Vec<Strin
     queries.iter().map(label).collect()
 }
 
-fn standing(options: &CheckOptions) -> Parents {
+fn continuous_parents(options: &CheckOptions) -> Parents {
     let parent = |standing: &crate::QueryItems| {
         let names = standing.columns.iter().chain(&standing.keys);
         let field = |name: &str| name.split('/').next().unwrap_or(name).to_owned();
@@ -111,7 +111,7 @@ fn standing(options: &CheckOptions) -> Parents {
         let items = names.chain(standing.keys.iter().map(|key| (field(key), kind(key))));
         Parent::new(items, standing.keys.clone(), standing.over)
     };
-    options.standing.iter().map(|standing| (standing.name.clone(), parent(standing))).collect()
+    options.continuous.iter().map(|standing| (standing.name.clone(), parent(standing))).collect()
 }
 
 /// The queries of a text while they are checked.

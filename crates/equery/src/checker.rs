@@ -25,7 +25,7 @@ use task::query::{Expression, GroupField};
 
 pub(crate) use aggregates::{functions, is_aggregate};
 pub(crate) use derived::{derived, sources};
-pub(crate) use earlier::fits;
+pub(crate) use earlier::check_earlier_windows;
 pub(crate) use nodes::is_node;
 pub(crate) use queries::{Outline, outline};
 pub(crate) use triggers::{Links, finish};
@@ -173,7 +173,7 @@ impl Checker<'_, '_> {
     }
 
     /// Notes that a clause is not run by this version.
-    fn not_run<T>(&mut self, clause: &'static str, reason: &'static str, at: &Spanned<T>) {
+    fn report_not_run<T>(&mut self, clause: &'static str, reason: &'static str, at: &Spanned<T>) {
         self.used.not_run.push(NotRun {
             clause: clause.to_owned(),
             reason: reason.to_owned(),

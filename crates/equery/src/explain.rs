@@ -42,7 +42,7 @@ impl Default for ExplainContext {
 
 impl ExplainContext {
     /// Takes the window length and the flow key that texts are checked for, and the usual values for the rest.
-    pub fn of(checking: &CheckOptions) -> Self {
+    pub fn from_options(checking: &CheckOptions) -> Self {
         let usual = Self::default();
         Self {
             base_window_ns: checking.base_window_ns.unwrap_or(usual.base_window_ns),

@@ -29,7 +29,7 @@ pub(crate) struct FieldInfo {
 /// The field of this name.
 pub(crate) fn find(name: &str) -> Option<FieldInfo> {
     if let Some(field) = Field::named(name) {
-        return Some(of_table(field));
+        return Some(from_table_field(field));
     }
     if let Some(field) = DerivedField::named(name) {
         return Some(derived(field));
@@ -49,7 +49,7 @@ pub(crate) fn find(name: &str) -> Option<FieldInfo> {
     })
 }
 
-fn of_table(field: &Field) -> FieldInfo {
+fn from_table_field(field: &Field) -> FieldInfo {
     let kind = match field.value {
         FieldAccessor::Address(_) => ValueKind::Address,
         FieldAccessor::Mac(_) => ValueKind::Mac,
@@ -82,7 +82,7 @@ fn derived(field: &DerivedField) -> FieldInfo {
     if field.derived == Derived::OfFlow
         && let Some(of) = field.from.iter().find_map(|name| Field::named(name))
     {
-        return FieldInfo { name: field.name.to_owned(), ..of_table(of) };
+        return FieldInfo { name: field.name.to_owned(), ..from_table_field(of) };
     }
     let kind = match field.derived {
         Derived::Address => ValueKind::Address,
@@ -119,7 +119,7 @@ impl FieldInfo {
     }
 
     /// The function whose aggregate of it most would mean.
-    pub(crate) fn usual_aggregate(&self) -> &'static str {
+    pub(crate) fn default_aggregate(&self) -> &'static str {
         match self.kind {
             _ if self.is_counter() => "sum",
             ValueKind::Number(_) | ValueKind::Time => "max",

@@ -22,7 +22,7 @@ pub(crate) fn without_table(query: &mut QueryText, is_query: impl Fn(&str) -> bo
 }
 
 /// Reads names of fields in quotes as names, `count(1)` as `count(*)`, and numbers and names of columns in `groupby` as these columns.
-pub(crate) fn before_names(query: &mut QueryText) {
+pub(crate) fn rewrite_before_names(query: &mut QueryText) {
     let QueryText { select, filter, group, having, order, .. } = query;
     for item in select.iter_mut().flat_map(|select| &mut select.value) {
         unquote(&mut item.value);
@@ -63,7 +63,7 @@ pub(crate) fn before_names(query: &mut QueryText) {
 }
 
 /// Reads numbers in `order by` as columns. `columns`: their names.
-pub(crate) fn after_names(query: &mut QueryText, columns: &[String]) {
+pub(crate) fn rewrite_after_names(query: &mut QueryText, columns: &[String]) {
     for item in query.order.iter_mut().flat_map(|order| &mut order.value) {
         let Expr::Literal(Literal::Integer(place)) = &*item.value.value else { continue };
         let before = usize::try_from(*place).ok().and_then(|place| place.checked_sub(1));

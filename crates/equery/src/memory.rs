@@ -5,7 +5,7 @@ use crate::kind::ValueKind;
 use task::query::{GroupField, Grouping, Query};
 
 /// Flows in a window where nothing else is known.
-pub(crate) const USUAL_FLOWS: u64 = 1_000_000;
+pub(crate) const DEFAULT_FLOWS: u64 = 1_000_000;
 /// Bytes of a word.
 const WORD: u64 = 8;
 /// Tables double: up to half of one is empty.
@@ -51,14 +51,14 @@ mod tests {
 
     #[test]
     fn memory_is_of_groups_values_and_the_answer() {
-        let by_source = Grouping::By(vec![GroupField::of("src_addr")]);
+        let by_source = Grouping::By(vec![GroupField::from_field("src_addr")]);
         let plan =
             query(vec![OutputColumn::field("src_addr"), OutputColumn::sum("total_byte")], by_source.clone());
         assert_eq!(estimate(&plan, 1_000), 1_000 * 3 * 16);
         assert_eq!(estimate(&query(vec![OutputColumn::count("n")], Grouping::All), 1_000), 16);
         let limited = Query { limit: Some(1_000_000), ..plan };
         assert_eq!(estimate(&limited, 1_000), 1_000_000 * 3 * 16 + 1_000_000 * 2 * 8);
-        let top = Aggregate::Top(usize::MAX, GroupField::of("src_addr"), ValueWeight::Rows);
+        let top = Aggregate::Top(usize::MAX, GroupField::from_field("src_addr"), ValueWeight::Rows);
         let top = query(vec![OutputColumn::new("t", Expression::Aggregate(top))], Grouping::All);
         assert_eq!(estimate(&top, 1_000), u64::MAX);
     }

@@ -11,7 +11,7 @@ pub struct CheckOptions {
     /// The names of all nodes.
     pub known_nodes: Option<Vec<String>>,
     /// Queries of other texts that `when` and `from` may refer to.
-    pub standing: Vec<QueryItems>,
+    pub continuous: Vec<QueryItems>,
     /// The length of the run's windows.
     pub base_window_ns: Option<u64>,
     /// Packets of the run's windows, where these are counted in packets.

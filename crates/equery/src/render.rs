@@ -12,10 +12,10 @@ const LARGEST_TEXT: usize = 1 << 16;
 /// Renders a diagnostic as one line: `file:line:column: error: message; help`.
 ///
 /// ```
-/// use equery::{Options, Source, check, one_line};
+/// use equery::{CheckOptions, SourceText, check, one_line};
 ///
-/// let source = Source { name: "q.eq", text: "select src_adr" };
-/// let checked = check(&source, &Options::default());
+/// let source = SourceText { name: "q.eq", text: "select src_adr" };
+/// let checked = check(&source, &CheckOptions::default());
 /// assert_eq!(
 ///     one_line(&source, &checked.diagnostics[0]),
 ///     "q.eq:1:8: error: 'src_adr' is neither a field nor defined; 'src_addr' may be meant; \

@@ -208,22 +208,22 @@ fn number(
 }
 
 fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics<'_>) {
-    fn of<T>(clause: &Option<crate::ast::Spanned<T>>) -> Option<&Range<usize>> {
+    fn span_of<T>(clause: &Option<crate::ast::Spanned<T>>) -> Option<&Range<usize>> {
         clause.as_ref().map(|clause| &clause.span)
     }
-    let clause = of(&text.using).or(of(&text.error));
+    let clause = span_of(&text.using).or(span_of(&text.error));
     let (name, asked) = match &text.using {
         Some(using) => ("using", format!("'using {}'", using.value.structure.value)),
         None => ("error", "'error'".to_owned()),
     };
     let part = match refused.part {
-        QueryClause::Columns => of(&text.select),
-        QueryClause::Filter => of(&text.filter),
-        QueryClause::Group => of(&text.group),
-        QueryClause::Having => of(&text.having),
-        QueryClause::Order => of(&text.order),
-        QueryClause::Limit => of(&text.limit),
-        QueryClause::Over => of(&text.over),
+        QueryClause::Columns => span_of(&text.select),
+        QueryClause::Filter => span_of(&text.filter),
+        QueryClause::Group => span_of(&text.group),
+        QueryClause::Having => span_of(&text.having),
+        QueryClause::Order => span_of(&text.order),
+        QueryClause::Limit => span_of(&text.limit),
+        QueryClause::Over => span_of(&text.over),
         QueryClause::Counting => {
             let span = clause.unwrap_or(&text.span.0);
             return diagnostics.error(

@@ -7,7 +7,7 @@ use task::query::Grouping;
 
 impl QueryItems {
     /// Describes a query for later texts.
-    pub fn of(query: &CheckedQuery) -> Self {
+    pub fn from_query(query: &CheckedQuery) -> Self {
         let keys = match &query.plan.group {
             Grouping::By(fields) => fields.iter().map(group_text).collect(),
             Grouping::All | Grouping::Flows => Vec::new(),

@@ -43,7 +43,7 @@ fn said_with(text: &str, options: &CheckOptions) -> Vec<String> {
 fn the_first_example_of_the_paper() {
     let q = query("q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;");
     assert_eq!((q.label.as_str(), q.class, &q.plan.filter), ("q1", Class::Row, &None));
-    assert_eq!(q.plan.group, Grouping::By(vec![GroupField::of("dst_addr")]));
+    assert_eq!(q.plan.group, Grouping::By(vec![GroupField::from_field("dst_addr")]));
     assert_eq!(
         q.plan.columns,
         [OutputColumn::distinct("src_addr", "count(src_addr)"), OutputColumn::field("dst_addr")]

@@ -33,7 +33,7 @@ pub(crate) fn constants(tokens: &[Placed<'_>], set: &[(String, String)]) -> Cons
         }
     }
     for (name, value) in set {
-        match of_text(value) {
+        match parse_literal(value) {
             VariableValue::Constant(SignedLiteral { literal, is_negative: false }) => {
                 constants.insert(name.clone(), literal)
             }
@@ -103,7 +103,7 @@ impl Variables {
                 let message = format!("--set {name}={value}: '{name}' cannot be the name of a variable");
                 diagnostics.error_with_help("variable_name", &(0..0), message, "choose another name");
             } else {
-                variables.define(name, of_text(value));
+                variables.define(name, parse_literal(value));
             }
         }
         variables
@@ -165,7 +165,7 @@ impl Variables {
 }
 
 /// Reads one literal, with or without a sign, or a text.
-fn of_text(text: &str) -> VariableValue {
+fn parse_literal(text: &str) -> VariableValue {
     let mut ignored = Diagnostics::new(text);
     let tokens = tokens(text, &mut ignored);
     let tokens: Vec<_> = tokens.iter().map(|placed| &placed.token).collect();

@@ -61,7 +61,7 @@ pub struct GroupFigures<'a> {
 
 impl<'a> GroupFigures<'a> {
     /// A group of answers that are there, of which nothing was lost.
-    pub fn of(figures: &'a [BoundedValue]) -> Self {
+    pub fn from_figures(figures: &'a [BoundedValue]) -> Self {
         Self { figures, widened: figures, missing: &[] }
     }
 }
@@ -232,23 +232,25 @@ mod tests {
             Operand::Arithmetic(Operand::Item(0).into(), Operator::Divide, Operand::Item(1).into());
         let condition = more(quotient.clone(), Operand::Number(0.5));
         assert_eq!(
-            condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(4.0, 4.0)])),
+            condition.holds(GroupFigures::from_figures(&[number(3.0, 3.0), number(4.0, 4.0)])),
             TruthValue::True
         );
         assert_eq!(
-            condition.holds(GroupFigures::of(&[number(3.0, 3.0), number(0.0, 4.0)])),
+            condition.holds(GroupFigures::from_figures(&[number(3.0, 3.0), number(0.0, 4.0)])),
             TruthValue::Unknown
         );
         assert_eq!(
-            condition.holds(GroupFigures::of(&[BoundedValue::Null, number(4.0, 4.0)])),
+            condition.holds(GroupFigures::from_figures(&[BoundedValue::Null, number(4.0, 4.0)])),
             TruthValue::Unknown
         );
         assert_eq!(
-            TriggerCondition::IsNull(Operand::Item(0)).holds(GroupFigures::of(&[BoundedValue::Null])),
+            TriggerCondition::IsNull(Operand::Item(0))
+                .holds(GroupFigures::from_figures(&[BoundedValue::Null])),
             TruthValue::True
         );
         assert_eq!(
-            TriggerCondition::IsNull(quotient).holds(GroupFigures::of(&[number(1.0, 1.0), number(0.0, 0.0)])),
+            TriggerCondition::IsNull(quotient)
+                .holds(GroupFigures::from_figures(&[number(1.0, 1.0), number(0.0, 0.0)])),
             TruthValue::Unknown
         );
         assert_eq!(condition.items(), [0, 1]);
@@ -259,7 +261,8 @@ mod tests {
     #[test]
     fn what_is_computed_with_null_is_null() {
         let sum = |right| Operand::Arithmetic(Operand::Item(0).into(), Operator::Add, Box::new(right));
-        let is_null = |operand, figure| TriggerCondition::IsNull(operand).holds(GroupFigures::of(&[figure]));
+        let is_null =
+            |operand, figure| TriggerCondition::IsNull(operand).holds(GroupFigures::from_figures(&[figure]));
         assert_eq!(is_null(sum(Operand::Number(1.0)), BoundedValue::Null), TruthValue::True);
         assert_eq!(is_null(sum(Operand::Number(1.0)), number(1.0, 1.0)), TruthValue::False);
         assert_eq!(is_null(sum(Operand::Item(1)), number(1.0, 1.0)), TruthValue::True);
@@ -290,7 +293,7 @@ mod tests {
     #[test]
     fn texts_and_addresses_are_equal_or_in_a_list() {
         let text = |text: &str| BoundedValue::Other(Value::from(text));
-        let of = |condition: TriggerCondition, figure| condition.holds(GroupFigures::of(&[figure]));
+        let of = |condition: TriggerCondition, figure| condition.holds(GroupFigures::from_figures(&[figure]));
         let list = ["tcp", "udp"].map(|name| Operand::Text(name.to_owned()));
         let member = TriggerCondition::In(Operand::Item(0), list.to_vec());
         assert_eq!(of(member.clone(), text("udp")), TruthValue::True);

@@ -64,7 +64,7 @@ impl Derivation {
                 match find(QueryWindow { query: place.0, node: place.1, instance: &[], window }) {
                     ObservedWindow::Missing => return DerivedResult::Missing,
                     ObservedWindow::Empty => (ConditionGroups::none(source), None),
-                    ObservedWindow::Answer(answer) => match ConditionGroups::of(source, answer) {
+                    ObservedWindow::Answer(answer) => match ConditionGroups::from_answer(source, answer) {
                         Some(rows) => (rows, Some(answer)),
                         None => return DerivedResult::Missing,
                     },
@@ -150,7 +150,7 @@ impl EvaluatedWindow<'_> {
     /// A value of a group, of the window that ended so long before.
     fn value(&self, formula: &Formula, member: &EvaluatedGroup<'_>, before_ns: u64) -> DerivedValue {
         match formula {
-            Formula::Key(at) => member.key.get(*at).map_or(DerivedValue::Null, DerivedValue::of_member),
+            Formula::Key(at) => member.key.get(*at).map_or(DerivedValue::Null, DerivedValue::from_member),
             Formula::Integer(number) => DerivedValue::Number(BoundedNumber::integer((*number).into())),
             Formula::Number(number) => DerivedValue::Number(BoundedNumber::float(*number)),
             Formula::Item { source, column } if before_ns == 0 => {

@@ -52,7 +52,7 @@ pub enum Certainty {
 
 impl BoundedValue {
     /// A value of an answer.
-    pub fn of(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
+    pub fn from_value(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
         let number = match value {
             Value::Null => {
                 return match (role, certainty) {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_watched_in_part_is_a_bound() {
-        let of = |role, certainty| BoundedValue::of(&Value::Unsigned(5), role, certainty);
+        let of = |role, certainty| BoundedValue::from_value(&Value::Unsigned(5), role, certainty);
         let number = |lower, upper| BoundedValue::Number(Interval { lower, upper });
         let (none, all) = (f64::NEG_INFINITY, f64::INFINITY);
         for (role, cut, partial) in [
@@ -137,16 +137,22 @@ mod tests {
             assert_eq!((of(role, Certainty::Cut), of(role, Certainty::Partial)), (cut, partial), "{role:?}");
         }
         let estimate = Value::Estimate { value: 5.0, lower: 4.0, upper: 9.0 };
-        assert_eq!(BoundedValue::of(&estimate, ColumnRole::Total, Certainty::Whole), number(4.0, 9.0));
+        assert_eq!(
+            BoundedValue::from_value(&estimate, ColumnRole::Total, Certainty::Whole),
+            number(4.0, 9.0)
+        );
         for certainty in [Certainty::Cut, Certainty::Partial] {
             assert_eq!(
-                BoundedValue::of(&Value::Null, ColumnRole::Greatest, certainty),
+                BoundedValue::from_value(&Value::Null, ColumnRole::Greatest, certainty),
                 BoundedValue::Unknown
             );
-            assert_eq!(BoundedValue::of(&Value::Null, ColumnRole::Key, certainty), BoundedValue::Null);
+            assert_eq!(
+                BoundedValue::from_value(&Value::Null, ColumnRole::Key, certainty),
+                BoundedValue::Null
+            );
         }
         assert_eq!(
-            BoundedValue::of(&Value::Null, ColumnRole::Greatest, Certainty::Whole),
+            BoundedValue::from_value(&Value::Null, ColumnRole::Greatest, Certainty::Whole),
             BoundedValue::Null
         );
     }

@@ -204,10 +204,10 @@ impl BoundedNumber {
 
 impl DerivedValue {
     /// A value of an answer.
-    pub(crate) fn of(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
+    pub(crate) fn from_value(value: &Value, role: ColumnRole, certainty: Certainty) -> Self {
         let number = match value {
             Value::Null => {
-                return match BoundedValue::of(value, role, certainty) {
+                return match BoundedValue::from_value(value, role, certainty) {
                     BoundedValue::Null => Self::Null,
                     _ => Self::Unknown,
                 };
@@ -221,13 +221,13 @@ impl DerivedValue {
                 BoundedNumber::between(*value, Interval { lower: *lower, upper: *upper })
             }
             other => {
-                return match BoundedValue::of(other, role, certainty) {
+                return match BoundedValue::from_value(other, role, certainty) {
                     BoundedValue::Other(value) => Self::Other(value),
                     _ => Self::Unknown,
                 };
             }
         };
-        Self::Number(match BoundedValue::of(value, role, certainty) {
+        Self::Number(match BoundedValue::from_value(value, role, certainty) {
             BoundedValue::Number(bounds) if bounds == number.bounds => number,
             BoundedValue::Number(bounds) => number.within(bounds),
             _ => number.within(Interval::ANY),
@@ -252,8 +252,8 @@ impl DerivedValue {
     }
 
     /// A member of a key.
-    pub(crate) fn of_member(member: &Member) -> Self {
-        Self::of(&member.into(), ColumnRole::Key, Certainty::Whole)
+    pub(crate) fn from_member(member: &Member) -> Self {
+        Self::from_value(&member.into(), ColumnRole::Key, Certainty::Whole)
     }
 
     /// The order of two values, of which one that is not known is the last in either direction.
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     fn whole(value: Value) -> DerivedValue {
-        DerivedValue::of(&value, ColumnRole::Total, Certainty::Whole)
+        DerivedValue::from_value(&value, ColumnRole::Total, Certainty::Whole)
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_difference_of_times_is_exact_where_a_window_was_watched_in_part() {
         let (first, last) = (1_767_225_600_000_000_001, 1_767_225_600_700_000_004);
-        let of = |ns, role| DerivedValue::of(&Value::Time(ns), role, Certainty::Cut);
+        let of = |ns, role| DerivedValue::from_value(&Value::Time(ns), role, Certainty::Cut);
         let span = |from: DerivedValue, to: DerivedValue| {
             to.calculate(Operator::Subtract, from).value(ColumnKind::Signed)
         };
@@ -354,14 +354,14 @@ mod tests {
         let seen = span(of(first, ColumnRole::Other), of(last, ColumnRole::Other));
         assert_eq!(seen, Value::Estimate { value: 700_000_003.0, lower: f64::NEG_INFINITY, upper });
         // With what is known exactly, and twice.
-        let start = DerivedValue::of(&Value::Time(first), ColumnRole::Key, Certainty::Cut);
+        let start = DerivedValue::from_value(&Value::Time(first), ColumnRole::Key, Certainty::Cut);
         assert_eq!(
             span(start, of(last, ColumnRole::Greatest)),
             Value::Estimate { value: 700_000_003.0, lower, upper }
         );
         let sum = of(first, ColumnRole::Least).calculate(
             Operator::Add,
-            DerivedValue::of(&Value::Unsigned(2), ColumnRole::Key, Certainty::Whole),
+            DerivedValue::from_value(&Value::Unsigned(2), ColumnRole::Key, Certainty::Whole),
         );
         assert_eq!(
             span(sum, of(last, ColumnRole::Greatest)),
@@ -378,7 +378,7 @@ mod tests {
         let quotient = estimate(5.0, 4.0, 9.0).calculate(Operator::Divide, estimate(1.0, 0.0, 2.0));
         assert_eq!(quotient.figure(), BoundedValue::Number(Interval::ANY));
         // What was watched in part is a lower bound, and the value is what was seen.
-        let cut = DerivedValue::of(&Value::Unsigned(7), ColumnRole::Total, Certainty::Cut);
+        let cut = DerivedValue::from_value(&Value::Unsigned(7), ColumnRole::Total, Certainty::Cut);
         let value = cut.value(ColumnKind::Unsigned);
         assert_eq!(value, Value::Estimate { value: 7.0, lower: 7.0, upper: f64::INFINITY });
     }

@@ -86,7 +86,7 @@ impl AnswerHistory {
             let record = match find(QueryWindow { query: *number, node: *node, instance: &[], window }) {
                 ObservedWindow::Missing => PastWindow::Unknown,
                 ObservedWindow::Empty => PastWindow::Empty,
-                ObservedWindow::Answer(answer) => match ConditionGroups::of(query, answer) {
+                ObservedWindow::Answer(answer) => match ConditionGroups::from_answer(query, answer) {
                     Some(rows) if rows.is_whole() && !rows.is_uncovered(&graph.settings) => {
                         PastWindow::Rows(rows)
                     }

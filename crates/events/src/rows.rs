@@ -23,7 +23,7 @@ impl<'a> ConditionGroups<'a> {
     }
 
     /// The rows of an answer; `None` if it is not one of the query.
-    pub(crate) fn of(query: &'a GraphQuery, answer: &'a Answer) -> Option<Self> {
+    pub(crate) fn from_answer(query: &'a GraphQuery, answer: &'a Answer) -> Option<Self> {
         if answer.columns.len() != query.columns.len() {
             return None;
         }
@@ -84,7 +84,7 @@ impl<'a> ConditionGroups<'a> {
     pub(crate) fn figures(&self, row: &[Value], widened: bool) -> Vec<BoundedValue> {
         let certainty = if widened && self.may_have_lost() { Certainty::Partial } else { self.certainty };
         let columns = self.query.columns.iter().zip(row);
-        columns.map(|(column, value)| BoundedValue::of(value, column.role, certainty)).collect()
+        columns.map(|(column, value)| BoundedValue::from_value(value, column.role, certainty)).collect()
     }
 
     /// The number of columns.
@@ -101,7 +101,7 @@ impl<'a> ConditionGroups<'a> {
     pub(crate) fn known(&self, row: &[Value], columns: impl Iterator<Item = usize>) -> Vec<DerivedValue> {
         let of = |column: usize| {
             let value = row.get(column).unwrap_or(&Value::Null);
-            DerivedValue::of(value, self.query.columns[column].role, self.certainty)
+            DerivedValue::from_value(value, self.query.columns[column].role, self.certainty)
         };
         columns.map(of).collect()
     }
@@ -178,7 +178,7 @@ fn absent(
     of: impl Fn(usize, ColumnRole) -> BoundedValue,
 ) -> Vec<BoundedValue> {
     let figure = |(at, column): (usize, &crate::graph::AnswerColumn)| match member(query, key, at) {
-        Some(member) => BoundedValue::of(&member.into(), ColumnRole::Key, Certainty::Whole),
+        Some(member) => BoundedValue::from_value(&member.into(), ColumnRole::Key, Certainty::Whole),
         None => of(at, column.role),
     };
     query.columns.iter().enumerate().map(figure).collect()
@@ -187,7 +187,7 @@ fn absent(
 /// The most that a group beyond the limit has in a column: no more than all of them together, and where rows are ordered by it no
 /// more than the last row. Where values are between bounds, rows are not in the order of what they have at the most.
 fn most_unlisted(query: &GraphQuery, answer: &Answer, column: usize) -> f64 {
-    let upper = |value: &Value| match BoundedValue::of(value, ColumnRole::Total, Certainty::Whole) {
+    let upper = |value: &Value| match BoundedValue::from_value(value, ColumnRole::Total, Certainty::Whole) {
         BoundedValue::Number(interval) => interval.upper,
         _ => f64::INFINITY,
     };

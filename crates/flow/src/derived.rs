@@ -162,25 +162,35 @@ pub const DERIVED: &[DerivedField] = &[
     asn("dst_asn", 1, "autonomous system of the destination address; null where --geo knows none"),
     country("src_country", 0, "country of the source address (ISO 3166); null where --geo knows none"),
     country("dst_country", 1, "country of the destination address (ISO 3166); null where --geo knows none"),
-    of_flow(
+    define_flow_field(
         "first_smac",
         &["smac"],
         "text",
         "source MAC address of the flow record's first packet, which may be before the window",
     ),
-    of_flow(
+    define_flow_field(
         "first_dmac",
         &["dmac"],
         "text",
         "destination MAC address of the flow record's first packet, which may be before the window",
     ),
-    of_flow("last_ip_ttl", &["ip_ttl"], "uint8", "time to live of the flow's last packet"),
-    of_flow("last_ip_tos", &["ip_tos"], "uint8", "type of service of the flow's last packet"),
-    of_flow("last_tcp_seq", &["tcp_seq"], "uint32", "TCP sequence number of the flow's last packet"),
-    of_flow("last_tcp_ack", &["tcp_ack"], "uint32", "TCP acknowledgement number of the flow's last packet"),
-    of_flow("last_tcp_win", &["tcp_win"], "uint16", "TCP window of the flow's last packet"),
-    of_flow("any_tcp_flags", &["tcp_flags"], "uint8", "TCP flags that any packet of the flow had"),
-    of_flow(
+    define_flow_field("last_ip_ttl", &["ip_ttl"], "uint8", "time to live of the flow's last packet"),
+    define_flow_field("last_ip_tos", &["ip_tos"], "uint8", "type of service of the flow's last packet"),
+    define_flow_field(
+        "last_tcp_seq",
+        &["tcp_seq"],
+        "uint32",
+        "TCP sequence number of the flow's last packet",
+    ),
+    define_flow_field(
+        "last_tcp_ack",
+        &["tcp_ack"],
+        "uint32",
+        "TCP acknowledgement number of the flow's last packet",
+    ),
+    define_flow_field("last_tcp_win", &["tcp_win"], "uint16", "TCP window of the flow's last packet"),
+    define_flow_field("any_tcp_flags", &["tcp_flags"], "uint8", "TCP flags that any packet of the flow had"),
+    define_flow_field(
         "first_vlan",
         &["vlan"],
         "uint16",
@@ -207,7 +217,7 @@ const fn country(name: &'static str, side: usize, meaning: &'static str) -> Deri
     DerivedField { derived: Derived::Country(side), type_name: "text", ..asn(name, side, meaning) }
 }
 
-const fn of_flow(
+const fn define_flow_field(
     name: &'static str,
     from: &'static [&'static str],
     type_name: &'static str,

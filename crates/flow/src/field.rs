@@ -183,9 +183,9 @@ impl Field {
         [paper, ipfix, standard].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The field of this name, or of this usual name ([`usual_name`](crate::usual_name())), upper and lower case alike.
+    /// The field of this name, or of this usual name ([`resolve_alias`](crate::usual_name())), upper and lower case alike.
     pub fn named(name: &str) -> Option<&'static Self> {
-        let name = crate::usual_name(name);
+        let name = crate::resolve_alias(name);
         FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 
@@ -259,7 +259,7 @@ const fn own(name: &'static str, number: u16) -> InformationElement {
 }
 
 /// Returns a figure of the record's loss.
-fn of_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
+fn get_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
     record.loss().map(get)
 }
 
@@ -449,7 +449,7 @@ pub const FIELDS: &[Field] = &[
     .standard("RFC 5102"),
     Field::loss(
         "ploss_byte",
-        |r| of_loss(r, |l| l.ploss_byte),
+        |r| get_loss(r, |l| l.ploss_byte),
         "bytes",
         Sum,
         "bytes lost before the observation point, repaired later or not",
@@ -459,7 +459,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("ploss_byte", 1)]),
     Field::loss(
         "ploss_count",
-        |r| of_loss(r, |l| l.ploss_count),
+        |r| get_loss(r, |l| l.ploss_count),
         "segments",
         Sum,
         "segments that repaired them, or would have",
@@ -469,7 +469,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("ploss_count", 2)]),
     Field::loss(
         "reorder_count",
-        |r| of_loss(r, |l| l.reorder_count),
+        |r| get_loss(r, |l| l.reorder_count),
         "segments",
         Sum,
         "segments that came late, but within the reordering window",
@@ -478,7 +478,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("reorder_count", 3)]),
     Field::loss(
         "retrans_count",
-        |r| of_loss(r, |l| l.retrans_count),
+        |r| get_loss(r, |l| l.retrans_count),
         "segments",
         Sum,
         "segments with sequence numbers that were seen before",
@@ -487,7 +487,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("retrans_count", 4)]),
     Field::loss(
         "retrans_byte",
-        |r| of_loss(r, |l| l.retrans_byte),
+        |r| get_loss(r, |l| l.retrans_byte),
         "bytes",
         Sum,
         "their bytes that were seen before: lost after the observation point, or sent without need",
@@ -496,7 +496,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("retrans_byte", 5)]),
     Field::loss(
         "unseen_byte",
-        |r| of_loss(r, |l| l.unseen_byte),
+        |r| get_loss(r, |l| l.unseen_byte),
         "bytes",
         Sum,
         "bytes that the peer acknowledged but that were not seen here: the tap lost them",
@@ -505,7 +505,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("unseen_byte", 6)]),
     Field::loss(
         "zero_window_count",
-        |r| of_loss(r, |l| l.zero_window_count),
+        |r| get_loss(r, |l| l.zero_window_count),
         "segments",
         Sum,
         "segments that announced a window of zero",
@@ -514,7 +514,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("zero_window_count", 7)]),
     Field::loss(
         "hole_count",
-        |r| of_loss(r, |l| l.hole_count),
+        |r| get_loss(r, |l| l.hole_count),
         "holes",
         Sum,
         "times that sequence numbers skipped ahead",
@@ -523,7 +523,7 @@ pub const FIELDS: &[Field] = &[
     .ipfix(&[own("hole_count", 8)]),
     Field::loss(
         "resync_count",
-        |r| of_loss(r, |l| l.resync_count),
+        |r| get_loss(r, |l| l.resync_count),
         "times",
         Sum,
         "times that sequence numbers made no sense and tracking began anew",

@@ -52,5 +52,5 @@ pub use service::{SERVICES, Service, service};
 pub use share::Share;
 pub use statistic::{Metric, NoStatistic, Statistic, StatisticKind};
 pub use untold::{OpenFields, Untold};
-pub use usual_name::usual_name;
+pub use usual_name::resolve_alias;
 pub use window::WindowId;

@@ -51,7 +51,7 @@ pub struct BatchRows<'a, K> {
 
 impl<'a, K: Copy> BatchRows<'a, K> {
     /// Creates the rows of a batch; `tracks_loss`: with losses.
-    pub fn of(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
+    pub fn new(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
         Self {
             keys: &batch.keys,
             times: batch.column(RowValue::Time),
@@ -203,14 +203,14 @@ mod tests {
         let rows = rows();
         let mut batch = RowBatch::default();
         batch.fill(&rows, &row_columns(true));
-        let read = BatchRows::of(&batch, true);
+        let read = BatchRows::new(&batch, true);
         assert_eq!((read.len(), read.time(0)), (2, NULL));
         for at in 0..2 {
             assert_eq!(read.row(at), (rows.rows[at], Some(rows.losses[at])));
             assert!(read.has_losses(at));
         }
-        assert_eq!(BatchRows::of(&batch, false).row(0).1, None);
-        assert!(!BatchRows::of(&batch, false).has_losses(0));
+        assert_eq!(BatchRows::new(&batch, false).row(0).1, None);
+        assert!(!BatchRows::new(&batch, false).has_losses(0));
     }
 
     #[test]

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn share(percent: u32) -> Share {
-        Share::of_ppm(percent * 10_000).expect("a share")
+        Share::from_ppm(percent * 10_000).expect("a share")
     }
 
     /// The chance of `k` or fewer of `n`, summed term by term: the oracle.

@@ -15,7 +15,7 @@ impl Share {
     pub const ALL: Self = Self(WHOLE_PPM);
 
     /// Returns the share of this many parts per million; `None` for 0, or more than all.
-    pub const fn of_ppm(ppm: u32) -> Option<Self> {
+    pub const fn from_ppm(ppm: u32) -> Option<Self> {
         if ppm == 0 || ppm > WHOLE_PPM { None } else { Some(Self(ppm)) }
     }
 
@@ -25,9 +25,9 @@ impl Share {
     }
 
     /// The share with this probability, to the nearest part per million; `None` for what is no share.
-    pub fn of_probability(probability: f64) -> Option<Self> {
+    pub fn from_probability(probability: f64) -> Option<Self> {
         let ppm = (probability * f64::from(WHOLE_PPM)).round();
-        if (1.0..=f64::from(WHOLE_PPM)).contains(&ppm) { Self::of_ppm(ppm as u32) } else { None }
+        if (1.0..=f64::from(WHOLE_PPM)).contains(&ppm) { Self::from_ppm(ppm as u32) } else { None }
     }
 
     /// The probability.
@@ -49,13 +49,13 @@ mod tests {
 
     #[test]
     fn shares_are_above_none_and_at_most_all() {
-        assert_eq!((Share::of_ppm(0), Share::of_ppm(1_000_001)), (None, None));
-        assert_eq!(Share::of_ppm(1_000_000), Some(Share::ALL));
-        let share = |ppm| Share::of_ppm(ppm).expect("a share");
+        assert_eq!((Share::from_ppm(0), Share::from_ppm(1_000_001)), (None, None));
+        assert_eq!(Share::from_ppm(1_000_000), Some(Share::ALL));
+        let share = |ppm| Share::from_ppm(ppm).expect("a share");
         assert_eq!(share(150_000).probability().to_bits(), 0.15_f64.to_bits());
-        assert_eq!(Share::of_probability(0.15), Some(share(150_000)));
+        assert_eq!(Share::from_probability(0.15), Some(share(150_000)));
         for wrong in [0.0, 1.1, -0.1, f64::NAN] {
-            assert_eq!(Share::of_probability(wrong), None, "{wrong}");
+            assert_eq!(Share::from_probability(wrong), None, "{wrong}");
         }
         let texts = [1_000_000, 150_000, 1, 12_345].map(|ppm| share(ppm).to_string());
         assert_eq!(texts, ["100%", "15%", "0.0001%", "1.2345%"]);

@@ -50,7 +50,7 @@ pub struct OpenFields(u32);
 
 impl OpenFields {
     /// Returns the set of the field of this name; the empty set if a row has no other value in its place.
-    pub const fn of(field: &str) -> Self {
+    pub const fn from_field(field: &str) -> Self {
         let mut at = 0;
         while at < FIELDS.len() {
             if are_equal(FIELDS[at].as_bytes(), field.as_bytes()) {
@@ -65,7 +65,7 @@ impl OpenFields {
     pub const fn all(fields: &[&str]) -> Self {
         let (mut all, mut at) = (0, 0);
         while at < fields.len() {
-            all |= Self::of(fields[at]).0;
+            all |= Self::from_field(fields[at]).0;
             at += 1;
         }
         Self(all)
@@ -78,11 +78,11 @@ impl OpenFields {
 
     /// Returns the fields that packets of a protocol have. `None`: the protocol is not known.
     #[must_use]
-    pub fn of_protocol(self, protocol: Option<u8>) -> Self {
+    pub fn limit_to_protocol(self, protocol: Option<u8>) -> Self {
         let Some(protocol) = protocol else { return self };
         const OF_TCP: u32 = OpenFields::all(&TCP).0;
         const OF_PORTS: u32 = OpenFields::all(&PORTS).0;
-        const SOURCE_PORT: u32 = OpenFields::of("src_port").0;
+        const SOURCE_PORT: u32 = OpenFields::from_field("src_port").0;
         let without = match protocol {
             TCP_NUMBER => 0,
             protocol if WITH_PORTS.contains(&protocol) => OF_TCP,
@@ -180,7 +180,12 @@ impl Untold {
     /// Returns the numbers that matter to what reads these fields; the others are 0. `by_flow`: it depends on which packets are one
     /// flow of keys with these members. `reads_losses`: it reads what is known of TCP losses.
     #[must_use]
-    pub fn of(mut self, reads: impl Fn(&str) -> bool, by_flow: &[&str], reads_losses: bool) -> Self {
+    pub fn limit_to_fields(
+        mut self,
+        reads: impl Fn(&str) -> bool,
+        by_flow: &[&str],
+        reads_losses: bool,
+    ) -> Self {
         if self.is_none() {
             return self;
         }
@@ -303,7 +308,7 @@ mod tests {
         let all = OpenFields::all(&FIELDS);
         let left = |protocol| {
             let mut untold = Untold::default();
-            untold.add_record(all.of_protocol(protocol));
+            untold.add_record(all.limit_to_protocol(protocol));
             untold.named().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(left(None), FIELDS);
@@ -345,7 +350,7 @@ mod tests {
         all.add_record(OpenFields::all(&["src_port", "ip_ttl"]));
         let names = |untold: Untold| untold.named().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let of = |fields: &[&str], by_flow: &[&str], losses| {
-            names(all.of(|field| fields.contains(&field), by_flow, losses))
+            names(all.limit_to_fields(|field| fields.contains(&field), by_flow, losses))
         };
         assert_eq!(of(&[], &[], false), ["cut_addresses"]);
         assert_eq!(
@@ -385,19 +390,19 @@ mod tests {
         assert_eq!(untold.null_fields().collect::<Vec<_>>(), [("ip_ttl", 2)]);
         untold.add(&untold.clone());
         assert_eq!(
-            untold.of(|field| field == "ip_ttl", &[], false).null_fields().next(),
+            untold.limit_to_fields(|field| field == "ip_ttl", &[], false).null_fields().next(),
             Some(("ip_ttl", 4))
         );
         assert_eq!((untold.without("ip_ttl"), untold.but("ip_ttl").without("ip_ttl")), (4, 0));
         assert_eq!(untold.only("stime").named(), [("stime", 2)]);
-        assert!(untold.of(|field| field == "tcp_win", &[], false).is_none());
+        assert!(untold.limit_to_fields(|field| field == "tcp_win", &[], false).is_none());
     }
 
     #[test]
     fn samples_matter_to_any_question() {
         let mut untold = Untold { cut_inner: 1, ..Untold::default() };
         untold.add_row(OpenFields::all(&["sampling_rate", "vlan"]));
-        let mattering = untold.of(|_| false, &[], false);
+        let mattering = untold.limit_to_fields(|_| false, &[], false);
         assert_eq!((mattering.samples(), mattering.named()), (1, vec![("sampling_rate", 1)]));
         assert!(mattering.but_samples().is_none());
     }

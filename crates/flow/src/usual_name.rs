@@ -1,7 +1,7 @@
 //! Names that other tools gave their users for what the field table has under a name of its own.
 
 /// The names, each with the field that it means.
-const USUAL: [(&str, &str); 16] = [
+const ALIASES: [(&str, &str); 16] = [
     ("bytes", "total_byte"),
     ("packets", "total_count"),
     ("srcip", "src_addr"),
@@ -28,8 +28,8 @@ const USUAL: [(&str, &str); 16] = [
 /// assert_eq!(flow::usual_name("Bytes"), "total_byte");
 /// assert_eq!(flow::usual_name("src_addr"), "src_addr");
 /// ```
-pub fn usual_name(name: &str) -> &str {
-    USUAL.iter().find(|(usual, _)| usual.eq_ignore_ascii_case(name)).map_or(name, |(_, field)| field)
+pub fn resolve_alias(name: &str) -> &str {
+    ALIASES.iter().find(|(usual, _)| usual.eq_ignore_ascii_case(name)).map_or(name, |(_, field)| field)
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_usual_name_means_a_field_and_is_none() {
-        for (usual, field) in USUAL {
+        for (usual, field) in ALIASES {
             assert!(Field::named(field).is_some_and(|found| found.name == field), "{field}");
             assert!(!crate::FIELDS.iter().any(|field| field.name == usual), "{usual}");
         }

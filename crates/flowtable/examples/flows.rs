@@ -18,7 +18,7 @@ impl FlowSink for Printer {
         self.packets += row.packets;
     }
     fn flow_ended(&mut self, _: FlowRecord) {}
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 fn main() {

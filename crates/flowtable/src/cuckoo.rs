@@ -73,7 +73,7 @@ struct CuckooPosition {
 
 impl CuckooPosition {
     #[inline(always)]
-    fn of(hash: u64) -> Self {
+    fn from_hash(hash: u64) -> Self {
         // The tag and the position use different bits, so that an accidental match has a probability of 2^-15
         // per slot.
         Self { tag: (hash >> 48) as u16 | 1, position: hash as u32 & POSITION_MASK }
@@ -164,20 +164,20 @@ impl CuckooIndex {
     pub(crate) fn first_bucket_of<const MAY_BE_SPLITTING: bool>(&self, hash: u64) -> u32 {
         match MAY_BE_SPLITTING {
             true => self.first_bucket(hash),
-            false => CuckooPosition::of(hash).position & self.base.wrapping_sub(1),
+            false => CuckooPosition::from_hash(hash).position & self.base.wrapping_sub(1),
         }
     }
 
     /// The bucket to be searched first.
     #[inline(always)]
     pub(crate) fn first_bucket(&self, hash: u64) -> u32 {
-        self.bucket(CuckooPosition::of(hash).position)
+        self.bucket(CuckooPosition::from_hash(hash).position)
     }
 
     /// The bucket to be searched next.
     #[inline(always)]
     pub(crate) fn second_bucket(&self, hash: u64) -> u32 {
-        self.bucket(CuckooPosition::of(hash).second())
+        self.bucket(CuckooPosition::from_hash(hash).second())
     }
 
     #[inline(always)]
@@ -191,7 +191,7 @@ impl CuckooIndex {
     #[inline(always)]
     pub(crate) fn guess(&self, bucket: u32, hash: u64) -> (u32, bool) {
         let Some(bucket) = self.buckets.get(bucket as usize) else { return (0, false) };
-        let at = tags::first_matching(&bucket.tags, CuckooPosition::of(hash).tag);
+        let at = tags::first_matching(&bucket.tags, CuckooPosition::from_hash(hash).tag);
         (bucket.entries[at % SLOTS], at < SLOTS)
     }
 
@@ -223,7 +223,7 @@ impl CuckooIndex {
     #[cold]
     fn move_to_first_bucket(&mut self, first: u32, second: u32, hash: u64) {
         let (first, second) = (first as usize, second as usize);
-        let at = self.buckets[second].matches(CuckooPosition::of(hash).tag).trailing_zeros() as usize;
+        let at = self.buckets[second].matches(CuckooPosition::from_hash(hash).tag).trailing_zeros() as usize;
         let slot = self.read(second, at);
         // Another key with the same tag may belong here, or elsewhere.
         if slot.second
@@ -238,7 +238,7 @@ impl CuckooIndex {
     /// The entry among all candidates for which `is_it` holds.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let tag = CuckooPosition::of(hash).tag;
+        let tag = CuckooPosition::from_hash(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = self.buckets.get(number as usize)?;
             let mut candidates = ones(bucket.matches(tag)).map(|slot| bucket.entries[slot]);
@@ -252,7 +252,7 @@ impl CuckooIndex {
     /// Adds an entry that is not in the index yet; false if no place can be made for it.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.grow();
-        let slot = CuckooSlot { place: CuckooPosition::of(hash), second: false, entry };
+        let slot = CuckooSlot { place: CuckooPosition::from_hash(hash), second: false, entry };
         let placed = self.base != 0 && (self.place(slot) || self.place(slot.moved()) || self.make_room(slot));
         self.len += usize::from(placed);
         placed
@@ -260,7 +260,7 @@ impl CuckooIndex {
 
     /// Removes an existing entry.
     pub(crate) fn remove(&mut self, hash: u64, entry: u32) {
-        let tag = CuckooPosition::of(hash).tag;
+        let tag = CuckooPosition::from_hash(hash).tag;
         for number in [self.first_bucket(hash), self.second_bucket(hash)] {
             let bucket = &mut self.buckets[number as usize];
             for slot in ones(bucket.matches(tag)) {

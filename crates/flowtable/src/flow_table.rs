@@ -46,7 +46,7 @@ pub trait FlowSink {
     /// The totals of a record that ends, of a pair those of each direction: the sum of its windows' rows.
     fn record_row<K: Key>(&mut self, _row: WindowRow<K>) {}
     /// A packet of a new flow for which there was no place: it is counted nowhere else.
-    fn no_place<K: Key>(&mut self, key: &K, packet: &PacketFields);
+    fn table_full<K: Key>(&mut self, key: &K, packet: &PacketFields);
 }
 
 /// The configuration of a table.

@@ -70,7 +70,7 @@ impl FlowAttributes {
 
     /// Creates the marks of one packet with this number; the first frame's is 1.
     #[inline(always)]
-    pub(crate) fn of(packet: &PacketFields, number: u64) -> Self {
+    pub(crate) fn from_packet(packet: &PacketFields, number: u64) -> Self {
         Self {
             stime: packet.time_ns,
             ltime: packet.time_ns,

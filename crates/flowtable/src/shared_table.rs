@@ -46,7 +46,7 @@ impl<K: Key> SharedTable<K> {
     /// If `limits` have no room for it.
     pub fn new(flows: usize, limits: &Limits) -> Result<Self, OutOfMemory> {
         let bytes = Self::bytes_for(flows);
-        let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::of_limits(bytes))?;
+        let memory = limits.lease(bytes).ok_or_else(|| OutOfMemory::from_limits(bytes))?;
         Ok(Self { flows: Slots::new(flows, K::default(), SharedFlow::new), _memory: memory })
     }
 
@@ -71,9 +71,11 @@ impl<K: Key> SharedTable<K> {
                     flow.packets.add(1);
                     flow.bytes.add(fields.total_byte.into());
                     flow.wire.add(fields.wire_byte.into());
-                    flow.marks.enter(|marks| marks.merge(&FlowAttributes::of(fields, numbers.of(fields))));
+                    flow.marks.enter(|marks| {
+                        marks.merge(&FlowAttributes::from_packet(fields, numbers.number_of(fields)))
+                    });
                 }
-                None => sink.no_place(key, fields),
+                None => sink.table_full(key, fields),
             }
         }
     }

@@ -166,7 +166,7 @@ impl MetricState<'_> {
             Metric::Gap => {
                 for (packet, slot) in packets.iter().zip(slots) {
                     let Some(at) = block_of(slot) else { continue };
-                    let (number, block) = (numbers.of(&packet.fields), &mut self.blocks[at]);
+                    let (number, block) = (numbers.number_of(&packet.fields), &mut self.blocks[at]);
                     if let Some(last) = block.replace_last(number) {
                         // Between two packets lie one frame less than their numbers differ by.
                         take(block, at, number.saturating_sub(last + 1));

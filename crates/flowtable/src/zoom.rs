@@ -149,11 +149,11 @@ impl Zoom {
         match &key {
             FamilyKey::V4(key) if closing_pins.have(key) => Some(TrackedMeasurement {
                 loss: losses.and_then(|losses| losses.v4.loss(key)),
-                statistics: statistics.of_v4(key),
+                statistics: statistics.get_v4(key),
             }),
             FamilyKey::V6(key) if closing_pins.have(key) => Some(TrackedMeasurement {
                 loss: losses.and_then(|losses| losses.v6.loss(key)),
-                statistics: statistics.of_v6(key),
+                statistics: statistics.get_v6(key),
             }),
             FamilyKey::V4(_) | FamilyKey::V6(_) => None,
         }

@@ -60,7 +60,7 @@ impl Databases {
             return Err(Flaw::NoDatabase);
         }
         let reader = Reader::from_source(bytes).map_err(|_| Flaw::Damaged)?;
-        match tells_places(&reader) {
+        match has_places(&reader) {
             Ok(true) => {}
             Ok(false) => return Err(Flaw::NothingUsed),
             Err(_) => return Err(Flaw::Damaged),
@@ -113,7 +113,7 @@ fn place_in(reader: &Reader<Vec<u8>>, address: IpAddr) -> AddressLocation {
 
 /// Returns true if a database has countries or autonomous systems, as its first networks tell. The numbers of networks and of records are
 /// bounded, because the tree of a damaged database may have any number.
-fn tells_places(reader: &Reader<Vec<u8>>) -> Result<bool, MaxMindDbError> {
+fn has_places(reader: &Reader<Vec<u8>>) -> Result<bool, MaxMindDbError> {
     let is_v6 = reader.metadata().ip_version == 6;
     let bits: u32 = if is_v6 { 128 } else { 32 };
     let (mut first, mut records) = (0_u128, 0);

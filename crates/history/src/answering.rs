@@ -74,7 +74,7 @@ impl FlowFiles {
         let lacking = self.nodes_without_wire_bytes();
         let told = self.without_wire_bytes(questions, &lacking, setting);
         let (mut questions, unknown): (Vec<Question>, Vec<_>) = told.into_iter().unzip();
-        let common_key = self.of_common_key();
+        let common_key = self.describe_key_differences();
         let of_flows = match &common_key {
             Some(_) => self.questions_of_flows(&questions, setting),
             None => BTreeSet::new(),
@@ -83,7 +83,7 @@ impl FlowFiles {
         // Of a store its manifest tells it.
         let times = match self.covers {
             Some(_) => FileTimes::default(),
-            None => FileTimes::of(self.contents(), &self.missing, &questions),
+            None => FileTimes::from_files(self.contents(), &self.missing, &questions),
         };
         // Rows that a measurement wrote tell all of their keys.
         let may_be_open = self.contents().any(|(_, contents)| contents.windows.is_none());
@@ -182,7 +182,7 @@ impl FlowFiles {
         if !self.nodes.is_empty() {
             return None;
         }
-        let cut = Cut::of(question.period?, &|time_ns| {
+        let cut = Cut::from_period(question.period?, &|time_ns| {
             let runs_on = |contents: &Contents| (question.runs_on)(contents.node.as_deref());
             let files = self.contents().map(|(_, contents)| contents).filter(|contents| runs_on(contents));
             files.flat_map(|contents| windows_at(time_ns, contents)).collect()

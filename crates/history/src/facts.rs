@@ -88,7 +88,7 @@ pub(crate) fn told_sample(path: &Path, contents: &Contents) -> Option<String> {
 }
 
 /// Returns what answers say where records are of samples, of files by their names; `None` without any.
-pub(crate) fn of_samples(files: &[String]) -> Option<String> {
+pub(crate) fn describe_samples(files: &[String]) -> Option<String> {
     (!files.is_empty())
         .then(|| format!("of sampled packets alone, not scaled: the records of {}", files.join(", ")))
 }
@@ -199,7 +199,7 @@ pub(crate) fn are_of_records(windows: &RecordedWindows) -> bool {
 
 impl RefusedRows {
     /// The nodes with windows of flow records that were imported.
-    pub(crate) fn of_records(&self) -> &BTreeSet<Option<Arc<str>>> {
+    pub(crate) fn record_nodes(&self) -> &BTreeSet<Option<Arc<str>>> {
         &self.of_records
     }
 
@@ -299,7 +299,7 @@ impl RefusedRows {
             remark_loss(answer, Some(all.lost), all.reason.is_some());
         }
         if let Some(reason) = all.reason {
-            answer.lacks(&reason);
+            answer.mark_partial(&reason);
         }
         if let Some(estimates) = all.estimates {
             answer.estimates(&estimates);
@@ -319,7 +319,7 @@ impl RefusedRows {
             (0..windows.min(2)).for_each(|_| all.add(&more, time));
         }
         if let Some(lacks) = all.lacks {
-            answer.lacks(&lacks);
+            answer.mark_partial(&lacks);
         }
         if let Some(estimates) = all.estimates {
             answer.estimates(&estimates);
@@ -353,10 +353,10 @@ impl RefusedRows {
         self.describe_shortfalls(answer, node);
         self.describe_records(answer, node, period);
         if rows != 0 {
-            answer.lacks(&notation::counted_as(rows, "row", ["could not be written"; 2]));
+            answer.mark_partial(&notation::counted_as(rows, "row", ["could not be written"; 2]));
         }
         if incomplete {
-            answer.lacks("what its rows were imported from may lack some");
+            answer.mark_partial("what its rows were imported from may lack some");
         }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) struct FileTimes {
 
 impl FileTimes {
     /// Returns what answers to these questions over files have to say.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_files<'a>(
         files: impl Iterator<Item = (&'a Path, &'a Contents)>,
         unwatched: &Arc<UnwatchedTimes>,
         questions: &[Question],

@@ -1,6 +1,6 @@
 //! The files, and what their rows have in common.
 
-use crate::facts::{are_of_records, of_samples, told_sample, watched_of};
+use crate::facts::{are_of_records, describe_samples, told_sample, watched_of};
 use crate::file_times::{UnwatchedTimes, unwatched};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{AnswerSetting, Period, Question, QuestionError};
@@ -49,21 +49,21 @@ impl FlowFiles {
                 Err(error) => errors.push(error),
             }
         }
-        Self::of(files, errors)
+        Self::from_files(files, errors)
     }
 
     /// Files that were opened, and why others were not.
-    pub(crate) fn of(files: Vec<FlowFile>, errors: Vec<ReadError>) -> Result<Self, String> {
+    pub(crate) fn from_files(files: Vec<FlowFile>, errors: Vec<ReadError>) -> Result<Self, String> {
         if files.is_empty() {
             let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
             return Err(if lines.is_empty() { "no flow file is given".to_owned() } else { lines.join("; ") });
         }
         let clips = vec![None; files.len()];
-        Self::of_part(files, clips, errors, None)
+        Self::from_part(files, clips, errors, None)
     }
 
     /// Files that are a part of others, or none.
-    fn of_part(
+    fn from_part(
         files: Vec<FlowFile>,
         clips: Vec<Option<Period>>,
         errors: Vec<ReadError>,
@@ -104,7 +104,7 @@ impl FlowFiles {
                 Err(error) => errors.push(error),
             }
         }
-        Ok(Self { nodes, ..Self::of_part(open, clips, errors, Some(covers))? })
+        Ok(Self { nodes, ..Self::from_part(open, clips, errors, Some(covers))? })
     }
 
     /// Sets files aside of which a byte has another checksum than when it was written, for readers that check none. `checked`: files that were checked
@@ -136,7 +136,7 @@ impl FlowFiles {
     }
 
     /// Returns what answers that depend on which packets are one flow have to say where the keys of files differ; `None` where these do not.
-    pub(crate) fn of_common_key(&self) -> Option<String> {
+    pub(crate) fn describe_key_differences(&self) -> Option<String> {
         let members = self.key.parts();
         self.have_other_keys.then(|| match members.is_empty() {
             true => {
@@ -174,7 +174,7 @@ impl FlowFiles {
 
     /// Returns the remark that answers have where records are of samples and are not scaled; `None` where none are.
     pub fn sampled(&self) -> Option<String> {
-        of_samples(
+        describe_samples(
             &self.contents().filter_map(|(path, contents)| told_sample(path, contents)).collect::<Vec<_>>(),
         )
     }

@@ -22,7 +22,7 @@ impl NodeSpans {
     }
 
     /// The time of a node; `None` if it has none. It is that of all where it is not known which node some of them are of.
-    pub(crate) fn of(&self, node: &Option<Arc<str>>) -> Option<Span> {
+    pub(crate) fn get(&self, node: &Option<Arc<str>>) -> Option<Span> {
         if self.0.contains_key(&None) { self.all() } else { self.0.get(node).copied() }
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn may_pass(condition: &Condition, part: &FilePart) -> bool {
 }
 
 fn range<'a>(field: &str, part: &'a FilePart) -> Option<&'a ValueRange> {
-    let name = flow::usual_name(field).to_ascii_lowercase();
+    let name = flow::resolve_alias(field).to_ascii_lowercase();
     let is_member = MEMBERS.contains(&name.as_str());
     part.ranges.iter().find(|(known, _)| is_member && *known == name).map(|(_, range)| range)
 }

@@ -147,7 +147,7 @@ mod tests {
     const HALF: u32 = 500_000;
 
     fn share(ppm: u32) -> Share {
-        Share::of_ppm(ppm).expect("a share")
+        Share::from_ppm(ppm).expect("a share")
     }
 
     fn facts(ppm: u32) -> WindowFacts {

@@ -21,7 +21,7 @@ pub(crate) struct Cut {
 impl Cut {
     /// Returns the period that is told in the place of one that cuts windows; `None` if it cuts none. `windows_at`: the windows with rows
     /// that a time cuts.
-    pub(crate) fn of(asked: Period, windows_at: &dyn Fn(u64) -> BTreeSet<[u64; 2]>) -> Option<Self> {
+    pub(crate) fn from_period(asked: Period, windows_at: &dyn Fn(u64) -> BTreeSet<[u64; 2]>) -> Option<Self> {
         if asked.is_empty() {
             return None;
         }
@@ -59,7 +59,7 @@ impl Cut {
         const COUNTED: [&str; 2] =
             ["ends behind the period and is counted whole", "end behind the period and are counted whole"];
         let reasons = [said(&self.left_out, LEFT_OUT), said(&self.counted, COUNTED)];
-        reasons.iter().flatten().for_each(|reason| answer.lacks(reason));
+        reasons.iter().flatten().for_each(|reason| answer.mark_partial(reason));
         if let Some(coverage) = answer.coverage {
             let share = match answer.window.filter(|_| !is_over_all) {
                 None => self.share_told(answer),

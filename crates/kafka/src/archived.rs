@@ -1,6 +1,6 @@
 //! The archive of a controller as an outbox: what it has stored waits there until it is delivered, whatever happens to the process.
 
-use crate::{MessageBatch, Outbox, of_answer, of_event};
+use crate::{MessageBatch, Outbox, encode_answer, encode_event};
 use archive::{Archive, ArchiveChanges, ArchiveError, Numbered};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,9 +76,9 @@ impl<A: SharedArchive> Archived<A> {
         let (mut damaged, mut not_json) = (0, 0);
         for (_, body) in rows {
             let made = match self.of {
-                Numbered::Answers => serde_json::from_slice(body).ok().map(|answer| of_answer(&answer)),
+                Numbered::Answers => serde_json::from_slice(body).ok().map(|answer| encode_answer(&answer)),
                 Numbered::Events => {
-                    serde_json::from_slice(body).ok().map(|event| Ok(vec![of_event(&event)?]))
+                    serde_json::from_slice(body).ok().map(|event| Ok(vec![encode_event(&event)?]))
                 }
             };
             match made {

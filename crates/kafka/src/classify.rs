@@ -19,7 +19,7 @@ pub(crate) fn refusal(error: &Error, place: &str) -> ProduceError {
         Error::Connection(_) | Error::Request(_) => away(place, error),
         Error::Timeout => ProduceError::new(KafkaProblem::Slow, format!("{place} does not answer in time")),
         Error::ServerError { protocol_error, error_message, .. } => {
-            let problem = of_protocol(*protocol_error);
+            let problem = classify_protocol_error(*protocol_error);
             let said = error_message.as_deref().unwrap_or_default();
             let said = if said.is_empty() { String::new() } else { format!(": {}", short(said)) };
             ProduceError::new(problem, format!("{place}: {}{said}", in_words(problem, *protocol_error)))
@@ -32,7 +32,7 @@ fn away(place: &str, error: &impl ToString) -> ProduceError {
     ProduceError::new(KafkaProblem::Away, format!("{place} cannot be reached: {}", short(&error.to_string())))
 }
 
-fn of_protocol(error: ProtocolError) -> KafkaProblem {
+fn classify_protocol_error(error: ProtocolError) -> KafkaProblem {
     use ProtocolError as Of;
     match error {
         Of::MessageTooLarge | Of::RecordListTooLarge => KafkaProblem::TooLarge,

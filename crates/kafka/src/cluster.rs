@@ -22,7 +22,7 @@ const CREATION_MS: i32 = 5_000;
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The broker's own number of partitions, and of replicas.
-const USUAL: i16 = -1;
+const BROKER_DEFAULT: i16 = -1;
 
 /// A cluster that messages are handed to: safe ones are with all replicas in sync.
 pub(crate) struct Cluster {
@@ -152,8 +152,10 @@ async fn partitions(client: &Client, name: &str) -> Result<Vec<PartitionClient>,
     };
     let mut found = number().await?;
     if found == 0 {
-        let created =
-            client.controller_client()?.create_topic(name, i32::from(USUAL), USUAL, CREATION_MS).await;
+        let created = client
+            .controller_client()?
+            .create_topic(name, i32::from(BROKER_DEFAULT), BROKER_DEFAULT, CREATION_MS)
+            .await;
         match created {
             // Another one was quicker.
             Err(Error::ServerError { protocol_error: ProtocolError::TopicAlreadyExists, .. }) | Ok(()) => {}

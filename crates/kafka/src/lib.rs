@@ -37,7 +37,7 @@ pub use client::{ProducerFactory, client};
 pub use ended::KafkaOutcome;
 pub use form::SCHEMA;
 pub use memory::{MemoryOutbox, OutboxSender};
-pub use message::{Message, Topic, of_answer, of_event};
+pub use message::{Message, Topic, encode_answer, encode_event};
 pub use murmur2::partition;
 pub use outbox::{MessageBatch, Outbox};
 pub use producer::{KafkaProblem, ProduceError, Producer};

@@ -136,7 +136,7 @@ impl OutboxSender {
     }
 
     /// Counts something that no message could be made of.
-    pub fn not_json(&self) {
+    pub fn count_not_json(&self) {
         self.shared.queue().not_json += 1;
     }
 }

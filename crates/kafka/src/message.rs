@@ -60,7 +60,7 @@ impl Message {
 ///
 /// # Errors
 /// In words: it cannot be written as JSON.
-pub fn of_answer(answer: &Answer) -> Result<Vec<Message>, String> {
+pub fn encode_answer(answer: &Answer) -> Result<Vec<Message>, String> {
     let mut texts = Vec::new();
     split(answer, &mut texts).map_err(|error| format!("{}: {error}", answer.query))?;
     let key = format!("{}/{}", answer.query, answer.node.as_deref().unwrap_or("*"));
@@ -73,8 +73,8 @@ pub fn of_answer(answer: &Answer) -> Result<Vec<Message>, String> {
 /// Rows of a window in the form of an answer, as one part of several: its number, and the number of parts.
 ///
 /// # Errors
-/// See [`of_answer`].
-pub(crate) fn of_rows_part(rows: &Answer, part: usize, parts: usize) -> Result<Message, String> {
+/// See [`encode_answer`].
+pub(crate) fn encode_rows_part(rows: &Answer, part: usize, parts: usize) -> Result<Message, String> {
     let node = rows.node.as_deref().unwrap_or("*");
     let text = to_raw_value(rows).and_then(|text| message(Topic::Rows, node, [part, parts], &text));
     text.map_err(|error| format!("{}: {error}", rows.query))
@@ -83,8 +83,8 @@ pub(crate) fn of_rows_part(rows: &Answer, part: usize, parts: usize) -> Result<M
 /// An event as a message.
 ///
 /// # Errors
-/// See [`of_answer`].
-pub fn of_event(event: &Event) -> Result<Message, String> {
+/// See [`encode_answer`].
+pub fn encode_event(event: &Event) -> Result<Message, String> {
     let node = event.node.as_deref().unwrap_or("*");
     let written = || {
         let text = to_raw_value(event)?;
@@ -222,7 +222,7 @@ mod tests {
             [(0, 0, 1, 1), (1, 600 << 10, 1, 1), (3, 10, 1, 1), (5, 300 << 10, 5, 5), (4_000, 1_000, 8, 16)]
         {
             let answer = answer(count, text);
-            let messages = of_answer(&answer).expect("messages");
+            let messages = encode_answer(&answer).expect("messages");
             assert!((least..=most).contains(&messages.len()), "{count} rows: {} messages", messages.len());
             assert!(messages.len() == 1 || messages.iter().all(|one| one.value.len() < MOST_BYTES + 1_000));
             assert_eq!(rows(&messages), answer.rows);
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_same_has_the_same_identifier_and_nothing_else_has() {
         let ids = |answer: &Answer| -> Vec<String> {
-            of_answer(answer).expect("messages").into_iter().map(|message| message.id).collect()
+            encode_answer(answer).expect("messages").into_iter().map(|message| message.id).collect()
         };
         let one = answer(3, 1);
         assert_eq!(ids(&one), ids(&one.clone()));
@@ -254,6 +254,6 @@ mod tests {
         let equal = ids(&equal);
         assert!(equal.len() == 2 && equal[0] != equal[1]);
         // Nor are rows an answer.
-        assert_ne!(of_rows_part(&one, 0, 1).expect("a message").id, ids(&one)[0]);
+        assert_ne!(encode_rows_part(&one, 0, 1).expect("a message").id, ids(&one)[0]);
     }
 }

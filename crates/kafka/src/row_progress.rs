@@ -35,11 +35,11 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, DeliveryProgress>, St
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         text => text.map_err(|error| format!("{}: {error}", path.display()))?,
     };
-    of_json(&text)
+    parse_json(&text)
         .ok_or_else(|| format!("{} is damaged: remove it, and all rows are delivered again", path.display()))
 }
 
-fn of_json(text: &str) -> Option<BTreeMap<String, DeliveryProgress>> {
+fn parse_json(text: &str) -> Option<BTreeMap<String, DeliveryProgress>> {
     let json: Json = serde_json::from_str(text).ok()?;
     // Times are texts of digits: most readers hold numbers as doubles.
     let time = |json: &Json| json.as_str()?.parse::<u64>().ok();

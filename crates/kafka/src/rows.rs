@@ -3,7 +3,7 @@
 //! A window of many rows is several messages. Which rows are in which depends on their keys alone, and within a message they are in the order
 //! of keys: whether a segment or the file that took its place is read, the messages are the same, and so are their identifiers.
 
-use crate::message::{Message, of_rows_part};
+use crate::message::{Message, encode_rows_part};
 use crate::partition;
 use flow::{
     Aggregation, BatchRows, FIELDS, Field, FlowKey, FlowRecord, LossCounts, Part, RowValue, WindowRow,
@@ -89,7 +89,7 @@ pub(crate) fn messages(
             let mut answer = Answer::new("rows", Some(span), form.columns.clone(), rows);
             answer.node = Some(node.to_owned());
             describe(&mut answer, &facts);
-            messages.push(of_rows_part(&answer, part, share.parts)?);
+            messages.push(encode_rows_part(&answer, part, share.parts)?);
         }
     }
     Ok(messages)
@@ -102,15 +102,15 @@ fn describe(answer: &mut Answer, facts: &WindowFacts) {
         answer.watched = Some(Span { start_ns, end_ns });
     }
     if facts.refused_rows != 0 {
-        answer.lacks(&format!("{} rows could not be handed over", facts.refused_rows));
+        answer.mark_partial(&format!("{} rows could not be handed over", facts.refused_rows));
     }
     if facts.incomplete {
-        answer.lacks("what it was imported from may lack rows");
+        answer.mark_partial("what it was imported from may lack rows");
     }
     if facts.without_place[0] != 0 {
-        answer.lacks(&format!("{} packets found no place in the table", facts.without_place[0]));
+        answer.mark_partial(&format!("{} packets found no place in the table", facts.without_place[0]));
     }
-    answer.lacks_untold(&facts.untold);
+    answer.mark_untold(&facts.untold);
     if let Some(sample) = facts.sample.filter(|sample| !sample.is_all()) {
         answer.class = Class::Sample;
         answer.sampling = sample.sampled().as_ref().map(Sampling::from);
@@ -139,8 +139,8 @@ impl Buckets {
         };
         for part in parts_within(file.contents(), first..=last) {
             file.read_part(part, &wanted, &mut |block| {
-                buckets.take(&BatchRows::of(&block.v4, tracks_loss), shares, key, tracks_loss);
-                buckets.take(&BatchRows::of(&block.v6, tracks_loss), shares, key, tracks_loss);
+                buckets.take(&BatchRows::new(&block.v4, tracks_loss), shares, key, tracks_loss);
+                buckets.take(&BatchRows::new(&block.v6, tracks_loss), shares, key, tracks_loss);
                 true
             })?;
         }
@@ -211,7 +211,7 @@ impl RowColumns {
         let place =
             |field: &&Field| members.iter().position(|member| *member == field.name).unwrap_or(members.len());
         fields.sort_by_key(place);
-        let columns = fields.iter().map(|field| Column::of_field(field)).collect();
+        let columns = fields.iter().map(|field| Column::from_field(field)).collect();
         Self { fields, columns }
     }
 

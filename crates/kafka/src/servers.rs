@@ -40,11 +40,11 @@ impl FromStr for Servers {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',').map(|server| of(server.trim())).collect::<Result<_, _>>().map(Self)
+        text.split(',').map(|server| parse_server(server.trim())).collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn of(text: &str) -> Result<String, String> {
+fn parse_server(text: &str) -> Result<String, String> {
     let wrong = || format!("'{text}' is no HOST:PORT, as kafka1:9092");
     if text.contains("://") || text.contains('@') || text.contains('/') {
         return Err(wrong());

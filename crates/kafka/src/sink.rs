@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The interval at which outboxes are asked that ring no bell.
 const LOOK: Duration = Duration::from_millis(200);
 /// The longest time that a producer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The first wait after something went wrong, and the longest.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ impl DeliveryThread {
     ) -> io::Result<Self> {
         let shared: Arc<Mutex<SharedDelivery>> = Arc::default();
         let work = DeliveryWorker {
-            lanes: outboxes.into_iter().map(ScheduledOutbox::new).collect(),
+            outboxes: outboxes.into_iter().map(ScheduledOutbox::new).collect(),
             producer,
             bell: bell.clone(),
             say,
@@ -105,7 +105,7 @@ impl ScheduledOutbox {
 }
 
 struct DeliveryWorker {
-    lanes: Vec<ScheduledOutbox>,
+    outboxes: Vec<ScheduledOutbox>,
     producer: Box<dyn Producer>,
     bell: Bell,
     say: Box<dyn Fn(&str) + Send>,
@@ -123,17 +123,17 @@ impl DeliveryWorker {
         loop {
             let ends = locked(&self.shared).ends;
             if ends.is_some() && !std::mem::replace(&mut self.is_ending, true) {
-                self.lanes.iter_mut().for_each(|lane| (lane.not_before, lane.wait) = (None, FIRST));
+                self.outboxes.iter_mut().for_each(|lane| (lane.not_before, lane.wait) = (None, FIRST));
             }
             let has_worked = self.pass(ends);
             self.tell();
             locked(&self.shared).counts.clone_from(&self.counts);
             let now = Instant::now();
-            if ends.is_some_and(|ends| now >= ends || self.lanes.iter().all(|lane| lane.is_idle)) {
+            if ends.is_some_and(|ends| now >= ends || self.outboxes.iter().all(|lane| lane.is_idle)) {
                 return self.ended();
             }
             if !has_worked {
-                let turns = self.lanes.iter().filter_map(|lane| lane.not_before);
+                let turns = self.outboxes.iter().filter_map(|lane| lane.not_before);
                 let next = turns.chain(ends).map(|at| at.saturating_duration_since(now)).min();
                 self.bell.wait(next.unwrap_or(LOOK).min(LOOK));
             }
@@ -143,13 +143,13 @@ impl DeliveryWorker {
     /// A step of each outbox whose turn it is. Returns whether anything was delivered.
     fn pass(&mut self, ends: Option<Instant>) -> bool {
         let mut has_worked = false;
-        for lane in &mut self.lanes {
+        for lane in &mut self.outboxes {
             let now = Instant::now();
             if lane.not_before.is_some_and(|at| at > now) {
                 continue;
             }
-            let left = ends.map_or(PATIENCE, |ends| ends.saturating_duration_since(now));
-            let step = lane.delivery.step(&mut *self.producer, &mut self.counts, PATIENCE.min(left));
+            let left = ends.map_or(TIMEOUT, |ends| ends.saturating_duration_since(now));
+            let step = lane.delivery.step(&mut *self.producer, &mut self.counts, TIMEOUT.min(left));
             lane.is_idle = step == DeliveryStep::Idle;
             match step {
                 DeliveryStep::Idle | DeliveryStep::Done => {
@@ -169,7 +169,7 @@ impl DeliveryWorker {
     /// Says what has changed.
     fn tell(&mut self) {
         let wrong: BTreeMap<KafkaProblem, String> = self
-            .lanes
+            .outboxes
             .iter()
             .filter_map(|lane| lane.refusal.as_ref())
             .map(|refusal| (refusal.problem, refusal.reason.clone()))
@@ -183,7 +183,7 @@ impl DeliveryWorker {
             (self.say)("Kafka takes messages again");
         }
         self.wrong = wrong;
-        for lane in &mut self.lanes {
+        for lane in &mut self.outboxes {
             for line in lane.delivery.given_up.drain(..) {
                 if self.said.len() < MOST_SAID && !self.said.contains(&line) {
                     (self.say)(&line);
@@ -194,11 +194,11 @@ impl DeliveryWorker {
     }
 
     fn ended(mut self) -> KafkaOutcome {
-        let reason = self.lanes.iter().find_map(|lane| lane.refusal.as_ref());
+        let reason = self.outboxes.iter().find_map(|lane| lane.refusal.as_ref());
         let reason = reason.map(|refusal| refusal.reason.clone());
-        let waiting = self.lanes.iter_mut().map(|lane| lane.delivery.waiting());
+        let waiting = self.outboxes.iter_mut().map(|lane| lane.delivery.waiting());
         let waiting = waiting.filter(|(_, number)| *number != 0).collect();
-        self.lanes.iter_mut().for_each(|lane| lane.delivery.abandon(&mut self.counts));
+        self.outboxes.iter_mut().for_each(|lane| lane.delivery.abandon(&mut self.counts));
         KafkaOutcome { counts: self.counts, waiting, reason, has_failed: false }
     }
 }

@@ -209,13 +209,13 @@ impl Answer {
 
     /// Makes the answer partial, for this reason in addition to those that it has. What is missing may belong to any of its rows: it
     /// is exact no more, and no bounds are certain.
-    pub fn lacks(&mut self, reason: &str) {
+    pub fn mark_partial(&mut self, reason: &str) {
         self.status = AnswerStatus::Partial;
         self.estimates(reason);
     }
 
     /// Makes the answer partial, because nothing is known of these times. The reason names the first of them.
-    pub fn misses(&mut self, missing: &[Missing]) {
+    pub fn mark_missing(&mut self, missing: &[Missing]) {
         const NAMED: usize = 3;
         if missing.is_empty() {
             return;
@@ -224,7 +224,7 @@ impl Answer {
         if let Some(more) = missing.len().checked_sub(NAMED).filter(|more| *more > 0) {
             words.push(format!("{more} more times"));
         }
-        self.lacks(&format!("missing: {}", words.join(", ")));
+        self.mark_partial(&format!("missing: {}", words.join(", ")));
         missing.iter().for_each(|more| Missing::push(&mut self.missing, *more));
     }
 
@@ -248,7 +248,7 @@ impl Answer {
     pub fn shorten(&mut self, most: usize, reason: &str) -> usize {
         let cut = self.list(most);
         if cut > 0 {
-            self.lacks(&format!("{cut} rows are left out: {reason}"));
+            self.mark_partial(&format!("{cut} rows are left out: {reason}"));
         }
         cut
     }

@@ -48,7 +48,7 @@ impl Column {
     }
 
     /// The column of a field of the field table.
-    pub fn of_field(field: &flow::Field) -> Self {
+    pub fn from_field(field: &flow::Field) -> Self {
         let kind = match field.value {
             flow::FieldAccessor::Unsigned(..) | flow::FieldAccessor::Optional(..) => ColumnKind::Unsigned,
             flow::FieldAccessor::Time(_) => ColumnKind::Time,

@@ -69,7 +69,7 @@ pub(crate) struct ReadRows {
 
 impl ReadRows {
     /// The rows in the order of these columns. Each must have its member, and no other.
-    pub(crate) fn of(self, columns: &[Column]) -> Result<Vec<Vec<Value>>, String> {
+    pub(crate) fn arrange(self, columns: &[Column]) -> Result<Vec<Vec<Value>>, String> {
         let numbers: Vec<_> = columns.iter().map(|column| self.names.get(&column.name).copied()).collect();
         let mut rows = Vec::with_capacity(self.ends.len());
         // By the numbers of names, where each is in the row.
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn rows_are_read_in_the_order_of_their_columns() {
         let columns = ["a", "b"].map(|name| Column::new(name, ColumnKind::Unsigned, ""));
-        let read = |text: &str| serde_json::from_str::<ReadRows>(text).expect("rows").of(&columns);
+        let read = |text: &str| serde_json::from_str::<ReadRows>(text).expect("rows").arrange(&columns);
         let row = |a, b| [a, b].map(Value::Unsigned).to_vec();
         assert_eq!(read("[]"), Ok(Vec::new()));
         assert_eq!(

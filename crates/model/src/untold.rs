@@ -109,9 +109,9 @@ fn by_number(fields: &[(&str, u64)], meaning: [&str; 2]) -> Vec<String> {
 
 impl Answer {
     /// Makes the answer partial, with these numbers as the reasons. All of them matter to it. Samples alone leave it complete, without bounds.
-    pub fn lacks_untold(&mut self, untold: &Untold) {
+    pub fn mark_untold(&mut self, untold: &Untold) {
         samples_sentence(untold).iter().for_each(|sentence| self.estimates(sentence));
-        untold_sentences(untold).iter().for_each(|sentence| self.lacks(sentence));
+        untold_sentences(untold).iter().for_each(|sentence| self.mark_partial(sentence));
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
             untold.add_record(OpenFields::all(fields));
         }
         untold.add_row(OpenFields::all(&["tcp_ack", "wire_byte"]));
-        untold.add_record(OpenFields::of("wire_byte"));
+        untold.add_record(OpenFields::from_field("wire_byte"));
         assert_eq!(
             untold_sentences(&untold),
             [
@@ -161,8 +161,8 @@ mod tests {
         );
         let mut answer = Answer::new("q", None, Vec::new(), Vec::new());
         let mut samples = Untold::default();
-        samples.add_row(OpenFields::of("sampling_rate"));
-        answer.lacks_untold(&samples);
+        samples.add_row(OpenFields::from_field("sampling_rate"));
+        answer.mark_untold(&samples);
         assert_eq!((answer.status, answer.bounds.as_str()), (crate::AnswerStatus::Complete, "none"));
         assert_eq!(answer.reason.as_deref(), Some("1 record is a sample: what it counts is an estimate"));
     }

@@ -85,7 +85,7 @@ value_from!(&str => Text, String => Text, IpAddr => Address);
 
 impl Value {
     /// A member of a flow key by its field name: null if the key lacks it, `None` if no member has this name.
-    pub fn of_key(key: &FlowKey, member: &str) -> Option<Self> {
+    pub fn from_key(key: &FlowKey, member: &str) -> Option<Self> {
         Some(match member {
             "src_addr" => key.src_addr.into(),
             "dst_addr" => key.dst_addr.into(),

@@ -100,7 +100,7 @@ impl Numbers {
 
     /// A packet's whole number.
     #[inline(always)]
-    pub fn of(self, fields: &PacketFields) -> u64 {
+    pub fn number_of(self, fields: &PacketFields) -> u64 {
         let distance = fields.number.wrapping_sub(self.near as u32) as i32;
         self.near.wrapping_add_signed(distance.into())
     }
@@ -275,7 +275,7 @@ mod tests {
             for distance in [0, 1, -1, 1000, -1000, i64::from(i32::MAX), i64::from(i32::MIN)] {
                 let Some(number) = near.checked_add_signed(distance) else { continue };
                 let fields = PacketFields { number: number as u32, ..PacketFields::default() };
-                assert_eq!(Numbers::near(near).of(&fields), number);
+                assert_eq!(Numbers::near(near).number_of(&fields), number);
             }
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
         for packets in [3, 1, 0, 4] {
             burst.clear();
-            let segments: Vec<_> = (0..packets).map(TcpSegment::of_payload).collect();
+            let segments: Vec<_> = (0..packets).map(TcpSegment::from_payload).collect();
             segments.iter().for_each(|segment| burst.push_keyed(&KeyedPacket::default(), Some(segment)));
             assert_eq!((burst.packets().len(), burst.segments()), (segments.len(), &segments[..]));
         }

@@ -68,7 +68,7 @@ impl<'a> ByteCursor<'a> {
     }
 
     /// Returns the bytes as the beginning of `n` bytes, of which others are elsewhere: as if they had not been captured.
-    pub(crate) fn of(self, n: usize) -> Self {
+    pub(crate) fn extend_to(self, n: usize) -> Self {
         Self { wire: self.wire.max(n), ..self }
     }
 

@@ -73,11 +73,11 @@ impl IpPacket<'_> {
     pub(crate) fn key(&self, spec: &KeySpec, vlan: u16) -> PacketKey {
         let rest = TransportWord::new(self.ports, self.protocol, self.fields.ip_tos, vlan);
         match &self.addresses {
-            HeaderAddresses::V4(a) => PacketKey::V4(KeyV4::of_spec(*a, rest, spec)),
+            HeaderAddresses::V4(a) => PacketKey::V4(KeyV4::from_spec(*a, rest, spec)),
             HeaderAddresses::V6(src, dst) if spec.has_addresses() => {
-                PacketKey::V6(KeyV6::of_spec(src, dst, rest, spec))
+                PacketKey::V6(KeyV6::from_spec(src, dst, rest, spec))
             }
-            HeaderAddresses::V6(..) => PacketKey::V4(KeyV4::of_spec([0; 8], rest, spec)),
+            HeaderAddresses::V6(..) => PacketKey::V4(KeyV4::from_spec([0; 8], rest, spec)),
         }
     }
 
@@ -126,7 +126,7 @@ fn ipv4<'a>(
         stated => stated,
     };
     if in_fragment {
-        bytes = bytes.of(total);
+        bytes = bytes.extend_to(total);
     }
     if total < header_len || total > bytes.wire_len() {
         return Err(NotMeasured::BadLength);
@@ -179,7 +179,7 @@ fn ipv6<'a>(
         stated => 40 + stated,
     };
     if in_fragment {
-        bytes = bytes.of(total);
+        bytes = bytes.extend_to(total);
     }
     if total > bytes.wire_len() {
         return Err(NotMeasured::BadLength);

@@ -60,7 +60,7 @@ pub trait MaskedKey: Key {
     /// The key in memory's order; as bytes, its order is that of addresses (source first), ports and protocol.
     fn words(&self) -> &[u64];
     /// The key of [`MaskedKey::words`]; missing words are zero.
-    fn of_words(words: &[u64]) -> Self;
+    fn from_words(words: &[u64]) -> Self;
     /// Source and destination address as numbers: IPv6's own, and of IPv4 the mapped one (RFC 4291, section 2.5.5.2).
     fn addresses(&self) -> [u128; 2];
     /// Source and destination port.
@@ -88,7 +88,7 @@ impl MaskedKey for KeyV4 {
     }
 
     #[inline(always)]
-    fn of_words(words: &[u64]) -> Self {
+    fn from_words(words: &[u64]) -> Self {
         Self(std::array::from_fn(|at| words.get(at).copied().unwrap_or(0)))
     }
 
@@ -128,7 +128,7 @@ impl MaskedKey for KeyV6 {
     }
 
     #[inline(always)]
-    fn of_words(words: &[u64]) -> Self {
+    fn from_words(words: &[u64]) -> Self {
         Self(std::array::from_fn(|at| words.get(at).copied().unwrap_or(0)))
     }
 
@@ -219,7 +219,7 @@ impl KeyParts {
 impl KeyV4 {
     /// A key of addresses in network order, source first, and its other parts.
     #[inline(always)]
-    pub fn of_parts([source, destination]: [[u8; 4]; 2], parts: KeyParts) -> Self {
+    pub fn from_parts([source, destination]: [[u8; 4]; 2], parts: KeyParts) -> Self {
         let [s, d] = [source, destination].map(u32::from_ne_bytes);
         let addresses = if cfg!(target_endian = "little") {
             u64::from(s) | u64::from(d) << 32
@@ -237,7 +237,7 @@ impl KeyV4 {
 
     /// A packet's key under `spec`.
     #[inline(always)]
-    pub(crate) fn of_spec(addresses: [u8; 8], rest: TransportWord, spec: &KeySpec) -> Self {
+    pub(crate) fn from_spec(addresses: [u8; 8], rest: TransportWord, spec: &KeySpec) -> Self {
         Self([u64::from_ne_bytes(addresses) & spec.v4[0], rest.0 & spec.v4[1]])
     }
 
@@ -253,7 +253,7 @@ impl KeyV4 {
 
     /// The key of [`KeyV4::to_bytes`].
     #[inline(always)]
-    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(std::array::from_fn(|word| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * word + i]))))
     }
 }
@@ -261,7 +261,7 @@ impl KeyV4 {
 impl KeyV6 {
     /// A key of addresses in network order, source first, and its other parts.
     #[inline(always)]
-    pub fn of_parts([source, destination]: [[u8; 16]; 2], parts: KeyParts) -> Self {
+    pub fn from_parts([source, destination]: [[u8; 16]; 2], parts: KeyParts) -> Self {
         let (src, dst) = (&source, &destination);
         Self([word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), parts.transport()])
     }
@@ -275,7 +275,7 @@ impl KeyV6 {
 
     /// A packet's key under `spec`.
     #[inline(always)]
-    pub(crate) fn of_spec(src: &[u8; 16], dst: &[u8; 16], rest: TransportWord, spec: &KeySpec) -> Self {
+    pub(crate) fn from_spec(src: &[u8; 16], dst: &[u8; 16], rest: TransportWord, spec: &KeySpec) -> Self {
         let whole = [word(src, 0), word(src, 1), word(dst, 0), word(dst, 1), rest.0];
         Self(std::array::from_fn(|i| whole[i] & spec.v6[i]))
     }
@@ -292,7 +292,7 @@ impl KeyV6 {
 
     /// The key of [`KeyV6::to_bytes`].
     #[inline(always)]
-    pub fn of_bytes(bytes: [u8; 40]) -> Self {
+    pub fn from_bytes(bytes: [u8; 40]) -> Self {
         Self(std::array::from_fn(|word| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * word + i]))))
     }
 }

@@ -85,7 +85,7 @@ impl KeySpec {
         if name.is_empty() {
             return Err("a field is missing here".to_owned());
         }
-        let meant = flow::usual_name(name);
+        let meant = flow::resolve_alias(name);
         let field = KEY_FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(meant));
         let field = field.ok_or_else(|| format!("no key has a field '{name}'"))?;
         if self.fields & field.bit != 0 {
@@ -115,7 +115,7 @@ impl KeySpec {
     }
 
     /// Keys of these members: prefixes of addresses, each with as many bits in either family, ports, protocol. Source first.
-    pub(crate) fn of_members(prefixes: [Option<u8>; 2], ports: [bool; 2], has_protocol: bool) -> Self {
+    pub(crate) fn from_members(prefixes: [Option<u8>; 2], ports: [bool; 2], has_protocol: bool) -> Self {
         let mut spec = Self::NOTHING;
         let has = [prefixes[0].is_some(), prefixes[1].is_some(), has_protocol, ports[0], ports[1]];
         for (field, _) in KEY_FIELDS.iter().zip(has).filter(|(_, has)| *has) {

@@ -185,7 +185,7 @@ fn fill_common(
         None => KeyV4::new(addresses, ports, h[23]),
         Some(spec) => {
             let rest = TransportWord::new(ports, h[23], h[15], PacketFields::NO_VLAN);
-            KeyV4::of_spec(addresses, rest, spec)
+            KeyV4::from_spec(addresses, rest, spec)
         }
     };
     packet.hash_key(paired, seed);
@@ -333,7 +333,7 @@ impl BurstParser {
         // takes the checked path.
         let is_common = headers[23] == protocol::TCP && headers[46] >> 4 == 5 && total >= 40;
         if is_common && frame.data.len() >= 54 {
-            self.bursts.v4.add_segment(TcpSegment::of_payload(total - 40));
+            self.bursts.v4.add_segment(TcpSegment::from_payload(total - 40));
         } else {
             self.add_other_segment(headers, *frame);
         }

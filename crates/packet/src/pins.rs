@@ -257,10 +257,10 @@ impl Pins {
     #[inline]
     pub fn have<K: MaskedKey>(&self, key: &K) -> bool {
         if K::WORDS == KeyV4::WORDS {
-            let key = KeyV4::of_words(key.words());
+            let key = KeyV4::from_words(key.words());
             self.v4.iter().any(|shape| shape.has(&key, &self.seed))
         } else {
-            let key = KeyV6::of_words(key.words());
+            let key = KeyV6::from_words(key.words());
             self.v6.iter().any(|shape| shape.has(&key, &self.seed))
         }
     }

@@ -27,7 +27,7 @@ mod option {
 }
 
 /// Two no-operations, then timestamps: what nearly every segment of most hosts has.
-const USUAL_OPTIONS: u32 = 0x0101_080a;
+const TIMESTAMP_OPTIONS: u32 = 0x0101_080a;
 
 impl TcpSegment {
     /// The value that stands for no TCP segment.
@@ -37,7 +37,7 @@ impl TcpSegment {
     pub const UNPARSED: Self = Self { kind: IS_UNPARSED, ..Self::NONE };
 
     /// A segment without options.
-    pub const fn of_payload(payload: u32) -> Self {
+    pub const fn from_payload(payload: u32) -> Self {
         Self { payload, kind: IS_TCP, ..Self::NONE }
     }
 
@@ -83,7 +83,7 @@ impl TcpSegment {
         let mut segment =
             Self { payload: (bytes.wire_len() - header_len) as u32, kind: IS_TCP, ..Self::NONE };
         match bytes.peek::<32>() {
-            Ok(h) if header_len == 32 && be32(h, 20) == USUAL_OPTIONS => {
+            Ok(h) if header_len == 32 && be32(h, 20) == TIMESTAMP_OPTIONS => {
                 segment.timestamps = [be32(h, 24), be32(h, 28)];
                 segment.kind |= HAS_TIMESTAMPS;
             }

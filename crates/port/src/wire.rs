@@ -99,7 +99,7 @@ impl Wire {
             Some(rate) => {
                 let wire_lens = trace.wire_lens();
                 let schedule = match &spec.steps {
-                    Some(steps) => Schedule::of_steps(steps, wire_lens.len() as u64),
+                    Some(steps) => Schedule::from_steps(steps, wire_lens.len() as u64),
                     None => Schedule::new(spec.arrivals, rate, wire_lens.iter().copied(), spec.seed),
                 };
                 let packets = packets(spec, &schedule, trace)?;

@@ -74,7 +74,7 @@ mod tests {
     fn task(name: &str, end: Option<u64>, instances: &[u64]) -> Task {
         let span = |end: u64| Span { start_ns: NOW, end_ns: NOW + end * SECOND };
         Task {
-            query: Query::new(name, [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]),
+            query: Query::new(name, [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]),
             time: end.map(span),
             instances: instances.iter().map(|end| Instance { bound: Vec::new(), time: span(*end) }).collect(),
         }

@@ -1,6 +1,6 @@
 //! Windows that are over, as a list wants them kept and asked.
 
-use engine::{Control, look_back_bytes};
+use engine::{Control, recent_windows_bytes};
 use notation::{grouped, scaled};
 use protocol::{ListId, LookBackTask, LookedBack, RetentionLimits, TaskList};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl LookBacks {
         let (windows, bytes) = match wanted {
             None => (0, 0),
             Some(RetentionLimits { windows, flows }) => {
-                (windows, look_back_bytes(windows, flows, site.tracks_loss))
+                (windows, recent_windows_bytes(windows, flows, site.tracks_loss))
             }
         };
         let ring = || {
@@ -67,11 +67,11 @@ impl LookBacks {
         }
         self.answered.retain(|id| list.look_backs.iter().any(|task| task.id == *id));
         let new = list.look_backs.iter().filter(|task| self.answered.insert(task.id));
-        new.map(|task| look_back(task, control, site)).collect()
+        new.map(|task| answer_retrospective(task, control, site)).collect()
     }
 }
 
-fn look_back(task: &LookBackTask, control: &Control, site: &PlanContext) -> LookedBack {
+fn answer_retrospective(task: &LookBackTask, control: &Control, site: &PlanContext) -> LookedBack {
     let LookBackTask { id, window, queries } = task;
     let looked = |answers, missing| LookedBack { id: *id, window: *window, answers, missing };
     let mut missing = Vec::new();
@@ -89,7 +89,7 @@ fn look_back(task: &LookBackTask, control: &Control, site: &PlanContext) -> Look
             }
         }
     };
-    match control.look_back().ask(*window, &planned) {
+    match control.recent_windows().ask(*window, &planned) {
         Ok(answers) => looked(answers, (!missing.is_empty()).then(|| missing.join("; "))),
         Err(reason) => {
             missing.push(reason.to_string());
@@ -146,7 +146,8 @@ mod tests {
         let (site, mut look_backs) = (site(), LookBacks::default());
         let control = control(&site);
         let window = Span { start_ns: 0, end_ns: 1_000_000_000 };
-        let query = |field: &str| Query::new(field, [GroupField::of("dst_addr")], [OutputColumn::sum(field)]);
+        let query =
+            |field: &str| Query::new(field, [GroupField::from_field("dst_addr")], [OutputColumn::sum(field)]);
         let queries = vec![query("total_byte"), query("ploss_byte")];
         let task = |id| LookBackTask { id, window, queries: queries.clone() };
         let list = |epoch, ids: &[u64]| {

@@ -20,7 +20,7 @@ pub struct TaskSetPlanner {
     own_tasks: Option<Tasks>,
     /// The last set.
     generation: u64,
-    most_look_back: usize,
+    recent_windows_bytes: usize,
     /// Replaces the addresses of what leaves the node.
     anonymizer: Option<Anonymizer>,
 }
@@ -29,7 +29,14 @@ impl TaskSetPlanner {
     /// A planner for a run whose windows are a time. `own`: queries that are answered whatever a list says.
     pub fn new(site: PlanContext, own: Vec<Query>) -> Self {
         let most_look_back = site.limits.bytes_allowed() / 2;
-        Self { site, own, own_tasks: None, generation: 0, most_look_back, anonymizer: None }
+        Self {
+            site,
+            own,
+            own_tasks: None,
+            generation: 0,
+            recent_windows_bytes: most_look_back,
+            anonymizer: None,
+        }
     }
 
     /// Returns the planner of a node whose answers leave with other addresses. It puts the addresses that lists pin back to those that packets have.
@@ -60,8 +67,8 @@ impl TaskSetPlanner {
 
     /// Returns the planner of a node where windows that are over may be kept in at most `most_bytes` bytes; half of the run's memory is usual.
     #[must_use]
-    pub fn with_look_back(self, most_bytes: usize) -> Self {
-        Self { most_look_back: most_bytes, ..self }
+    pub fn with_recent_windows_bytes(self, most_bytes: usize) -> Self {
+        Self { recent_windows_bytes: most_bytes, ..self }
     }
 
     /// Returns the properties of the planner's rows.
@@ -70,8 +77,8 @@ impl TaskSetPlanner {
     }
 
     /// Bytes in which windows that are over may be kept.
-    pub(crate) fn most_look_back(&self) -> usize {
-        self.most_look_back
+    pub(crate) fn recent_windows_bytes(&self) -> usize {
+        self.recent_windows_bytes
     }
 
     /// The set that the run begins with.
@@ -185,8 +192,9 @@ mod tests {
     }
 
     fn list(fields: &[&str], key: Vec<String>) -> TaskList {
-        let query =
-            |field: &&str| Query::new(*field, [GroupField::of("dst_addr")], [OutputColumn::sum(field)]);
+        let query = |field: &&str| {
+            Query::new(*field, [GroupField::from_field("dst_addr")], [OutputColumn::sum(field)])
+        };
         let tasks =
             fields.iter().map(|field| Task { query: query(field), time: None, instances: Vec::new() });
         TaskList { key: Some(key), tasks: tasks.collect(), ..TaskList::default() }
@@ -220,7 +228,7 @@ mod tests {
         };
         let query = Query {
             filter: Some(task::query::Condition::is("src_addr", &model::Value::Address(other))),
-            ..Query::new("q", [GroupField::of("dst_port")], [OutputColumn::sum("total_byte")])
+            ..Query::new("q", [GroupField::from_field("dst_port")], [OutputColumn::sum("total_byte")])
         };
         let time = Span { start_ns: 0, end_ns: 1_000_000_000 };
         let list = |address| {

@@ -42,7 +42,7 @@ struct ProbeWorker {
     gate: Option<Arc<ReplayGate>>,
     /// The newest list.
     list: Option<TaskList>,
-    look_backs: LookBacks,
+    recent_windows: LookBacks,
     captures: ProbeCaptures,
     history: HistoryRequests,
     /// The leases of a live run.
@@ -83,7 +83,7 @@ impl Probe {
             control,
             gate: gate_of_worker,
             list: None,
-            look_backs,
+            recent_windows: look_backs,
             captures,
             history,
             leases,
@@ -182,8 +182,8 @@ impl ProbeWorker {
         self.history.take(&list);
         let (id, told) = (list.id(), list);
         let list = self.planner.restored(&told);
-        let (site, most) = (self.planner.site().clone(), self.planner.most_look_back());
-        let kept = self.look_backs.keep(list.look_back, most, &self.control, &site);
+        let (site, most) = (self.planner.site().clone(), self.planner.recent_windows_bytes());
+        let kept = self.recent_windows.keep(list.look_back, most, &self.control, &site);
         let granted = self.granted(&list);
         let mut installed = self.planner.install(&self.control, &granted);
         let is_installed = installed.is_ok();
@@ -204,7 +204,7 @@ impl ProbeWorker {
         // A list of other flows asks nothing that can be answered.
         if is_installed {
             self.file.iter().for_each(|file| file.keep(&told));
-            for looked in self.look_backs.answer(&list, &self.control, &site) {
+            for looked in self.recent_windows.answer(&list, &self.control, &site) {
                 let _ = self.link.send(FromProbe::LookedBack(Box::new(looked)));
             }
             for refused in self.captures.carry_out(&list.captures, &self.control, &site) {

@@ -24,21 +24,21 @@ pub struct Vitals {
 /// Makes heartbeats.
 pub struct Reporter {
     /// The part of a heartbeat that does not change.
-    usual: Heartbeat,
+    constant_part: Heartbeat,
     vitals: Box<dyn FnMut() -> Vitals + Send>,
     last: Option<Instant>,
 }
 
 impl fmt::Debug for Reporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reporter").field("usual", &self.usual).finish_non_exhaustive()
+        f.debug_struct("Reporter").field("usual", &self.constant_part).finish_non_exhaustive()
     }
 }
 
 impl Reporter {
     /// Creates a reporter. `usual`: what does not change while the probe runs: its version, sources and start. `vitals`: reads the rest.
     pub fn new(usual: Heartbeat, vitals: impl FnMut() -> Vitals + Send + 'static) -> Self {
-        Self { usual, vitals: Box::new(vitals), last: None }
+        Self { constant_part: usual, vitals: Box::new(vitals), last: None }
     }
 
     /// A list was carried out, if only in part, or refused. The next heartbeat says so at once.
@@ -48,16 +48,16 @@ impl Reporter {
             Err(reason) => (false, Some(reason)),
         };
         if is_applied {
-            self.usual.list = Some(list);
+            self.constant_part.list = Some(list);
         }
-        self.usual.lapsed = 0;
-        self.usual.refused = reason.map(|reason| RefusedList { list, reason: reason.clone() });
+        self.constant_part.lapsed = 0;
+        self.constant_part.refused = reason.map(|reason| RefusedList { list, reason: reason.clone() });
         self.last = None;
     }
 
     /// Reports the number of tasks of the list whose lease has expired.
     pub(crate) fn ended(&mut self, tasks: u64) {
-        self.usual.lapsed = tasks;
+        self.constant_part.lapsed = tasks;
         self.last = None;
     }
 
@@ -68,7 +68,7 @@ impl Reporter {
         }
         self.last = Some(Instant::now());
         let Vitals { clock, now_ns, load, store } = (self.vitals)();
-        Some(Heartbeat { spool, clock, now_ns, load, store, ..self.usual.clone() })
+        Some(Heartbeat { spool, clock, now_ns, load, store, ..self.constant_part.clone() })
     }
 }
 

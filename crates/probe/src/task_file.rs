@@ -189,7 +189,7 @@ mod tests {
     use task::query::{GroupField, OutputColumn, Query};
 
     fn list(generation: u64) -> TaskList {
-        let query = Query::new("q", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
+        let query = Query::new("q", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]);
         let task = Task { query, time: None, instances: Vec::new() };
         TaskList { epoch: 7, generation, tasks: vec![task], ..TaskList::default() }
     }

@@ -55,7 +55,7 @@ pub use topology::{Argument, BrokerQueue, BrokerTopology, Exchange, Rights};
 use std::time::Duration;
 
 /// The longest time that the broker has to confirm a message, and to answer whatever it is asked.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a connection that carries nothing.
 const LOOK: Duration = Duration::from_secs(1);

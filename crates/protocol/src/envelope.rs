@@ -212,7 +212,7 @@ pub fn decode_within<B: DeserializeOwned>(
     most_json_bytes: usize,
 ) -> Result<Envelope<B>, MessageRefusal> {
     let text = text(bytes, properties, most_json_bytes)?;
-    let Opened { version, id, after, lost, body } = Opened::of(&text)?;
+    let Opened { version, id, after, lost, body } = Opened::parse(&text)?;
     let body = body_of(body)?;
     Ok(Envelope { version, id, after, lost, body })
 }
@@ -247,7 +247,7 @@ pub(crate) struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    pub(crate) fn of(text: &'a [u8]) -> Result<Self, MessageRefusal> {
+    pub(crate) fn parse(text: &'a [u8]) -> Result<Self, MessageRefusal> {
         let opened: Result<Self, MessageRefusal> = read(text);
         // What another version's envelope says further is not known.
         let version = match &opened {

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn messages_are_what_was_written() {
         let window = Span { start_ns: 1_000_000_000, end_ns: 2_000_000_000 };
-        let query = Query::new("q1", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]);
+        let query = Query::new("q1", [GroupField::from_field("src_addr")], [OutputColumn::sum("total_byte")]);
         let list = TaskList {
             epoch: u64::MAX,
             generation: 3,

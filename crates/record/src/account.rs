@@ -1,6 +1,6 @@
 //! The account of a measurement: what is known of it in addition to its records.
 
-use crate::windows::said_of_both;
+use crate::windows::join_remarks;
 use crate::{WindowFacts, untold};
 use flow::Untold;
 
@@ -53,8 +53,8 @@ impl Shortfall {
     }
 
     /// Reads the shortfall from metadata. `entry` returns a value by its name behind `edison.`.
-    pub(crate) fn of_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
-        let untold = entry("untold").map(|text| untold::of_text(&text)).unwrap_or_default();
+    pub(crate) fn from_entries(entry: impl Fn(&str) -> Option<String>) -> Self {
+        let untold = entry("untold").map(|text| untold::parse_text(&text)).unwrap_or_default();
         let lost = entry("lost").and_then(|lost| lost.parse().ok()).unwrap_or(0);
         let watched = entry("watched").and_then(|text| {
             let (start_ns, end_ns) = text.split_once(',')?;
@@ -68,7 +68,7 @@ impl Shortfall {
     pub fn add(&mut self, more: &Self) {
         self.lost = self.lost.saturating_add(more.lost);
         self.untold.add(&more.untold);
-        said_of_both(&mut self.estimates, more.estimates.as_ref(), WindowFacts::ESTIMATES);
+        join_remarks(&mut self.estimates, more.estimates.as_ref(), WindowFacts::ESTIMATES);
         let both = self.watched.into_iter().chain(more.watched);
         self.watched = both.reduce(|[start, end], [other, until]| [start.min(other), end.max(until)]);
         let Some(reason) = &more.reason else { return };

@@ -35,7 +35,7 @@ impl Format {
     }
 
     /// The format of a file that is read, by its suffix.
-    pub(crate) fn of_file(path: &Path) -> Result<Self, String> {
+    pub(crate) fn from_input_path(path: &Path) -> Result<Self, String> {
         let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
         let found = Self::ALL.iter().find(|format| name.ends_with(format.suffix()));
         let suffixes: Vec<_> = Self::ALL.iter().map(|format| format.suffix()).collect();
@@ -43,7 +43,7 @@ impl Format {
     }
 
     /// The format of a path that is written, by its suffix. Standard output (`-`), pipes and devices without one get CSV.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn from_output_path(path: &Path) -> io::Result<Self> {
         let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
         if let Some(format) = Self::ALL.iter().find(|format| name.ends_with(format.suffix())) {
             return Ok(*format);
@@ -88,7 +88,7 @@ impl Format {
 /// A regular file is written as `PATH.part` and renamed when [`RecordWriter::finish`] has succeeded; `-`,
 /// `/dev/stdout`, pipes and devices are written directly.
 pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<dyn RecordWriter>> {
-    let format = Format::of(path)?;
+    let format = Format::from_output_path(path)?;
     format.to_target(WriteTarget::open(path)?, node, selection)
 }
 
@@ -97,7 +97,7 @@ pub fn create(path: &Path, node: &str, selection: &Selection) -> io::Result<Box<
 /// # Errors
 /// Returns one line for an unknown suffix, or a file that cannot be made.
 pub fn check(path: &Path) -> io::Result<()> {
-    Format::of(path)?;
+    Format::from_output_path(path)?;
     target::check(path)
 }
 

@@ -4,9 +4,9 @@
 //!
 //! ```
 //! use flow::FlowRecord;
-//! use record::{Parts, Selection};
+//! use record::{RecordContents, Selection};
 //!
-//! let columns = Selection::parse("stime,total_count", &Parts::default())?;
+//! let columns = Selection::parse("stime,total_count", &RecordContents::default())?;
 //! let path = std::env::temp_dir().join(format!("record-example-{}.csv", std::process::id()));
 //! let mut writer = record::create(&path, "node1", &columns)?;
 //! writer.write(&[FlowRecord { total_count: 3, ..FlowRecord::without_packets(0, 0) }])?;

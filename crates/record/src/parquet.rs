@@ -118,7 +118,7 @@ impl RecordWriter for ParquetWriter {
         Ok(())
     }
 
-    fn lacks(&mut self, shortfall: &Shortfall) {
+    fn add_shortfall(&mut self, shortfall: &Shortfall) {
         self.shortfall.add(shortfall);
     }
 
@@ -252,7 +252,7 @@ fn write_column(
         (ColumnWriter::FixedLenByteArrayColumnWriter(column), FieldAccessor::Address(get))
             if layout == ParquetLayout::Ranged =>
         {
-            let masks = Masks::of(chosen);
+            let masks = Masks::from_column(chosen);
             let addresses: Vec<Option<u128>> = records
                 .iter()
                 .map(|r| chosen.record(r).and_then(get).map(|address| masks.apply(address)))

@@ -21,7 +21,7 @@ pub(crate) struct Masks {
 
 impl Masks {
     /// Returns the masks of a column.
-    pub(crate) fn of(column: &FileColumn) -> Self {
+    pub(crate) fn from_column(column: &FileColumn) -> Self {
         Self::new(column.prefix_lengths().unwrap_or([32, 128]))
     }
 

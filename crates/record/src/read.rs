@@ -90,7 +90,7 @@ impl FlowFile {
         let file = File::open(path).map_err(|error| ReadError::not_flows(path, error))?;
         let reader: Box<dyn FormatReader> = match format_of(path)? {
             Format::Parquet => Box::new(parquet::ParquetReader::open(path, file)?),
-            format => of_stream(format, path, Box::new(file))?,
+            format => open_stream(format, path, Box::new(file))?,
         };
         Ok(Self { path: path.to_owned(), reader })
     }
@@ -99,10 +99,10 @@ impl FlowFile {
     ///
     /// # Errors
     /// Returns the errors of [`FlowFile::open`].
-    pub fn of_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
+    pub fn from_bytes(name: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
         let reader: Box<dyn FormatReader> = match format_of(name)? {
             Format::Parquet => Box::new(parquet::ParquetReader::open(name, bytes::Bytes::from(bytes))?),
-            format => of_stream(format, name, Box::new(Cursor::new(bytes)))?,
+            format => open_stream(format, name, Box::new(Cursor::new(bytes)))?,
         };
         Ok(Self { path: name.to_owned(), reader })
     }
@@ -137,11 +137,11 @@ impl FlowFile {
 }
 
 fn format_of(path: &Path) -> Result<Format, ReadError> {
-    Format::of_file(path).map_err(|error| ReadError::not_flows(path, error))
+    Format::from_input_path(path).map_err(|error| ReadError::not_flows(path, error))
 }
 
 /// The reader of a format that is read from its start to its end.
-fn of_stream(
+fn open_stream(
     format: Format,
     path: &Path,
     source: Box<dyn ByteSource>,

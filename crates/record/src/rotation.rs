@@ -58,7 +58,7 @@ pub fn create_rotating(
     if target::is_stdout(path) || target::is_special(path) {
         return refused("rotation makes several files, and this is none: name a file, or leave rotation out");
     }
-    let format = Format::of(path)?;
+    let format = Format::from_output_path(path)?;
     // If no file can be created here, that is reported now, not at the first record.
     let probe = WriteTarget::open(path)?;
     probe.discard()?;
@@ -161,7 +161,7 @@ impl Rotating {
         if let Some(account) = &self.last_account {
             writer.account(account)?;
         }
-        writer.lacks(&std::mem::take(&mut self.shortfall));
+        writer.add_shortfall(&std::mem::take(&mut self.shortfall));
         let name = self.reserve_name()?;
         *self.file_name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
         if let Err(error) = writer.finish() {
@@ -175,7 +175,7 @@ impl Rotating {
     }
 
     /// Returns an error of the current file with the number of records that are in all files.
-    fn of_all(&self, result: Result<()>) -> Result<()> {
+    fn count_earlier_files(&self, result: Result<()>) -> Result<()> {
         result.map_err(|error| with_earlier(error, self.complete))
     }
 
@@ -184,7 +184,7 @@ impl Rotating {
             self.advance(first.ltime)?;
             self.first_ns = self.first_ns.min(first_packet(first));
             self.writer()?;
-            let (now, later) = records.split_at(self.of_period(records).max(1));
+            let (now, later) = records.split_at(self.count_in_period(records).max(1));
             for record in now {
                 self.latest_ns = self.latest_ns.max(record.ltime);
                 self.first_ns = self.first_ns.min(first_packet(record));
@@ -209,7 +209,7 @@ impl Rotating {
     }
 
     /// Returns how many of the first records go into the current file by their time; 0 if none does.
-    fn of_period(&self, records: &[FlowRecord]) -> usize {
+    fn count_in_period(&self, records: &[FlowRecord]) -> usize {
         match self.rotation {
             Rotation::Time(_) | Rotation::RecordTime(_) => {
                 records.iter().take_while(|record| record.ltime < self.end_ns).count()
@@ -223,7 +223,7 @@ impl Rotating {
 impl RecordWriter for Rotating {
     fn write(&mut self, records: &[FlowRecord]) -> Result<()> {
         let written = self.write_records(records);
-        self.of_all(written)
+        self.count_earlier_files(written)
     }
 
     fn name(&self) -> String {
@@ -232,11 +232,11 @@ impl RecordWriter for Rotating {
 
     fn flush(&mut self) -> Result<()> {
         let flushed = self.current.as_mut().map_or(Ok(()), |writer| writer.flush());
-        self.of_all(flushed)
+        self.count_earlier_files(flushed)
     }
 
     /// Adds a shortfall without the time that was watched, which is that of all files together: no file tells it.
-    fn lacks(&mut self, shortfall: &Shortfall) {
+    fn add_shortfall(&mut self, shortfall: &Shortfall) {
         self.shortfall.add(&Shortfall { watched: None, ..shortfall.clone() });
     }
 
@@ -251,12 +251,12 @@ impl RecordWriter for Rotating {
             Some(writer) => writer.account(account),
             None => Ok(()),
         });
-        self.of_all(accounted)
+        self.count_earlier_files(accounted)
     }
 
     fn rotate(&mut self) -> Result<()> {
         let ended = self.end_file();
-        self.of_all(ended)
+        self.count_earlier_files(ended)
     }
 
     fn size(&self) -> u64 {
@@ -265,7 +265,7 @@ impl RecordWriter for Rotating {
 
     fn finish(mut self: Box<Self>) -> Result<WriterReport> {
         let ended = self.end_file();
-        self.of_all(ended)?;
+        self.count_earlier_files(ended)?;
         Ok(WriterReport::default())
     }
 }

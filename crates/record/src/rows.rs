@@ -346,7 +346,7 @@ enum Cells {
 
 impl Cells {
     /// Returns the cells of a field; `None` if rows lack it.
-    fn of(column: &FileColumn, node: &str) -> Option<Self> {
+    fn from_column(column: &FileColumn, node: &str) -> Option<Self> {
         Some(match column.value() {
             FieldAccessor::Unsigned(bits @ ..=32, get) => Self::Narrow(bits, get, Vec::new()),
             FieldAccessor::Unsigned(_, get) => Self::Wide(get, Vec::new()),
@@ -354,7 +354,7 @@ impl Cells {
             FieldAccessor::Optional(_, get) => Self::OptionalWide(get, Vec::new()),
             FieldAccessor::Time(get) => Self::Time(get, Vec::new()),
             FieldAccessor::Address(get) => {
-                Self::Address { get, masks: Masks::of(column), values: Vec::new() }
+                Self::Address { get, masks: Masks::from_column(column), values: Vec::new() }
             }
             FieldAccessor::Mac(get) => Self::Mac(get, Vec::new()),
             FieldAccessor::Node => Self::Node(node.into()),
@@ -388,8 +388,8 @@ impl RowColumn {
         Self { name: name.into(), cells, levels: Vec::new() }
     }
 
-    fn of(column: &FileColumn, node: &str) -> Option<Self> {
-        let cells = Cells::of(column, node)?;
+    fn from_column(column: &FileColumn, node: &str) -> Option<Self> {
+        let cells = Cells::from_column(column, node)?;
         let unit = if let Cells::Time(..) = cells { "_ns" } else { "" };
         Some(Self::new(format!("{}{unit}", column.name()), cells))
     }
@@ -501,7 +501,7 @@ fn columns(key: &KeySpec, node: &str, tracks_loss: bool, parts: RowParts) -> Vec
     let place = |name: &str| members.iter().position(|member| *member == name).unwrap_or(members.len());
     fields.sort_by_key(|column| (!matches!(column.value(), FieldAccessor::Node), place(column.name())));
     let mut columns = vec![RowColumn::new("window_start", Cells::WindowStart(Vec::new()))];
-    columns.extend(fields.iter().filter_map(|column| RowColumn::of(column, node)));
+    columns.extend(fields.iter().filter_map(|column| RowColumn::from_column(column, node)));
     // After the node.
     columns.insert(2, RowColumn::new("ip_version", Cells::OptionalNarrow(8, ip_version, Vec::new())));
     columns

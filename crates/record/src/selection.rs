@@ -47,18 +47,18 @@ impl RecordContents {
         let is_known = |field: &&Field| field.aggregation != Aggregation::Key || self.key_has(field.name);
         let statistics = |is_reverse| {
             let all = self.statistics.iter().enumerate();
-            all.map(move |(at, statistic)| FileColumn::of_statistic(at, statistic, is_reverse))
+            all.map(move |(at, statistic)| FileColumn::from_statistic(at, statistic, is_reverse))
         };
         let with_prefix = |column: FileColumn| FileColumn {
             prefix_lengths: self.key.prefix_lengths(column.name()),
             ..column
         };
         let mut columns: Vec<_> =
-            given().filter(is_known).map(|field| with_prefix(FileColumn::of(field, false))).collect();
+            given().filter(is_known).map(|field| with_prefix(FileColumn::from_field(field, false))).collect();
         columns.extend(statistics(false));
         if self.biflow {
             let reversible = given().filter(|field| self.is_reversible(field));
-            columns.extend(reversible.map(|field| FileColumn::of(field, true)));
+            columns.extend(reversible.map(|field| FileColumn::from_field(field, true)));
             columns.extend(statistics(true));
         }
         columns
@@ -88,7 +88,7 @@ enum ColumnSource {
 }
 
 impl FileColumn {
-    fn of(field: &'static Field, is_reverse: bool) -> Self {
+    fn from_field(field: &'static Field, is_reverse: bool) -> Self {
         let name =
             if is_reverse { format!("{REVERSE}{}", field.name).into() } else { Cow::Borrowed(field.name) };
         Self {
@@ -101,7 +101,7 @@ impl FileColumn {
         }
     }
 
-    fn of_statistic(at: usize, statistic: &Statistic, is_reverse: bool) -> Self {
+    fn from_statistic(at: usize, statistic: &Statistic, is_reverse: bool) -> Self {
         let prefix = if is_reverse { REVERSE } else { "" };
         let name = format!("{prefix}{statistic}").into();
         Self {
@@ -228,13 +228,13 @@ impl Selection {
         // A record without an end has its begin there, and without a time it would count at none.
         let may_be_open = |column: &&mut FileColumn| !column.is_reverse && column.name != "ltime";
         for column in self.columns.iter_mut().filter(may_be_open) {
-            column.open = OpenFields::of(&column.name);
+            column.open = OpenFields::from_field(&column.name);
         }
         self
     }
 
     /// Returns the same columns for records whose packets were sampled with this share.
-    pub fn of_sample(self, share: Share) -> Self {
+    pub fn with_share(self, share: Share) -> Self {
         Self { share, ..self }
     }
 
@@ -302,8 +302,8 @@ impl Default for Selection {
 fn meant_by(name: &str) -> Cow<'_, str> {
     let is_reverse = name.get(..REVERSE.len()).is_some_and(|start| start.eq_ignore_ascii_case(REVERSE));
     match name.get(REVERSE.len()..) {
-        Some(rest) if is_reverse => format!("{REVERSE}{}", flow::usual_name(rest)).into(),
-        _ => flow::usual_name(name).into(),
+        Some(rest) if is_reverse => format!("{REVERSE}{}", flow::resolve_alias(rest)).into(),
+        _ => flow::resolve_alias(name).into(),
     }
 }
 

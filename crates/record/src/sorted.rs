@@ -90,7 +90,7 @@ fn copy(
     stop: &AtomicBool,
 ) -> Result<(), CopyError> {
     let Some(first) = inputs.first() else { return Ok(()) };
-    let mut batch = ColumnBatch::of(first.columns());
+    let mut batch = ColumnBatch::from_descriptors(first.columns());
     for pass in passes {
         for input in inputs {
             for group in input.groups_of(pass) {

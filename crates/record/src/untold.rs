@@ -25,6 +25,6 @@ pub(crate) fn to_text(untold: &Untold) -> String {
 }
 
 /// Reads the object of a text; one that is none tells nothing.
-pub(crate) fn of_text(text: &str) -> Untold {
+pub(crate) fn parse_text(text: &str) -> Untold {
     deserialize(&mut serde_json::Deserializer::from_str(text)).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ fn write<S: Serializer>(shares: &[Share; 2], serializer: S) -> Result<S::Ok, S::
 }
 
 fn read<'d, D: Deserializer<'d>>(deserializer: D) -> Result<[Share; 2], D::Error> {
-    let [least, greatest] = <[u32; 2]>::deserialize(deserializer)?.map(Share::of_ppm);
+    let [least, greatest] = <[u32; 2]>::deserialize(deserializer)?.map(Share::from_ppm);
     let shares = least.zip(greatest).filter(|(least, greatest)| least <= greatest);
     shares.map(<[Share; 2]>::from).ok_or_else(|| D::Error::custom("no share"))
 }
@@ -66,7 +66,7 @@ impl WindowSample {
     }
 
     /// Joins what is known of two windows, of which one may have all packets.
-    pub(crate) fn of_both(own: Option<Self>, more: Option<Self>) -> Option<Self> {
+    pub(crate) fn join(own: Option<Self>, more: Option<Self>) -> Option<Self> {
         if own.is_none() && more.is_none() {
             return None;
         }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn share(percent: u32) -> Share {
-        Share::of_ppm(percent * 10_000).expect("a share")
+        Share::from_ppm(percent * 10_000).expect("a share")
     }
 
     fn sample(percent: u32) -> WindowSample {
@@ -115,16 +115,16 @@ mod tests {
 
     #[test]
     fn windows_of_one_share_keep_it_and_of_others_tell_both() {
-        let both = WindowSample::of_both(Some(sample(15)), Some(sample(15))).expect("a sample");
+        let both = WindowSample::join(Some(sample(15)), Some(sample(15))).expect("a sample");
         assert_eq!((both.shares, both.lost, both.longest_byte), ([share(15); 2], 4, 1500));
         let estimate = both.sampled().expect("one share").packets(30.0);
         assert_eq!(estimate.value.to_bits(), 200_f64.to_bits());
         for other in [Some(sample(50)), None] {
-            let both = WindowSample::of_both(other, Some(sample(15))).expect("a sample");
+            let both = WindowSample::join(other, Some(sample(15))).expect("a sample");
             let greatest = other.map_or(Share::ALL, |other| other.shares[1]);
             assert_eq!((both.shares, both.sampled()), ([share(15), greatest], None));
             assert_eq!(both.to_string(), format!("15% to {greatest} of the packets"));
         }
-        assert_eq!(WindowSample::of_both(None, None), None);
+        assert_eq!(WindowSample::join(None, None), None);
     }
 }

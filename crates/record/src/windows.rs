@@ -56,7 +56,7 @@ pub struct WindowFacts {
 }
 
 /// Joins the remarks of two windows: two remarks become the general one.
-pub(crate) fn said_of_both(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
+pub(crate) fn join_remarks(own: &mut Option<String>, more: Option<&String>, of_both: &str) {
     match own {
         Some(own) if more.is_some() => of_both.clone_into(own),
         Some(_) => {}
@@ -101,9 +101,9 @@ impl WindowFacts {
         self.ended &= more.ended;
         self.incomplete |= more.incomplete;
         self.of_records |= more.of_records;
-        said_of_both(&mut self.lacks, more.lacks.as_ref(), Self::LACKS);
-        said_of_both(&mut self.estimates, more.estimates.as_ref(), Self::ESTIMATES);
-        self.sample = WindowSample::of_both(self.sample, more.sample);
+        join_remarks(&mut self.lacks, more.lacks.as_ref(), Self::LACKS);
+        join_remarks(&mut self.estimates, more.estimates.as_ref(), Self::ESTIMATES);
+        self.sample = WindowSample::join(self.sample, more.sample);
     }
 
     /// Returns whether its rows are of a sample of the packets.
@@ -270,7 +270,7 @@ impl RecordedWindows {
     }
 
     /// Reads a list from JSON; `None` if it is none of a list, or one that cannot be.
-    pub(crate) fn of_json(text: &str) -> Option<Self> {
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
         let read: Self = serde_json::from_str(text).ok()?;
         let length = read.length_ns;
         let mut until = 0;
@@ -340,7 +340,7 @@ mod tests {
     const START: u64 = 1_795_534_800 * SECOND;
 
     fn sample(ppm: u32, longest_byte: u32) -> WindowSample {
-        WindowSample { shares: [Share::of_ppm(ppm).expect("a share"); 2], lost: 0, longest_byte }
+        WindowSample { shares: [Share::from_ppm(ppm).expect("a share"); 2], lost: 0, longest_byte }
     }
 
     fn cut(start: u64, watched: [u64; 2]) -> (u64, WindowFacts) {
@@ -378,7 +378,7 @@ mod tests {
         // What a sample adds is its own text alone.
         let sample = serde_json::to_string(&last.sample).expect("JSON").len() + r#","sample":"#.len();
         assert!(text.len() < 640 + sample, "{text}");
-        assert_eq!(RecordedWindows::of_json(&text).as_ref(), Some(&list));
+        assert_eq!(RecordedWindows::from_json(&text).as_ref(), Some(&list));
         assert_eq!(list.ends(), Some([START, after_gap]));
         let since = |at| list.since(at).map(|(start, facts)| (start, facts.ended));
         assert_eq!(since(0), Some((START, false)));
@@ -393,7 +393,7 @@ mod tests {
     fn what_cannot_be_is_not_read() {
         let list = |runs: &str| {
             let text = format!(r#"{{"length":"10","every":"20","runs":[{runs}]}}"#);
-            RecordedWindows::of_json(&text)
+            RecordedWindows::from_json(&text)
         };
         assert!(list(r#"{"start":"10","windows":2},{"start":"40","windows":1,"ended":true}"#).is_some());
         for wrong in [
@@ -411,9 +411,9 @@ mod tests {
             assert_eq!(list(wrong), None, "{wrong}");
         }
         for wrong in ["", "[]", r#"{"length":"0","every":"0","runs":[]}"#, r#"{"length":10,"runs":[]}"#] {
-            assert_eq!(RecordedWindows::of_json(wrong), None, "{wrong}");
+            assert_eq!(RecordedWindows::from_json(wrong), None, "{wrong}");
         }
-        assert_eq!(RecordedWindows::of_json(r#"{"length":"10","every":"15","runs":[]}"#), None);
+        assert_eq!(RecordedWindows::from_json(r#"{"length":"10","every":"15","runs":[]}"#), None);
     }
 
     #[test]
@@ -433,7 +433,7 @@ mod tests {
         expected.push(80, lost(None));
         assert_eq!(merged, expected);
         let text = merged.to_json().expect("JSON");
-        assert_eq!(RecordedWindows::of_json(&text), Some(merged));
+        assert_eq!(RecordedWindows::from_json(&text), Some(merged));
         assert_eq!(RecordedWindows::merged(&[]), None);
         assert_eq!(RecordedWindows::merged(&[one.clone(), one]).map(|list| list.runs()), Some(2));
     }
@@ -478,7 +478,7 @@ mod tests {
         // Of the window without a frame no more is known than that it was watched.
         assert_eq!([10, 30, 50].map(|since| list.notable_since(since)), [Some(10), Some(40), None]);
         let text = list.to_json().expect("JSON");
-        assert_eq!(RecordedWindows::of_json(&text), Some(list));
+        assert_eq!(RecordedWindows::from_json(&text), Some(list));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub trait RecordWriter: Send {
     }
 
     /// Takes what the records of a window lack. Text formats have no place for it.
-    fn lacks(&mut self, _shortfall: &Shortfall) {}
+    fn add_shortfall(&mut self, _shortfall: &Shortfall) {}
 
     /// The place that it writes to, as the user calls it.
     fn name(&self) -> String;

@@ -163,7 +163,7 @@ impl Decoder {
             Some(9) => self.version9(from, rest, take),
             Some(10) => self.ipfix(from, rest, take),
             _ => {
-                let protocol = Protocol::of(octets);
+                let protocol = Protocol::detect(octets);
                 let counts = &mut self.state.counts;
                 counts.datagrams.unknown_version += 1;
                 if let Some(protocol) = protocol {
@@ -198,7 +198,7 @@ impl Decoder {
             ExporterId { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
-        let order = exporter.begins(heading, state);
+        let order = exporter.begin_message(heading, state);
         exporter.samplers.rate = match SamplingRate::one_of(header.sampling.into()) {
             None if header.mode != 0 => Some(None),
             rate => rate.map(Some),
@@ -211,7 +211,7 @@ impl Decoder {
             exporter.flow(&values, values.plain_counts(), times, rate, state, take);
         }
         let units = Units { records: Some(header.count.into()), flows: None };
-        exporter.follows(heading, order, units, state);
+        exporter.finish_message(heading, order, units, state);
         Ok(())
     }
 
@@ -230,9 +230,9 @@ impl Decoder {
         let name = ExporterId { address: from.0, version: Version::V9, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        let order = exporter.begins(heading, state);
+        let order = exporter.begin_message(heading, state);
         let (units, read) = exporter.sets(rest, facts, Some(count.into()), state, take);
-        exporter.follows(heading, order, units, state);
+        exporter.finish_message(heading, order, units, state);
         read
     }
 
@@ -251,10 +251,10 @@ impl Decoder {
         let name = ExporterId { address: from.0, version: Version::Ipfix, domain, port: from.1 };
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
-        let order = exporter.begins(heading, state);
+        let order = exporter.begin_message(heading, state);
         state.counts.datagrams.trailing_octets += behind.0.len() as u64;
         let (units, read) = exporter.sets(rest, facts, None, state, take);
-        exporter.follows(heading, order, units, state);
+        exporter.finish_message(heading, order, units, state);
         read
     }
 
@@ -324,7 +324,7 @@ impl Decoder {
 impl Exporter {
     /// Begins a message: an exporter that began anew is recognised before the contents are read. Returns what the heading says of the message's
     /// place.
-    fn begins(&mut self, heading: Heading, state: &mut DecoderState) -> DatagramOrder {
+    fn begin_message(&mut self, heading: Heading, state: &mut DecoderState) -> DatagramOrder {
         let order = self.sequence.order(heading);
         if order == DatagramOrder::Restart {
             state.counts.exporters.restarts += 1;
@@ -340,7 +340,13 @@ impl Exporter {
     }
 
     /// Takes note of a message that was read, with its place and what it has.
-    fn follows(&mut self, heading: Heading, order: DatagramOrder, units: Units, state: &mut DecoderState) {
+    fn finish_message(
+        &mut self,
+        heading: Heading,
+        order: DatagramOrder,
+        units: Units,
+        state: &mut DecoderState,
+    ) {
         let before = self.sequence.lost;
         state.counts.exporters.repeated += u64::from(self.sequence.take(heading, order, units));
         let lost = match self.sequence.counts() {

@@ -86,7 +86,7 @@ impl Exporter {
             waiting: WaitingSets::default(),
             samplers: Samplers::default(),
             start_ms: None,
-            sequence: Sequence::of(counts),
+            sequence: Sequence::new(counts),
             datagrams: 0,
             records: 0,
             sampled: 0,

@@ -22,7 +22,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// The protocol of a datagram.
-    pub(crate) fn of(octets: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(octets: &[u8]) -> Option<Self> {
         let number =
             |at: usize| octets.get(at..at + 4).map(|of| u32::from_be_bytes([of[0], of[1], of[2], of[3]]));
         // A version of 32 bits, and the kind of the agent's address: IPv4 or IPv6.

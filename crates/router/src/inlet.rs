@@ -11,7 +11,7 @@ const BUFFER: libc::c_int = 8 << 20;
 /// The longest datagram.
 const LONGEST: usize = 1 << 16;
 /// The time that one call waits.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 /// The place where `SO_MEMINFO` has what a socket dropped (linux/sock_diag.h, `SK_MEMINFO_DROPS`), and the number of its numbers.
 const DROPS: usize = 8;
 const MEMINFO: usize = 9;
@@ -47,7 +47,7 @@ impl Inlet {
         }
         socket.bind(&address.into())?;
         let socket = UdpSocket::from(socket);
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(TIMEOUT))?;
         // The first needs rights, the second is limited by net.core.rmem_max; what is granted shows in drops alone.
         let bytes = BUFFER;
         for option in [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF] {

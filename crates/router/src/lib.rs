@@ -5,9 +5,9 @@
 //! tables or what becomes of flows.
 //!
 //! ```
-//! use router::{Decoder, Settings};
+//! use router::{Decoder, DecoderSettings};
 //!
-//! let mut decoder = Decoder::new(Settings::default());
+//! let mut decoder = Decoder::new(DecoderSettings::default());
 //! let exporter = "192.0.2.1:2055".parse().expect("an address");
 //! decoder.datagram(exporter, b"no NetFlow", 0, &mut |_| {});
 //! assert_eq!((decoder.counts().datagrams.received, decoder.counts().datagrams.unknown_version), (1, 1));

@@ -90,7 +90,7 @@ impl Samplers {
         let known = named.and_then(|number| self.samplers.get(&number).copied());
         match (named, known) {
             // Number 0 is no sampler where none is known by it, and hides no rate of an interface.
-            (Some(0), _) => return self.of_interface(values).or(known).or(self.rate),
+            (Some(0), _) => return self.get_interface_rate(values).or(known).or(self.rate),
             (Some(_), Some(rate)) => return Some(rate),
             (Some(_), None) => {
                 counts.unknown_sampler += 1;
@@ -99,7 +99,7 @@ impl Samplers {
             (None, _) => {}
         }
         if !self.interfaces.is_empty() {
-            return self.of_interface(values).or(self.rate).or(Some(None));
+            return self.get_interface_rate(values).or(self.rate).or(Some(None));
         }
         // An exporter with one sampler need not name it, nor one whose samplers are alike.
         let mut rates = self.samplers.values();
@@ -111,7 +111,7 @@ impl Samplers {
         }
     }
 
-    fn of_interface(&self, values: &RecordValues) -> Option<Option<SamplingRate>> {
+    fn get_interface_rate(&self, values: &RecordValues) -> Option<Option<SamplingRate>> {
         let mut interfaces = [NumericElement::Ingress, NumericElement::Egress].map(|of| values.number(of));
         if values.number(NumericElement::Direction) == Some(1) {
             interfaces.reverse();

@@ -102,7 +102,7 @@ impl Units {
 
 impl Sequence {
     /// Makes a sequence of numbers that count this, unless they turn out to count something else.
-    pub(crate) fn of(counts: SequenceUnit) -> Self {
+    pub(crate) fn new(counts: SequenceUnit) -> Self {
         Self {
             last: None,
             counts,
@@ -213,7 +213,7 @@ impl Sequence {
 
     /// Begins the sequence of an exporter that has begun anew: nothing is known of the next number.
     pub(crate) fn restart(&mut self) {
-        *self = Self { lost: self.lost, ..Self::of(self.counts) };
+        *self = Self { lost: self.lost, ..Self::new(self.counts) };
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn numbers_that_count_their_own_flows_are_recognised() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         let mut take = |number, records, flows| {
             let units = Units { records: Some(records), flows: Some(flows) };
             follow(&mut sequence, heading(number, 0, 0), units);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn numbers_of_netflow_9_that_count_flows_are_recognised() {
-        let mut sequence = Sequence::of(SequenceUnit::Messages);
+        let mut sequence = Sequence::new(SequenceUnit::Messages);
         let mut take = |number, flows| {
             // Each has a record of options besides.
             let units = Units { records: Some(flows + 1), flows: Some(flows) };
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn numbers_of_ipfix_that_count_messages_are_recognised() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         for number in 0..5 {
             follow(&mut sequence, heading(number, 0, 0), of(Some(20)));
         }
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_gap_that_fits_by_chance_changes_nothing() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         let mut take = |number, all| {
             follow(&mut sequence, heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
             sequence.lost
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn gaps_are_lost_until_they_are_filled() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         assert_eq!(taken(&mut sequence, u32::MAX - 9, Some(10)), (DatagramOrder::Next, 0));
         assert_eq!(taken(&mut sequence, 0, Some(5)), (DatagramOrder::Next, 0), "the numbers begin anew");
         assert_eq!(taken(&mut sequence, 12, Some(3)), (DatagramOrder::Next, 7));
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn an_exporter_that_begins_anew_lost_nothing() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         follow(&mut sequence, heading(5_000_000, 0, 0), of(Some(10)));
         assert_eq!(sequence.order(heading(0, 1, 1)), DatagramOrder::Restart);
         assert!(!follow(&mut sequence, heading(0, 1, 1), of(Some(2))));
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_datagram_that_was_sent_before_is_late_however_far_it_is_behind() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         follow(&mut sequence, heading(0, 100, 100), of(Some(10)));
         follow(&mut sequence, heading(5_000_000, 102, 102), of(Some(10)));
         for (number, sent) in [(4_000_000, 101), (1_000, 102), (4_999_999, 103)] {
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn what_was_passed_long_ago_is_of_an_exporter_that_began_anew_with_another_clock() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         for second in 0..100 {
             follow(&mut sequence, heading(10 * second as u32, 1_000 + second, second), of(Some(10)));
         }
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_uptime_tells_who_began_anew() {
-        let mut sequence = Sequence::of(SequenceUnit::Messages);
+        let mut sequence = Sequence::new(SequenceUnit::Messages);
         follow(&mut sequence, with_uptime(5_000, 1_000, 500_000), Units::default());
         // Two minutes late: both clocks are behind.
         assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), DatagramOrder::Late);
@@ -387,14 +387,14 @@ mod tests {
         // Its clock was set, and the uptime's 32 bits begin anew.
         assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), DatagramOrder::Next);
         assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), DatagramOrder::Next);
-        let mut sequence = Sequence::of(SequenceUnit::Messages);
+        let mut sequence = Sequence::new(SequenceUnit::Messages);
         follow(&mut sequence, with_uptime(5_001, 1_001, u32::MAX - 10), Units::default());
         assert_eq!(sequence.order(with_uptime(5_002, 1_002, 900)), DatagramOrder::Next);
     }
 
     #[test]
     fn what_comes_twice_takes_nothing_off_what_is_lost() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         let mut take = |number, records| {
             let is_repeated = follow(&mut sequence, heading(number, 0, 0), of(Some(records)));
             (is_repeated, sequence.lost)
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn after_an_unknown_number_of_units_nothing_is_said() {
-        let mut sequence = Sequence::of(SequenceUnit::Records);
+        let mut sequence = Sequence::new(SequenceUnit::Records);
         follow(&mut sequence, heading(1, 0, 0), of(None));
         assert_eq!(taken(&mut sequence, 900, Some(1)), (DatagramOrder::Next, 0));
         assert_eq!(taken(&mut sequence, 902, Some(1)), (DatagramOrder::Next, 1));

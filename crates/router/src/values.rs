@@ -47,7 +47,7 @@ pub(crate) fn records(
     let is_icmp = protocol.is_some_and(|protocol| ICMP.contains(&protocol));
     let mut lacks_wire_bytes = false;
     let mut record = |[packets, bytes, wire_bytes]: [u64; COUNTERS], is_reverse: bool| {
-        let of = |number| values.of(number, is_reverse);
+        let of = |number| values.get(number, is_reverse);
         // Of the other direction some exporters tell counts alone.
         let or_of_flow = |number| of(number).or(values.number(number));
         let mut open = OpenFields::default();
@@ -71,20 +71,22 @@ pub(crate) fn records(
                 false => ends,
             };
             FlowKey::five_tuple(
-                (from.0, or_open(const { OpenFields::of("src_port") }, from.1) as u16),
-                (to.0, or_open(const { OpenFields::of("dst_port") }, to.1) as u16),
-                or_open(const { OpenFields::of("protocol") }, protocol) as u8,
+                (from.0, or_open(const { OpenFields::from_field("src_port") }, from.1) as u16),
+                (to.0, or_open(const { OpenFields::from_field("dst_port") }, to.1) as u16),
+                or_open(const { OpenFields::from_field("protocol") }, protocol) as u8,
             )
         });
-        record.total_count = or_open(const { OpenFields::of("total_count") }, counter(packets));
-        record.total_byte = or_open(const { OpenFields::of("total_byte") }, counter(bytes));
+        record.total_count = or_open(const { OpenFields::from_field("total_count") }, counter(packets));
+        record.total_byte = or_open(const { OpenFields::from_field("total_byte") }, counter(bytes));
         lacks_wire_bytes |= wire_bytes == NULL;
         record.wire_byte = wire_bytes;
-        or_open(const { OpenFields::of("wire_byte") }, counter(wire_bytes));
-        or_open(const { OpenFields::of("stime") }, told[0]);
-        or_open(const { OpenFields::of("ltime") }, told[1]);
-        record.ip_tos = or_open(const { OpenFields::of("ip_tos") }, or_of_flow(NumericElement::Tos)) as u8;
-        record.ip_ttl = or_open(const { OpenFields::of("ip_ttl") }, or_of_flow(NumericElement::Ttl)) as u8;
+        or_open(const { OpenFields::from_field("wire_byte") }, counter(wire_bytes));
+        or_open(const { OpenFields::from_field("stime") }, told[0]);
+        or_open(const { OpenFields::from_field("ltime") }, told[1]);
+        record.ip_tos =
+            or_open(const { OpenFields::from_field("ip_tos") }, or_of_flow(NumericElement::Tos)) as u8;
+        record.ip_ttl =
+            or_open(const { OpenFields::from_field("ip_ttl") }, or_of_flow(NumericElement::Ttl)) as u8;
         record.vlan = or_of_flow(NumericElement::Vlan).map(|vlan| vlan as u16);
         record.end_reason = match or_of_flow(NumericElement::EndReason) {
             Some(1) => EndReason::Idle,
@@ -95,22 +97,26 @@ pub(crate) fn records(
             let [_, _, mac @ ..] = of(number).unwrap_or(0).to_be_bytes();
             mac
         };
-        record.tcp_flags = or_open(const { OpenFields::of("tcp_flags") }, of(NumericElement::Flags)) as u8;
+        record.tcp_flags =
+            or_open(const { OpenFields::from_field("tcp_flags") }, of(NumericElement::Flags)) as u8;
         record.smac = mac(NumericElement::SourceMac);
         record.dmac = mac(NumericElement::DestinationMac);
-        record.tcp_seq = or_open(const { OpenFields::of("tcp_seq") }, of(NumericElement::TcpSeq)) as u32;
-        record.tcp_ack = or_open(const { OpenFields::of("tcp_ack") }, of(NumericElement::TcpAck)) as u32;
-        record.tcp_win = or_open(const { OpenFields::of("tcp_win") }, of(NumericElement::TcpWindow)) as u16;
+        record.tcp_seq =
+            or_open(const { OpenFields::from_field("tcp_seq") }, of(NumericElement::TcpSeq)) as u32;
+        record.tcp_ack =
+            or_open(const { OpenFields::from_field("tcp_ack") }, of(NumericElement::TcpAck)) as u32;
+        record.tcp_win =
+            or_open(const { OpenFields::from_field("tcp_win") }, of(NumericElement::TcpWindow)) as u16;
         for (field, number) in [
-            (const { OpenFields::of("vlan") }, NumericElement::Vlan),
-            (const { OpenFields::of("smac") }, NumericElement::SourceMac),
-            (const { OpenFields::of("dmac") }, NumericElement::DestinationMac),
+            (const { OpenFields::from_field("vlan") }, NumericElement::Vlan),
+            (const { OpenFields::from_field("smac") }, NumericElement::SourceMac),
+            (const { OpenFields::from_field("dmac") }, NumericElement::DestinationMac),
         ] {
             if !values.tells(number) && of(number).is_none() {
                 open.add(field);
             }
         }
-        record.open = open.of_protocol(protocol.map(|protocol| protocol as u8));
+        record.open = open.limit_to_protocol(protocol.map(|protocol| protocol as u8));
         record
     };
     let mut one = |is_reverse: bool| {

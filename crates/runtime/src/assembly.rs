@@ -60,7 +60,7 @@ use window_source::WindowSource;
 /// Measures what the options say.
 pub fn run(options: &RunSpec, origins: &Origins) -> Result<ExitCode, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    RunPlan::of(options, origins, &stop)?.run(&stop)
+    RunPlan::from_options(options, origins, &stop)?.run(&stop)
 }
 
 /// Returns the options of a run that are refused with routers, as they are typed.
@@ -109,7 +109,7 @@ impl RunPlan {
             _ => self.measurements()?,
         };
         let Self { options, asked, recorded, .. } = &self;
-        let standard_output = StandardOutput::of(options);
+        let standard_output = StandardOutput::from_spec(options);
         let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
         let told = sources.iter().map(|one| (one.site(), one.names()));
         let telling =
@@ -163,7 +163,7 @@ impl RunPlan {
 
     /// Opens what is measured.
     fn measurements(&self) -> Result<Vec<WindowSource>, Failure> {
-        let common = SharedNodeContext::of(&self.options)?;
+        let common = SharedNodeContext::from_options(&self.options)?;
         let prepared = self.nodes.iter().map(|node| {
             let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
             let measurement = Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?;

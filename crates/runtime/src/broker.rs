@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Returns the broker that options name, with what is needed to log in.
-pub fn of(options: &BrokerOptions) -> Result<amqp::BrokerAddress, Failure> {
+pub fn from_options(options: &BrokerOptions) -> Result<amqp::BrokerAddress, Failure> {
     let broker = named(options, "amqps://USER@HOST")?;
     let broker = match password(options)? {
         Some(password) => broker.with_password(password),

@@ -59,7 +59,7 @@ impl Failure {
     }
 
     /// Names the option in each message.
-    pub fn of(mut self, option: &str) -> Self {
+    pub fn with_option(mut self, option: &str) -> Self {
         self.messages.iter_mut().for_each(|message| *message = format!("{option}: {message}"));
         self
     }
@@ -101,7 +101,7 @@ pub fn no_thread(error: std::io::Error) -> Failure {
 
 impl From<port::SourceError> for Failure {
     fn from(error: port::SourceError) -> Self {
-        Self { code: code_of(&error), messages: vec![wording::of_source(&error)] }
+        Self { code: code_of(&error), messages: vec![wording::describe_source_error(&error)] }
     }
 }
 

@@ -7,7 +7,7 @@ pub fn key(text: &str) -> Result<KeySpec, String> {
     KeySpec::parse(text).map_err(|error| {
         let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
         let fields = || KeySpec::field_names();
-        let is_field = |name: &str| fields().any(|field| field == flow::usual_name(name));
+        let is_field = |name: &str| fields().any(|field| field == flow::resolve_alias(name));
         let written = text.split(',').map(|item| item.split('/').next().unwrap_or_default().trim());
         let hint = written
             .filter(|name| !is_field(name))

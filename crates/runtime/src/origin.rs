@@ -11,7 +11,7 @@ pub struct Origins(Vec<(String, Option<String>)>);
 impl Origins {
     /// Returns the origins of the options of a command. `arguments`: the words of the command line. `set`: the options that each of the texts
     /// sets, the strongest first.
-    pub fn of(run: &Command, arguments: &[OsString], set: &[(String, Vec<String>)]) -> Self {
+    pub fn from_command(run: &Command, arguments: &[OsString], set: &[(String, Vec<String>)]) -> Self {
         let origin = |argument: &Arg| {
             let name = argument.get_long()?;
             if is_given(argument, arguments) {
@@ -112,7 +112,7 @@ mod tests {
             ("--preset wu".to_owned(), vec!["top".to_owned(), "cores".to_owned()]),
         ];
         let arguments = ["edison", "run", "-n", "3"].map(OsString::from);
-        let origins = Origins::of(&run, &arguments, &set);
+        let origins = Origins::from_command(&run, &arguments, &set);
         assert_eq!(
             origins.explain("bad value for '--every <TIME>'"),
             "a.toml: bad value for '--every <TIME>'"

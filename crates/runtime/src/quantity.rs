@@ -25,7 +25,7 @@ pub fn share(text: &str) -> Result<Share, String> {
     const POSSIBLE: &str = "a share above 0 and up to 100%, in steps of a millionth: 15%, 0.15";
     notation::share_ppm(text)
         .ok()
-        .and_then(Share::of_ppm)
+        .and_then(Share::from_ppm)
         .ok_or_else(|| format!("'{text}' is not {POSSIBLE}"))
 }
 
@@ -52,15 +52,15 @@ pub fn pace(text: &str) -> Result<Duration, String> {
 /// Reads an address and a port: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; of a file of settings also `true`.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let address = match text.strip_prefix("localhost:") {
-        _ if text == "true" => return Ok(USUAL_ADDRESS),
+        _ if text == "true" => return Ok(DEFAULT_ADDRESS),
         Some(port) => format!("127.0.0.1:{port}"),
         None => text.to_owned(),
     };
-    address.parse().map_err(|_| format!("'{text}' is not an address and a port, as {USUAL_ADDRESS}"))
+    address.parse().map_err(|_| format!("'{text}' is not an address and a port, as {DEFAULT_ADDRESS}"))
 }
 
 /// The usual address of the page and the API.
-pub const USUAL_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
+pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
 
 /// Returns true if a word is an address rather than a source or a filter.
 pub fn is_address(text: &str) -> bool {

@@ -26,7 +26,7 @@ struct LookupLimits {
     wait: Duration,
 }
 
-const USUAL: LookupLimits = LookupLimits { addresses: 1000, wait: Duration::from_secs(2) };
+const DEFAULT_BOUNDS: LookupLimits = LookupLimits { addresses: 1000, wait: Duration::from_secs(2) };
 
 /// An address, and its name if it has one.
 type ResolvedAddress = (IpAddr, Option<String>);
@@ -51,7 +51,7 @@ struct ResolverState {
 impl Resolver {
     /// Creates a resolver that asks the system's resolver.
     pub(crate) fn new() -> Self {
-        Self::with(USUAL, |address| dns_lookup::lookup_addr(&address).ok())
+        Self::with(DEFAULT_BOUNDS, |address| dns_lookup::lookup_addr(&address).ok())
     }
 
     fn with(

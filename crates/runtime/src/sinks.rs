@@ -42,7 +42,7 @@ pub(crate) trait Sink: Send + Sync {
     fn cut(&self, _: &[Answer]) {}
 
     /// Takes what a controller shows.
-    fn shown(&self, _: &ControllerOutput) {}
+    fn take_output(&self, _: &ControllerOutput) {}
 
     /// Takes the state of the controller that has shown something, and what became of alerts.
     fn state(&self, _: &mut Controller, _: &[AlertmanagerView]) {}
@@ -141,8 +141,8 @@ impl Sink for Sinks {
         self.0.iter().for_each(|sink| sink.cut(answers));
     }
 
-    fn shown(&self, output: &ControllerOutput) {
-        self.0.iter().for_each(|sink| sink.shown(output));
+    fn take_output(&self, output: &ControllerOutput) {
+        self.0.iter().for_each(|sink| sink.take_output(output));
     }
 
     fn state(&self, controller: &mut Controller, alerts: &[AlertmanagerView]) {

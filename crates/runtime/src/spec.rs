@@ -87,7 +87,7 @@ pub struct RunSpec {
     pub recorded: Option<RecordedOptions>,
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
-    pub usual_every: Option<Every>,
+    pub default_every: Option<Every>,
     /// Lines of JSON (`--json`, `--answers`) have the answers of windows that nothing asks for by a length of its own. Otherwise a capture is answered as a whole.
     #[arg(skip)]
     pub json_windows: bool,

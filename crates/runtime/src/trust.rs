@@ -12,8 +12,8 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_p
 /// If there is no certificate.
 pub fn tls(authorities: Option<&Path>, option: &str) -> Result<TlsConfig, Failure> {
     let roots = match authorities {
-        Some(file) => of_file(file, option)?,
-        None => of_system(option)?,
+        Some(file) => read_file(file, option)?,
+        None => read_system(option)?,
     };
     Ok(TlsConfig::builder()
         .provider(TlsProvider::Rustls)
@@ -22,7 +22,7 @@ pub fn tls(authorities: Option<&Path>, option: &str) -> Result<TlsConfig, Failur
         .build())
 }
 
-fn of_file(file: &Path, option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
+fn read_file(file: &Path, option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
     let wrong =
         |reason: &dyn std::fmt::Display| Failure::usage(format!("{option} {}: {reason}", file.display()));
     let text = std::fs::read(file).map_err(|error| wrong(&error))?;
@@ -38,7 +38,7 @@ fn of_file(file: &Path, option: &str) -> Result<Vec<Certificate<'static>>, Failu
     }
 }
 
-fn of_system(option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
+fn read_system(option: &str) -> Result<Vec<Certificate<'static>>, Failure> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));

@@ -13,9 +13,9 @@ pub(crate) struct ExitStatus {
 
 impl ExitStatus {
     /// Returns how the sources ended. Whoever ends captures before their end leaves a part of them out.
-    pub(crate) fn of(outcome: &RunOutcome<Outputs>, are_captures: bool) -> Self {
+    pub(crate) fn from_outcome(outcome: &RunOutcome<Outputs>, are_captures: bool) -> Self {
         let mut code = outcome.errors.iter().map(exit::code_of).max().unwrap_or(0);
-        let mut lines: Vec<String> = outcome.errors.iter().map(wording::of_source).collect();
+        let mut lines: Vec<String> = outcome.errors.iter().map(wording::describe_source_error).collect();
         // A port that has vanished has vanished for all its queues.
         lines.dedup();
         if !outcome.faults.is_empty() {

@@ -7,7 +7,7 @@ use port::{SourceError, SourceSetting};
 use record::{RequiredPart, SelectionError};
 
 /// Returns why a source cannot be opened or cannot continue.
-pub fn of_source(error: &SourceError) -> String {
+pub fn describe_source_error(error: &SourceError) -> String {
     let SourceError::Refused(setting, reason) = error else { return error.to_string() };
     match setting {
         SourceSetting::CaptureName => format!("{reason}; an interface is named by -i, a DPDK port by --port"),
@@ -24,7 +24,7 @@ pub fn of_source(error: &SourceError) -> String {
 }
 
 /// Returns why a list of fields was refused.
-pub fn of_selection(error: &SelectionError) -> String {
+pub fn describe_selection_error(error: &SelectionError) -> String {
     match error {
         SelectionError::NotAsked { name, needs } => {
             format!("field `{name}` needs the option {}", option_of(*needs))
@@ -79,12 +79,20 @@ mod tests {
             ("reverse_gap_stddev", "--gap"),
         ] {
             let error = Selection::parse(name, &RecordContents::default()).expect_err(name);
-            assert!(of_selection(&error).ends_with(option), "{}", of_selection(&error));
+            assert!(
+                describe_selection_error(&error).ends_with(option),
+                "{}",
+                describe_selection_error(&error)
+            );
         }
         let key = packet::KeySpec::parse("src_addr").expect("a key");
         let error = Selection::parse("dst_port", &RecordContents { key, ..RecordContents::default() })
             .expect_err("no such member");
-        assert!(of_selection(&error).ends_with("the option --key"), "{}", of_selection(&error));
+        assert!(
+            describe_selection_error(&error).ends_with("the option --key"),
+            "{}",
+            describe_selection_error(&error)
+        );
     }
 
     #[test]
@@ -99,9 +107,9 @@ mod tests {
             (SourceSetting::Eal, "--eal"),
             (SourceSetting::EalLog, "--log-level"),
         ] {
-            let text = of_source(&SourceError::Refused(setting, "why".to_owned()));
+            let text = describe_source_error(&SourceError::Refused(setting, "why".to_owned()));
             assert!(text.contains("why") && text.contains(option), "{text}");
         }
-        assert_eq!(of_source(&SourceError::Fault("why".to_owned())), "why");
+        assert_eq!(describe_source_error(&SourceError::Fault("why".to_owned())), "why");
     }
 }

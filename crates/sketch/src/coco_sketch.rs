@@ -41,7 +41,7 @@ struct CocoCell<K> {
 
 impl<K: Key> Grid for CocoSketch<K> {
     const KIND: &'static str = "CocoSketch";
-    const USUAL_ROWS: usize = 2;
+    const DEFAULT_ROWS: usize = 2;
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -292,7 +292,7 @@ mod tests {
         let answers = |sketch: &Sketch| oracle::all_answers(sketch, &stream);
         oracle::reset_equals_new(&config(2, 100, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Sketch>(&config(2, 100, 1), &config(2, 101, 1));
-        oracle::sizes_are_kept::<Sketch>();
+        oracle::check_sizes::<Sketch>();
         assert!(Sketch::new(&config(2, 0, 1)).is_err());
     }
 

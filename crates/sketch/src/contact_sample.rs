@@ -48,7 +48,7 @@ fn slots(capacity: usize) -> usize {
 impl<K: Key> Grid for ContactSample<K> {
     const KIND: &'static str = "contact sample";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "capacity";
     /// The places that 32 bits can address.
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=1 << 31;
@@ -161,7 +161,7 @@ impl<K: Key> ContactSample<K> {
     }
 
     /// Returns the estimate by this many pairs of a key. `mean` gives the bounds of a mean.
-    fn of_count(&self, count: usize, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
+    fn estimate_count(&self, count: usize, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
         let count = count as f64;
         if self.level == 0 {
             return Estimate::exact(count);
@@ -231,7 +231,7 @@ impl<K: Key> Merge for ContactSample<K> {
 impl<K: Key> Spreaders<K> for ContactSample<K> {
     fn contacts(&self, key: &K) -> Estimate {
         let count = self.kept().filter(|(_, kept)| *kept == key).count();
-        self.of_count(count, |count| chernoff::mean_of(count, CONFIDENCE))
+        self.estimate_count(count, |count| chernoff::mean_of(count, CONFIDENCE))
     }
 
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
@@ -245,7 +245,7 @@ impl<K: Key> Spreaders<K> for ContactSample<K> {
         let failing = 1.0 - CONFIDENCE;
         let (_, total) = chernoff::mean_of(self.used as f64, 1.0 - failing / 5.0);
         let named = |count| chernoff::mean_of_any(count, total, 1.0 - failing * 0.8);
-        HeavyKeys::new(heavy.map(|same| (same[0], self.of_count(same.len(), named))).collect(), false)
+        HeavyKeys::new(heavy.map(|same| (same[0], self.estimate_count(same.len(), named))).collect(), false)
     }
 }
 
@@ -372,8 +372,8 @@ mod tests {
         }
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(501, 1));
         oracle::do_not_merge::<Sample>(&config(500, 1), &config(500, 2));
-        oracle::sizes_are_kept::<Sample>();
-        oracle::sizes_are_kept::<ContactSample<KeyV6>>();
+        oracle::check_sizes::<Sample>();
+        oracle::check_sizes::<ContactSample<KeyV6>>();
         for capacity in [0, usize::MAX] {
             assert!(Sample::new(&config(capacity, 1)).is_err());
         }
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn pairs_at_the_ends_of_the_range_and_keys_of_ipv6_are_kept() {
         let config = GridConfig::<ContactSample<KeyV6>>::with_width(3, Seed::new(1));
-        let key = KeyV6::of_bytes([7; 40]);
+        let key = KeyV6::from_bytes([7; 40]);
         let contact = |pair| Contact { key, pair };
         let sample: ContactSample<KeyV6> =
             contact_oracle::contacts_of(&config, &[0, u64::MAX, 5, 0, u64::MAX].map(contact));

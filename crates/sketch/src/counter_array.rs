@@ -87,12 +87,12 @@ impl<P: Policy> ArrayConfig<P> {
 
     /// The largest that takes no more than `bytes`, split or not.
     fn largest(bytes: usize, seed: Seed, is_whole: bool) -> Result<Self, SketchError> {
-        let sized = |width| Self::new(P::USUAL_DEPTH, width, seed).map(|sized| Self { is_whole, ..sized });
+        let sized = |width| Self::new(P::DEFAULT_DEPTH, width, seed).map(|sized| Self { is_whole, ..sized });
         let least = sized(P::LEAST_WIDTH)?.bytes();
         if bytes < least {
             return Err(SketchError::TooLittleMemory { kind: P::KIND, bytes, least });
         }
-        let widths = P::LEAST_WIDTH..=(MOST_CELLS - 1) / P::USUAL_DEPTH;
+        let widths = P::LEAST_WIDTH..=(MOST_CELLS - 1) / P::DEFAULT_DEPTH;
         sized(widest(widths, |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes)))
     }
 
@@ -184,7 +184,7 @@ pub struct CounterArray<P: Policy> {
 impl<P: Policy> CounterArray<P> {
     /// The total weight of the key with this hash. If nothing was ever removed it is not below zero.
     pub fn estimate_hash(&self, hash: u64) -> Estimate {
-        self.of_totals(P::estimate(self, hash))
+        self.bound_total(P::estimate(self, hash))
     }
 
     /// The estimates of the flows of a list, by their hashes: their bounds hold for all flows together, and so for those that were
@@ -204,13 +204,13 @@ impl<P: Policy> CounterArray<P> {
                 let (below, above) = (noise + own, if P::TAKES_LEAST { 0.0 } else { noise + own });
                 Bounds { lower: value - below, upper: value + above, ..bounds }
             });
-            (key, self.of_totals(Estimate { value, bounds }))
+            (key, self.bound_total(Estimate { value, bounds }))
         };
         flows.map(widened).collect()
     }
 
     /// An estimate that is not below zero where nothing was ever removed.
-    fn of_totals(&self, estimate: Estimate) -> Estimate {
+    fn bound_total(&self, estimate: Estimate) -> Estimate {
         if self.removed == 0 { bounds::not_negative(estimate) } else { estimate }
     }
 

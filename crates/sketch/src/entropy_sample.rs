@@ -99,7 +99,7 @@ fn term(count: u64) -> f64 {
 impl<K: Key> Grid for EntropySample<K> {
     const KIND: &'static str = "entropy sample";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "number of positions";
     /// The allowed numbers of positions. With fewer, the mean is not normally distributed.
     const WIDTH: std::ops::RangeInclusive<usize> = 64..=KeyIndex::MOST / 2;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn truth(stream: &OracleStream) -> f64 {
-        SizeDistribution::of(stream.counts.values().copied()).entropy().expect("flows")
+        SizeDistribution::from_sizes(stream.counts.values().copied()).entropy().expect("flows")
     }
 
     /// A stream of these flows' packets, flow by flow.
@@ -440,7 +440,7 @@ mod tests {
     fn resets_sizes_and_refusals() {
         let (first, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::zipf(5_000, 900, 2));
         oracle::reset_equals_new(&config(99, 1), &first.updates, &second.updates, Sample::entropy);
-        oracle::sizes_are_kept::<Sample>();
+        oracle::check_sizes::<Sample>();
         assert!(Sample::new(&config(63, 1)).is_err());
         let mut sample: Sample = oracle::summary_of(&config(99, 1), &first.updates);
         let before = sample.entropy();

@@ -212,7 +212,7 @@ impl<K: Key> ExactCounts<K> {
         self.is_short = true;
     }
 
-    fn of_sum(sum: u64, missed: u64) -> Estimate {
+    fn estimate_sum(sum: u64, missed: u64) -> Estimate {
         let upper = match sum.saturating_add(missed) {
             u64::MAX => f64::INFINITY,
             upper => upper as f64,
@@ -302,8 +302,8 @@ impl<K: Key> Merge for ExactCounts<K> {
 impl<K: Key> Frequency<K> for ExactCounts<K> {
     fn estimate(&self, key: &K) -> Estimate {
         match self.table.find(key.hash(&self.config.seed), |(kept, _)| kept == key) {
-            Some((_, sum)) => Self::of_sum(*sum, self.missed),
-            None => Self::of_sum(0, self.not_kept),
+            Some((_, sum)) => Self::estimate_sum(*sum, self.missed),
+            None => Self::estimate_sum(0, self.not_kept),
         }
     }
 }
@@ -312,7 +312,7 @@ impl<K: Key> HeavyHitters<K> for ExactCounts<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.iter().filter(|(_, sum)| *sum >= threshold);
         HeavyKeys::new(
-            heavy.map(|(key, sum)| (*key, Self::of_sum(sum, self.missed))).collect(),
+            heavy.map(|(key, sum)| (*key, Self::estimate_sum(sum, self.missed))).collect(),
             self.is_short,
         )
     }

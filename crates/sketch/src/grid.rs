@@ -15,7 +15,7 @@ pub trait Grid {
     /// Rows that it can have.
     const ROWS: RangeInclusive<usize> = 1..=MAX_ROWS;
     /// Rows if only the memory is given.
-    const USUAL_ROWS: usize;
+    const DEFAULT_ROWS: usize;
     /// The unit of a row's size: `width` (cells), `capacity`, …
     const UNIT: &'static str = "width";
     /// Cells that a row can have.
@@ -62,7 +62,7 @@ impl<T: Grid> GridConfig<T> {
 
     /// Creates the configuration with the usual number of rows.
     pub fn with_width(width: usize, seed: Seed) -> Self {
-        Self::new(T::USUAL_ROWS, width, seed)
+        Self::new(T::DEFAULT_ROWS, width, seed)
     }
 
     /// Refuses sizes that the structure cannot have.
@@ -91,7 +91,7 @@ impl<T: Grid> GridConfig<T> {
 
 impl<T: Grid> Configuration for GridConfig<T> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let takes = |width: usize| T::bytes(T::USUAL_ROWS, width);
+        let takes = |width: usize| T::bytes(T::DEFAULT_ROWS, width);
         let (least, most) = T::WIDTH.into_inner();
         if takes(least) > bytes {
             return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(least) });

@@ -39,7 +39,7 @@ fn beta(registers: usize) -> f64 {
 impl Grid for HyperLogLog {
     const KIND: &'static str = "HyperLogLog";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "number of registers";
     const WIDTH: std::ops::RangeInclusive<usize> = 16..=1 << 24;
     const POWER_OF: usize = 2;
@@ -219,7 +219,7 @@ mod tests {
         oracle::merge_equals_one_pass(&config, &stream, HyperLogLog::distinct);
         oracle::reset_equals_new(&config, &stream, &second, HyperLogLog::distinct);
         oracle::do_not_merge::<HyperLogLog>(&config, &GridConfig::with_width(512, config.seed));
-        oracle::sizes_are_kept::<HyperLogLog>();
+        oracle::check_sizes::<HyperLogLog>();
         for width in [0, 8, 100] {
             assert!(HyperLogLog::new(&GridConfig::with_width(width, config.seed)).is_err());
         }

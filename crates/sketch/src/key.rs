@@ -11,7 +11,7 @@ pub trait ByteKey: Key {
     fn to_bytes(&self, bytes: &mut [u8]);
 
     /// The key that has these bytes; any [`ByteKey::BYTES`] bytes are a key.
-    fn of_bytes(bytes: &[u8]) -> Self;
+    fn from_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! byte_key {
@@ -25,8 +25,8 @@ macro_rules! byte_key {
             }
 
             #[inline(always)]
-            fn of_bytes(bytes: &[u8]) -> Self {
-                <$key>::of_bytes(std::array::from_fn(|i| bytes[i]))
+            fn from_bytes(bytes: &[u8]) -> Self {
+                <$key>::from_bytes(std::array::from_fn(|i| bytes[i]))
             }
         }
     };

@@ -67,7 +67,7 @@ impl<K: Key> MajorityCell<K> {
 
 impl<K: Key> Grid for MvSketch<K> {
     const KIND: &'static str = "MV-Sketch";
-    const USUAL_ROWS: usize = 2;
+    const DEFAULT_ROWS: usize = 2;
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -271,10 +271,10 @@ mod tests {
     fn resets_sizes_and_refusals() {
         let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |sketch: &Sketch| oracle::all_answers(sketch, &stream);
-        oracle::keys_count_as_packets(&config(2, 100, 1), &stream, answers);
+        oracle::check_keys_count_as_packets(&config(2, 100, 1), &stream, answers);
         oracle::reset_equals_new(&config(2, 100, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Sketch>(&config(2, 100, 1), &config(3, 100, 1));
-        oracle::sizes_are_kept::<Sketch>();
+        oracle::check_sizes::<Sketch>();
         assert!(Sketch::new(&config(2, 0, 1)).is_err() && Sketch::new(&config(0, 5, 1)).is_err());
         assert!(Sketch::new(&config(9, 5, 1)).is_err());
     }

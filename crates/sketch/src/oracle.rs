@@ -154,7 +154,7 @@ pub(crate) fn in_bursts<T>(mut rest: &[T], mut take: impl FnMut(&[T])) {
 }
 
 /// Keys that a structure hashes itself count as packets of weight 1.
-pub(crate) fn keys_count_as_packets<S: UpdateBurst<KeyV4>, A: PartialEq + Debug>(
+pub(crate) fn check_keys_count_as_packets<S: UpdateBurst<KeyV4>, A: PartialEq + Debug>(
     config: &S::Configuration,
     stream: &OracleStream,
     answers: impl Fn(&S) -> A,
@@ -207,12 +207,12 @@ pub(crate) fn do_not_merge<S: Merge>(ours: &S::Configuration, theirs: &S::Config
 }
 
 /// A size in bytes is kept, used nearly in full, and refused with the least where it is too small.
-pub(crate) fn sizes_are_kept<S: Summary>() {
-    sizes_are_kept_but_for::<S>(3);
+pub(crate) fn check_sizes<S: Summary>() {
+    check_sizes_in_steps::<S>(3);
 }
 
-/// Checks sizes as [`sizes_are_kept`] does, where they go in steps: with less than one part in `step` used something is wrong.
-pub(crate) fn sizes_are_kept_but_for<S: Summary>(step: usize) {
+/// Checks sizes as [`check_sizes`] does, where they go in steps: with less than one part in `step` used something is wrong.
+pub(crate) fn check_sizes_in_steps<S: Summary>(step: usize) {
     type Config<S> = <S as Summary>::Configuration;
     let seed = Seed::new(1);
     let Err(SketchError::TooLittleMemory { least, .. }) = Config::<S>::with_bytes(0, seed) else {
@@ -238,7 +238,7 @@ const PARTS: usize = 3;
 
 /// A stream in parts, by flow or by position, each into its own structure, which are merged, answers as the whole stream in one.
 #[cfg(not(loom))]
-pub(crate) fn parts_answer_as_one<S, K, A>(
+pub(crate) fn check_merged_parts<S, K, A>(
     config: &S::Configuration,
     updates: &[Update<K>],
     answers: impl Fn(&S) -> A,
@@ -270,9 +270,9 @@ pub(crate) fn parts_answer_as_one<S, K, A>(
     }
 }
 
-/// Checks structures with room for each flow, whose answers are the truth, as [`parts_answer_as_one`] does.
+/// Checks structures with room for each flow, whose answers are the truth, as [`check_merged_parts`] does.
 #[cfg(not(loom))]
-pub(crate) fn parts_have_all_flows<S>(config: &S::Configuration, stream: &OracleStream)
+pub(crate) fn check_merged_flows<S>(config: &S::Configuration, stream: &OracleStream)
 where
     S: UpdateBurst<KeyV4> + Merge + Frequency<KeyV4> + HeavyHitters<KeyV4>,
 {
@@ -283,5 +283,5 @@ where
         assert!(values.iter().all(|(key, value)| stream.counts[key] as f64 == *value), "{config}");
         values
     };
-    parts_answer_as_one(config, &stream.updates, answers);
+    check_merged_parts(config, &stream.updates, answers);
 }

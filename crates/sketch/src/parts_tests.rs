@@ -1,7 +1,7 @@
 //! Tests of counting as cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left out, the
 //! merged structures answer as one that saw everything.
 
-use super::oracle::{OracleStream, parts_answer_as_one, parts_have_all_flows};
+use super::oracle::{OracleStream, check_merged_flows, check_merged_parts};
 use super::*;
 use packet::{KeyV4, Seed};
 
@@ -17,26 +17,26 @@ fn seed() -> Seed {
 #[test]
 fn structures_with_room_for_all_flows_have_them_whoever_counted() {
     let stream = stream();
-    parts_have_all_flows::<SpaceSavingHeap<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
-    parts_have_all_flows::<SpaceSavingSummary<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
-    parts_have_all_flows::<SimpleHashTable<KeyV4>>(&GridConfig::with_width(1 << 20, seed()), &stream);
-    parts_have_all_flows::<MvSketch<KeyV4>>(&GridConfig::new(2, 1 << 16, seed()), &stream);
-    parts_have_all_flows::<CocoSketch<KeyV4>>(&GridConfig::new(2, 100_000, seed()), &stream);
-    parts_have_all_flows::<ReversibleSets<KeyV4>>(&GridConfig::new(3, 1 << 14, seed()), &stream);
-    parts_have_all_flows::<ExactCounts<KeyV4>>(
+    check_merged_flows::<SpaceSavingHeap<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
+    check_merged_flows::<SpaceSavingSummary<KeyV4>>(&GridConfig::with_width(1_000, seed()), &stream);
+    check_merged_flows::<SimpleHashTable<KeyV4>>(&GridConfig::with_width(1 << 20, seed()), &stream);
+    check_merged_flows::<MvSketch<KeyV4>>(&GridConfig::new(2, 1 << 16, seed()), &stream);
+    check_merged_flows::<CocoSketch<KeyV4>>(&GridConfig::new(2, 100_000, seed()), &stream);
+    check_merged_flows::<ReversibleSets<KeyV4>>(&GridConfig::new(3, 1 << 14, seed()), &stream);
+    check_merged_flows::<ExactCounts<KeyV4>>(
         &ExactConfig::with_bytes(1 << 17, seed()).expect("memory"),
         &stream,
     );
-    parts_have_all_flows::<PacketSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
-    parts_have_all_flows::<FlowSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
-    parts_have_all_flows::<SampleAndHold<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
+    check_merged_flows::<PacketSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
+    check_merged_flows::<FlowSample<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
+    check_merged_flows::<SampleAndHold<KeyV4>>(&SampleConfig::new(1, 1_000, seed()), &stream);
 }
 
 #[test]
 fn addresses_are_found_whoever_counted() {
     let updates: Vec<_> =
         (0..6_000_u32).map(|i| Update { key: (i * i) % 97 + 0x0a00_0000, hash: 0, weight: 1 }).collect();
-    parts_answer_as_one(&GridConfig::new(5, 4_096, seed()), &updates, |sketch: &ReversibleSketch| {
+    check_merged_parts(&GridConfig::new(5, 4_096, seed()), &updates, |sketch: &ReversibleSketch| {
         let found = sketch.heavy_hitters(20);
         assert!(found.keys.len() > 40 && !found.is_cut_short);
         found
@@ -47,8 +47,8 @@ fn addresses_are_found_whoever_counted() {
 fn distinct_flows_are_as_many_whoever_counted() {
     let stream = stream();
     let updates = &stream.updates;
-    parts_answer_as_one(&GridConfig::with_width(1_024, seed()), updates, HyperLogLog::distinct);
-    parts_answer_as_one(&SampleConfig::new(8, 1_000, seed()), updates, FlowSample::<KeyV4>::distinct);
+    check_merged_parts(&GridConfig::with_width(1_024, seed()), updates, HyperLogLog::distinct);
+    check_merged_parts(&SampleConfig::new(8, 1_000, seed()), updates, FlowSample::<KeyV4>::distinct);
 }
 
 #[test]
@@ -57,5 +57,5 @@ fn quantiles_are_the_same_whoever_counted() {
         (0..3_000_u64).map(|i| Update { key: i * i % 1_461 + 40, hash: 0, weight: 1 }).collect();
     let shares = [0.0, 0.05, 0.5, 0.9, 0.99, 1.0];
     let dyadic = DyadicConfig::new(16, 3, 500, seed()).expect("a size");
-    parts_answer_as_one(&dyadic, &values, |array: &DyadicArray| shares.map(|share| array.quantile(share)));
+    check_merged_parts(&dyadic, &values, |array: &DyadicArray| shares.map(|share| array.quantile(share)));
 }

@@ -175,7 +175,7 @@ mod tests {
         oracle::reset_equals_new(&config(10), &first, &second, answers);
         oracle::do_not_merge::<QuantileSketch>(&config(10), &config(11));
         // The most exact one there is takes less than the largest of these sizes.
-        oracle::sizes_are_kept_but_for::<QuantileSketch>(10);
+        oracle::check_sizes_in_steps::<QuantileSketch>(10);
         assert!(QuantileSketch::new(&config(0)).is_err() && QuantileSketch::new(&config(501)).is_err());
         let empty = QuantileSketch::new(&config(10)).expect("a structure");
         assert_eq!((empty.quantile(0.5), empty.quantile(1.5), empty.quantile(f64::NAN)), (None, None, None));

@@ -113,7 +113,7 @@ type Lanes = [u64; 2];
 impl Grid for ReversibleSketch {
     const KIND: &'static str = "Reversible sketch";
     const ROWS: std::ops::RangeInclusive<usize> = 3..=6;
-    const USUAL_ROWS: usize = 6;
+    const DEFAULT_ROWS: usize = 6;
     const WIDTH: std::ops::RangeInclusive<usize> = 256..=65_536;
     /// The base of which the width is a power: each word contributes the same number of bits.
     const POWER_OF: usize = 16;
@@ -314,7 +314,7 @@ impl Summary for ReversibleSketch {
 
 impl UpdateBurst<u32> for ReversibleSketch {
     fn update_burst(&mut self, burst: &[Update<u32>]) {
-        self.take(burst, Weights::of(burst), |update| (update.key, update.weight));
+        self.take(burst, Weights::from_burst(burst), |update| (update.key, update.weight));
     }
 }
 
@@ -433,7 +433,7 @@ mod tests {
             assert_eq!(answers(&sketch), answers(&oracle::summary_of(&config, &updates)));
         }
         oracle::do_not_merge::<Sketch>(&config(6, 4096, 1), &config(5, 4096, 1));
-        oracle::sizes_are_kept_but_for::<Sketch>(16);
+        oracle::check_sizes_in_steps::<Sketch>(16);
         for (rows, width) in [(6, 0), (6, 512), (2, 4096), (7, 4096)] {
             assert!(Sketch::new(&config(rows, width, 1)).is_err());
         }

@@ -45,7 +45,7 @@ pub struct SampleConfig<T> {
 
 impl<T: SamplingMethod> SampleConfig<T> {
     /// One in this many if only the memory is given: as with sampled NetFlow on fast links.
-    pub const USUAL: u32 = 100;
+    pub const DEFAULT_ONE_IN: u32 = 100;
 
     /// Creates a configuration, which is checked when the sample is made.
     pub fn new(one_in: u32, capacity: usize, seed: Seed) -> Self {
@@ -69,7 +69,7 @@ impl<T: SamplingMethod> Configuration for SampleConfig<T> {
             return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: T::bytes(1) });
         }
         let capacity = widest(1..=table::MOST, |capacity| T::bytes(capacity) <= bytes);
-        Ok(Self::new(Self::USUAL, capacity, seed))
+        Ok(Self::new(Self::DEFAULT_ONE_IN, capacity, seed))
     }
 
     fn bytes(&self) -> usize {

@@ -72,7 +72,7 @@ impl SizeDistribution {
     /// some times `one_in`, are right; the number of flows then is not.
     pub fn from_sample(sampled: impl Iterator<Item = u64>, one_in: u32, packets: f64) -> Self {
         if one_in <= 1 {
-            return Self::of(sampled);
+            return Self::from_sizes(sampled);
         }
         let mut seen = [0.0; FEW + 1];
         let mut flows = vec![];
@@ -100,7 +100,7 @@ impl SizeDistribution {
         }
         let classes = classes.iter().flat_map(FlowSizeClass::spread);
         flows.extend(classes.map(|(size, flows)| (size, flows * scale)));
-        Self::of_flows(flows)
+        Self::from_weighted_sizes(flows)
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         for (one_in, most_off, flows_off, entropy_off) in [(2, 0.2, 0.03, 0.01), (10, 0.35, 0.2, 0.03)] {
             for number in 0..20 {
                 let stream = OracleStream::zipf(100_000, 30_000, number);
-                let truth = SizeDistribution::of(stream.counts.values().copied());
+                let truth = SizeDistribution::from_sizes(stream.counts.values().copied());
                 let config = SampleConfig::new(one_in, 30_000, Seed::new(number));
                 let sample: PacketSample<KeyV4> = oracle::summary_of(&config, &stream.updates);
                 let sizes = || sample.iter().map(|(_, size)| size);
@@ -170,7 +170,8 @@ mod tests {
                 assert!(is_near, "1 in {one_in}, {number}: {wmre}, flows {flows}, entropy {entropy}");
                 // The sample itself, only scaled, is far away.
                 assert!(
-                    SizeDistribution::of(sizes().map(|size| size * u64::from(one_in))).wmre(&truth) > 1.0
+                    SizeDistribution::from_sizes(sizes().map(|size| size * u64::from(one_in))).wmre(&truth)
+                        > 1.0
                 );
             }
         }
@@ -223,9 +224,9 @@ mod tests {
         let of = |sampled: &[u64], one_in, packets| {
             SizeDistribution::from_sample(sampled.iter().copied(), one_in, packets)
         };
-        assert_eq!(of(&[1, 5, 5], 1, 99.0), SizeDistribution::of([1, 5, 5].into_iter()));
+        assert_eq!(of(&[1, 5, 5], 1, 99.0), SizeDistribution::from_sizes([1, 5, 5].into_iter()));
         let large = of(&[1_000, 65], 100, 106_500.0);
-        assert_eq!(large, SizeDistribution::of([100_000, 6_500].into_iter()));
+        assert_eq!(large, SizeDistribution::from_sizes([100_000, 6_500].into_iter()));
         // Classes have all their flows wherever they are spread.
         let class = FlowSizeClass { flows: 5.0, ..FlowSizeClass::new(100_000, 104_000, 0.001) };
         let spread: Vec<_> = class.spread().collect();

@@ -43,7 +43,7 @@ pub struct SimpleHashTable<K> {
 impl<K> Grid for SimpleHashTable<K> {
     const KIND: &'static str = "Simple Hash Table";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
         SplitCounters::<u32>::bytes_of(width) + width * size_of::<K>()
@@ -120,7 +120,7 @@ impl<K: Key> Summary for SimpleHashTable<K> {
 
 impl<K: Key> UpdateBurst<K> for SimpleHashTable<K> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        self.add(burst, Weights::of(burst), |update| *update);
+        self.add(burst, Weights::from_burst(burst), |update| *update);
     }
 
     fn count_keys(&mut self, keys: &[K]) {
@@ -288,13 +288,13 @@ mod tests {
         for width in [500, 140_000] {
             let config = GridConfig::with_width(width, Seed::new(1));
             oracle::merge_equals_one_pass(&config, &stream.updates, counters);
-            oracle::keys_count_as_packets(&config, &stream, answers);
+            oracle::check_keys_count_as_packets(&config, &stream, answers);
             oracle::reset_equals_new(&config, &stream.updates, &second.updates, answers);
         }
         let config = GridConfig::with_width(500, Seed::new(1));
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(501, config.seed));
         oracle::do_not_merge::<Table>(&config, &GridConfig::with_width(500, Seed::new(2)));
-        oracle::sizes_are_kept::<Table>();
+        oracle::check_sizes::<Table>();
         assert!(Table::new(&GridConfig::with_width(0, config.seed)).is_err());
     }
 

@@ -30,7 +30,7 @@ pub struct SizeArray {
 impl Grid for SizeArray {
     const KIND: &'static str = "size array";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
         width * size_of::<u32>()
@@ -46,7 +46,7 @@ impl SizeArray {
     /// Estimates the number of flows of each size: the most likely numbers, by at most a hundred rounds. A counter above 1,024 is one large
     /// flow and the mean of others. To be called once a window: up to a hundred million multiplications, and one pass over the counters.
     pub fn distribution(&self) -> SizeDistribution {
-        SizeDistribution::of_flows(compound_poisson::flows(&self.cells))
+        SizeDistribution::from_weighted_sizes(compound_poisson::flows(&self.cells))
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     /// WMRE and the relative error of the entropy, against a map.
     fn errors(width: usize, number: u64) -> (f64, f64) {
         let stream = OracleStream::zipf(100_000, 30_000, number);
-        let truth = SizeDistribution::of(stream.counts.values().copied());
+        let truth = SizeDistribution::from_sizes(stream.counts.values().copied());
         let array: SizeArray = oracle::summary_of(&config(width, number), &stream.updates);
         let distribution = array.distribution();
         let packets = distribution.packets();
@@ -162,7 +162,7 @@ mod tests {
         oracle::reset_equals_new(&config, &stream.updates, &second.updates, SizeArray::distribution);
         oracle::do_not_merge::<SizeArray>(&config, &GridConfig::with_width(3_002, config.seed));
         oracle::do_not_merge::<SizeArray>(&config, &GridConfig::with_width(3_001, Seed::new(2)));
-        oracle::sizes_are_kept::<SizeArray>();
+        oracle::check_sizes::<SizeArray>();
         assert!(SizeArray::new(&GridConfig::with_width(0, config.seed)).is_err());
         assert!(SizeArray::new(&GridConfig::new(2, 5, config.seed)).is_err());
         let empty = SizeArray::new(&config).expect("a structure").distribution();

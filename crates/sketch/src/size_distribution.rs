@@ -9,12 +9,12 @@ pub struct SizeDistribution {
 
 impl SizeDistribution {
     /// The distribution of flows that have these sizes. Flows without packets are ignored.
-    pub fn of(sizes: impl Iterator<Item = u64>) -> Self {
-        Self::of_flows(sizes.map(|size| (size, 1.0)).collect())
+    pub fn from_sizes(sizes: impl Iterator<Item = u64>) -> Self {
+        Self::from_weighted_sizes(sizes.map(|size| (size, 1.0)).collect())
     }
 
     /// Creates the distribution of sizes in any order, with this many flows each. Invalid sizes and numbers of flows are omitted.
-    pub(crate) fn of_flows(mut sizes: Vec<(u64, f64)>) -> Self {
+    pub(crate) fn from_weighted_sizes(mut sizes: Vec<(u64, f64)>) -> Self {
         sizes.retain(|(size, flows)| *size > 0 && *flows > 0.0 && flows.is_finite());
         sizes.sort_unstable_by_key(|(size, _)| *size);
         sizes.dedup_by(|(size, flows), (kept, sum)| {
@@ -72,7 +72,7 @@ impl SizeDistribution {
     /// Adds the flows of another stream that has no flow in common with this one.
     pub fn merge(&mut self, other: &Self) {
         let sizes = self.iter().chain(other.iter()).collect();
-        *self = Self::of_flows(sizes);
+        *self = Self::from_weighted_sizes(sizes);
     }
 }
 
@@ -83,13 +83,13 @@ mod tests {
     use std::collections::{BTreeMap, HashMap};
 
     fn of(sizes: &[u64]) -> SizeDistribution {
-        SizeDistribution::of(sizes.iter().copied())
+        SizeDistribution::from_sizes(sizes.iter().copied())
     }
 
     #[test]
     fn counts_as_a_map_does() {
         let stream = OracleStream::zipf(20_000, 5_000, 1);
-        let distribution = SizeDistribution::of(stream.counts.values().copied());
+        let distribution = SizeDistribution::from_sizes(stream.counts.values().copied());
         let mut map = BTreeMap::<u64, f64>::new();
         stream.counts.values().for_each(|size| *map.entry(*size).or_default() += 1.0);
         assert!(distribution.iter().eq(map.clone()));
@@ -123,7 +123,9 @@ mod tests {
 
     #[test]
     fn nothing_has_no_entropy_and_no_error() {
-        for empty in [of(&[]), of(&[0, 0]), SizeDistribution::of_flows(vec![(3, 0.0), (4, f64::NAN)])] {
+        for empty in
+            [of(&[]), of(&[0, 0]), SizeDistribution::from_weighted_sizes(vec![(3, 0.0), (4, f64::NAN)])]
+        {
             assert_eq!((empty.iter().count(), empty.flows(), empty.packets()), (0, 0.0, 0.0));
             assert_eq!((empty.entropy(), empty.wmre(&empty)), (None, 0.0));
         }

@@ -82,7 +82,7 @@ struct SpaceSavingCounter<K> {
 impl<K, O: PriorityQueue> Grid for SpaceSaving<K, O> {
     const KIND: &'static str = O::KIND;
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "capacity";
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=KeyIndex::MOST;
 

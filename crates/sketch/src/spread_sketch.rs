@@ -68,7 +68,7 @@ fn registers(columns: usize) -> usize {
 
 impl<K: Key> Grid for SpreadSketch<K> {
     const KIND: &'static str = "SpreadSketch";
-    const USUAL_ROWS: usize = 3;
+    const DEFAULT_ROWS: usize = 3;
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=1 << 24;
 
     fn bytes(rows: usize, columns: usize) -> usize {
@@ -183,7 +183,7 @@ impl<K: Key> SpreadSketch<K> {
     }
 
     /// The pairs of a key whose cells have these registers.
-    fn of_least(&self, mut counts: RegisterHistogram, others: &CollisionShare) -> Estimate {
+    fn estimate_least(&self, mut counts: RegisterHistogram, others: &CollisionShare) -> Estimate {
         let size = registers(self.config.width);
         // If less than an eighth is below saturation, the estimate is unreliable.
         let is_full = counts[LONGEST] > 0.875 * size as f64;
@@ -297,7 +297,7 @@ impl<K: Key> Merge for SpreadSketch<K> {
 impl<K: Key> Spreaders<K> for SpreadSketch<K> {
     /// Reads a third of the sketch, for the contribution of others: tens of microseconds in 1 MiB.
     fn contacts(&self, key: &K) -> Estimate {
-        self.of_least(self.least(key), &self.others())
+        self.estimate_least(self.least(key), &self.others())
     }
 
     fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
@@ -310,7 +310,7 @@ impl<K: Key> Spreaders<K> for SpreadSketch<K> {
         let all = keys.into_iter().map(|key| (key, self.least(&key)));
         // Only the contribution of others is subtracted.
         let may_be = all.filter(|(_, counts)| estimate(counts) >= threshold);
-        let spreaders = may_be.map(|(key, counts)| (key, self.of_least(counts, &others)));
+        let spreaders = may_be.map(|(key, counts)| (key, self.estimate_least(counts, &others)));
         HeavyKeys::new(spreaders.filter(|(_, contacts)| contacts.value >= threshold).collect(), false)
     }
 }
@@ -440,8 +440,8 @@ mod tests {
         oracle::do_not_merge::<Sketch>(&config(3, 40, 1), &config(3, 41, 1));
         oracle::do_not_merge::<Sketch>(&config(3, 40, 1), &config(2, 40, 1));
         oracle::do_not_merge::<Sketch>(&config(3, 40, 1), &config(3, 40, 2));
-        oracle::sizes_are_kept::<Sketch>();
-        oracle::sizes_are_kept::<SpreadSketch<KeyV6>>();
+        oracle::check_sizes::<Sketch>();
+        oracle::check_sizes::<SpreadSketch<KeyV6>>();
         for (rows, columns) in [(0, 5), (9, 5), (3, 0), (3, 1 << 25)] {
             assert!(Sketch::new(&config(rows, columns, 1)).is_err());
         }
@@ -454,7 +454,7 @@ mod tests {
             let mut bytes = [0; 40];
             bytes[0] = source;
             bytes[16..18].copy_from_slice(&other.to_be_bytes());
-            KeyV6::of_bytes(bytes)
+            KeyV6::from_bytes(bytes)
         };
         let contacts: Vec<_> = (0..30_000_u16)
             .map(|i| {

@@ -14,7 +14,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// Candidates if only the memory is given.
-const USUAL_CANDIDATES: usize = 1024;
+const DEFAULT_CANDIDATES: usize = 1024;
 
 /// A counter array's configuration, and the number of flows kept next to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,7 +50,7 @@ impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
     /// A thousand candidates, or a quarter of the memory for them, and the rest for the array.
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         let one = Candidates::<K>::bytes_of(1);
-        let mut candidates = (bytes / 4 / one).clamp(1, USUAL_CANDIDATES);
+        let mut candidates = (bytes / 4 / one).clamp(1, DEFAULT_CANDIDATES);
         while candidates > 1 && Candidates::<K>::bytes_of(candidates) > bytes / 4 {
             candidates -= 1;
         }

@@ -32,7 +32,7 @@ const PURPOSE: u64 = 0x7a1e;
 impl Grid for ValueReservoir {
     const KIND: &'static str = "value reservoir";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "number of values";
 
     fn bytes(_: usize, values: usize) -> usize {
@@ -301,7 +301,7 @@ mod tests {
         oracle::reset_equals_new(&config(99, 1), &first, &second, answers);
         oracle::do_not_merge::<ValueReservoir>(&config(99, 1), &config(100, 1));
         oracle::do_not_merge::<ValueReservoir>(&config(99, 1), &config(99, 2));
-        oracle::sizes_are_kept::<ValueReservoir>();
+        oracle::check_sizes::<ValueReservoir>();
         assert!(ValueReservoir::new(&config(0, 1)).is_err());
         let mut empty = ValueReservoir::new(&config(9, 1)).expect("a structure");
         empty.merge(&empty.clone()).expect("equal configurations");

@@ -48,7 +48,7 @@ const fn stride(key_bytes: usize) -> usize {
 
 impl<K: ByteKey> Grid for ReversibleSets<K> {
     const KIND: &'static str = "Reversible sketch with sets";
-    const USUAL_ROWS: usize = 4;
+    const DEFAULT_ROWS: usize = 4;
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -166,7 +166,7 @@ impl<K: ByteKey> CombinationSearch<'_, K> {
             for ((byte, wheel), values) in bytes[..K::BYTES].iter_mut().zip(wheels).zip(&values) {
                 *byte = values[wheel];
             }
-            let key = K::of_bytes(&bytes[..K::BYTES]);
+            let key = K::from_bytes(&bytes[..K::BYTES]);
             let hash = key.hash(&self.sketch.config.seed);
             if self.sketch.rows.places(hash).eq(self.chosen.iter().copied()) {
                 self.found.push((key, self.sketch.estimate(&key)));
@@ -395,7 +395,7 @@ mod tests {
         oracle::merge_equals_one_pass(&config(3, 512, 1), &stream.updates, answers);
         oracle::reset_equals_new(&config(3, 512, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Sketch>(&config(3, 512, 1), &config(3, 513, 1));
-        oracle::sizes_are_kept::<Sketch>();
+        oracle::check_sizes::<Sketch>();
         assert!(Sketch::new(&config(3, 0, 1)).is_err());
     }
 }

@@ -45,7 +45,7 @@ impl Begun {
     /// Returns one line if the bytes cannot be put there.
     pub(crate) fn sync(&self) -> Result<(), String> {
         let synced = File::open(&self.path).and_then(|file| file.sync_all());
-        synced.map_err(|error| crate::fault::of_path(&self.path, &error))
+        synced.map_err(|error| crate::fault::describe_path_error(&self.path, &error))
     }
 
     /// Returns what a manifest has about the file.
@@ -53,8 +53,9 @@ impl Begun {
     /// # Errors
     /// Returns one line if the file is gone.
     pub(crate) fn stored(&self, complete: FileProperties) -> Result<StoredFile, String> {
-        let bytes =
-            std::fs::metadata(&self.path).map_err(|error| crate::fault::of_path(&self.path, &error))?.len();
+        let bytes = std::fs::metadata(&self.path)
+            .map_err(|error| crate::fault::describe_path_error(&self.path, &error))?
+            .len();
         let FileProperties { first_ns, last_ns, window_ns, rows, key, is_compacted, is_rolled } = complete;
         Ok(StoredFile {
             number: self.number,

@@ -54,7 +54,7 @@ impl Catalog {
         if !path.is_file() {
             return Ok(None);
         }
-        let connection = open(&path).map_err(|error| fault::of_manifest(&path, &error))?;
+        let connection = open(&path).map_err(|error| fault::describe_manifest_error(&path, &error))?;
         let has_begun = schema::check(&connection, &path)?.is_some();
         Ok(has_begun.then(|| Self { connection, folder: folder.to_owned(), path }))
     }
@@ -64,7 +64,7 @@ impl Catalog {
     /// # Errors
     /// Returns the errors of `read`, and one line if the manifest cannot be read.
     pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, String>) -> Result<T, String> {
-        let failed = |error| fault::of_manifest(&self.path, &error);
+        let failed = |error| fault::describe_manifest_error(&self.path, &error);
         let _moment = self.connection.unchecked_transaction().map_err(failed)?;
         read(self)
     }
@@ -79,7 +79,7 @@ impl Catalog {
     /// # Errors
     /// Returns one line if the manifest cannot be read.
     pub fn is_right(&self) -> Result<bool, String> {
-        digest::is_right(&self.connection).map_err(|error| fault::of_manifest(&self.path, &error))
+        digest::is_right(&self.connection).map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 
     /// The files of a level that have windows, or records, in a period: from its begin to before its end, nanoseconds since the epoch.
@@ -88,7 +88,7 @@ impl Catalog {
     /// # Errors
     /// Returns one line if the manifest cannot be read.
     pub fn files(&self, level: Level, period: Option<Range<u64>>) -> Result<Vec<StoredFile>, String> {
-        self.listed(level, period).map_err(|error| fault::of_manifest(&self.path, &error))
+        self.listed(level, period).map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 
     fn listed(&self, level: Level, period: Option<Range<u64>>) -> rusqlite::Result<Vec<StoredFile>> {
@@ -101,7 +101,7 @@ impl Catalog {
         );
         let mut statement = self.connection.prepare_cached(&statement)?;
         let rows = statement.query_map(params![level.name(), signed(start), signed(end)], |row| {
-            StoredFile::of_row(&self.folder, row)
+            StoredFile::from_row(&self.folder, row)
         })?;
         rows.filter_map(Result::transpose).collect()
     }
@@ -117,7 +117,7 @@ impl Catalog {
             params![level.name(), node],
             |row| row.get::<_, i64>(0),
         );
-        let until = until.optional().map_err(|error| fault::of_manifest(&self.path, &error))?;
+        let until = until.optional().map_err(|error| fault::describe_manifest_error(&self.path, &error))?;
         Ok(until.map(|until| u64::try_from(until).unwrap_or(0)))
     }
 
@@ -130,7 +130,7 @@ impl Catalog {
         let name = schema::dropped(level, node);
         let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
         let until = self.connection.query_row(statement, [name], |row| row.get::<_, i64>(0)).optional();
-        let until = until.map_err(|error| fault::of_manifest(&self.path, &error))?;
+        let until = until.map_err(|error| fault::describe_manifest_error(&self.path, &error))?;
         Ok(until.and_then(|until| u64::try_from(until).ok()))
     }
 
@@ -146,10 +146,10 @@ impl Catalog {
         let list = || {
             let statement = format!("SELECT {} FROM watched ORDER BY number", WatchedTime::COLUMNS);
             let mut statement = self.connection.prepare_cached(&statement)?;
-            let rows = statement.query_map([], WatchedTime::of_row)?;
+            let rows = statement.query_map([], WatchedTime::from_row)?;
             rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()
         };
-        list().map(Some).map_err(|error| fault::of_manifest(&self.path, &error))
+        list().map(Some).map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 
     /// Returns true if a process writes the store now.
@@ -165,7 +165,7 @@ impl Catalog {
         let statement = "SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1";
         let number =
             self.connection.query_row(statement, [schema::WRITER], |row| row.get::<_, i64>(0)).optional();
-        let number = number.map_err(|error| fault::of_manifest(&self.path, &error))?;
+        let number = number.map_err(|error| fault::describe_manifest_error(&self.path, &error))?;
         Ok(number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0))
     }
 
@@ -181,7 +181,7 @@ impl Catalog {
             let names = statement.query_map([], |row| row.get(0))?;
             names.collect::<rusqlite::Result<_>>()
         };
-        list().map_err(|error| fault::of_manifest(&self.path, &error))
+        list().map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 }
 

@@ -13,7 +13,7 @@ pub fn is_damage(line: &str) -> bool {
 }
 
 /// A fault of the manifest.
-pub(crate) fn of_manifest(path: &Path, error: &rusqlite::Error) -> String {
+pub(crate) fn describe_manifest_error(path: &Path, error: &rusqlite::Error) -> String {
     let why = error.to_string().replace('\n', " ");
     let path = path.display();
     match error.sqlite_error_code() {
@@ -34,6 +34,6 @@ pub(crate) fn of_manifest(path: &Path, error: &rusqlite::Error) -> String {
 }
 
 /// A fault of a file or folder.
-pub(crate) fn of_path(path: &Path, error: &io::Error) -> String {
+pub(crate) fn describe_path_error(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }

@@ -32,7 +32,7 @@ pub(crate) fn add(shared: &StoreState, files: Vec<(Begun, FileProperties)>, watc
 /// Takes note that windows of these times could not be written.
 pub(crate) fn lose(shared: &StoreState, node: &str, times: &[[u64; 2]], reason: &str) {
     let mut group = shared.group();
-    let why = Unstored::of_fault(reason);
+    let why = Unstored::from_fault(reason);
     if let Some(ledger) = group.ledgers.get_mut(node) {
         times.iter().for_each(|time| ledger.lost(*time, why, &mut || shared.manifest().take_entry()));
     }

@@ -70,7 +70,7 @@ impl FromStr for StoreRetention {
                 keep.size = Some(size);
                 continue;
             }
-            let Some(level) = Level::of_name(key) else {
+            let Some(level) = Level::from_name(key) else {
                 return Err(unknown_key("unknown key", key, &["rows", "flows", "1min", "1h", "size"]));
             };
             let age = match value {

@@ -35,7 +35,7 @@ impl Level {
     }
 
     /// Returns the level of a name.
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 

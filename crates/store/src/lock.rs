@@ -25,7 +25,7 @@ impl Lock {
     pub(crate) fn take(folder: &Path) -> Result<Self, String> {
         let path = folder.join(LOCK);
         let file = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(|error| fault::of_path(&path, &error))?;
+        let file = file.map_err(|error| fault::describe_path_error(&path, &error))?;
         let taken = || flock(&file, FlockOperation::NonBlockingLockExclusive);
         // A reader that looks whether a writer has it has it itself for an instant.
         let again = (0..TRIES).map(|_| {
@@ -39,7 +39,7 @@ impl Lock {
                 "{}: another process writes this store: stop it, or name another folder",
                 folder.display()
             )),
-            Err(error) => Err(fault::of_path(&path, &error.into())),
+            Err(error) => Err(fault::describe_path_error(&path, &error.into())),
         }
     }
 }

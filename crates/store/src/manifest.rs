@@ -57,7 +57,7 @@ impl Manifest {
     /// # Errors
     /// Returns one line if another process writes the store, the manifest is something else or of a later version, or it cannot be written.
     pub fn open(folder: &Path) -> Result<Self, String> {
-        fs::create_dir_all(folder).map_err(|error| fault::of_path(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| fault::describe_path_error(folder, &error))?;
         let lock = Lock::take(folder)?;
         let path = folder.join(MANIFEST);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -65,7 +65,7 @@ impl Manifest {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let connection = Connection::open_with_flags(&path, flags);
-        let mut connection = connection.map_err(|error| fault::of_manifest(&path, &error))?;
+        let mut connection = connection.map_err(|error| fault::describe_manifest_error(&path, &error))?;
         let [next, next_entry] = prepare(&mut connection, &path)?;
         // Where a disk is full, the first commit says it.
         let is_noted = note_at_once(&mut connection, next_entry).is_ok();
@@ -103,7 +103,7 @@ impl Manifest {
     /// # Errors
     /// Returns one line if the change cannot be written. Nothing has changed then.
     pub fn commit(&mut self, change: &ManifestChange) -> Result<(), String> {
-        let failed = |error| fault::of_manifest(&self.path, &error);
+        let failed = |error| fault::describe_manifest_error(&self.path, &error);
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         self.to_note.map_or(Ok(()), |number| note(&transaction, number)).map_err(failed)?;
@@ -135,10 +135,10 @@ impl Manifest {
         let statement = format!("SELECT {columns} FROM files WHERE {condition} ORDER BY first_ns, number");
         let list = || {
             let mut statement = self.connection.prepare_cached(&statement)?;
-            let rows = statement.query_map([], |row| StoredFile::of_row(&self.folder, row))?;
+            let rows = statement.query_map([], |row| StoredFile::from_row(&self.folder, row))?;
             rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()
         };
-        list().map_err(|error| fault::of_manifest(&self.path, &error))
+        list().map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 
     /// The number of files, and their bytes.
@@ -149,7 +149,7 @@ impl Manifest {
                 self.connection.prepare_cached("SELECT count(*), coalesce(sum(bytes), 0) FROM files")?;
             statement.query_row([], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))
         };
-        read().map_err(|error| fault::of_manifest(&self.path, &error))
+        read().map_err(|error| fault::describe_manifest_error(&self.path, &error))
     }
 
     /// Bytes of the manifest itself, with what is not yet moved into it.
@@ -173,7 +173,7 @@ impl Manifest {
 
 /// Checks whose file it is before anything in it changes. Returns the numbers of the next file and of the next entry about a time.
 fn prepare(connection: &mut Connection, path: &Path) -> Result<[u64; 2], String> {
-    let failed = |error| fault::of_manifest(path, &error);
+    let failed = |error| fault::describe_manifest_error(path, &error);
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_timeout(WAIT).map_err(failed)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;

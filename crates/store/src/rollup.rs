@@ -42,7 +42,7 @@ pub(crate) struct RollupJob<'a> {
 
 impl RollupJob<'_> {
     /// Returns the flag that stops the job.
-    fn gives_up<'a>(&self, shared: &'a StoreState) -> &'a AtomicBool {
+    fn stop_flag<'a>(&self, shared: &'a StoreState) -> &'a AtomicBool {
         if self.is_compaction { &shared.gives_up } else { &shared.stop }
     }
 }
@@ -86,7 +86,7 @@ pub(crate) fn write(
     let mut output = RollupFile { file, closed: ClosedWindows::new(length, length) };
     let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
     let written =
-        output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.gives_up(shared));
+        output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.stop_flag(shared));
     if let Err(failure) = written {
         output.file.discard(shared);
         return Err(failure);

@@ -23,7 +23,7 @@ const SPAN_OF_RECORDING: u64 = HOUR;
 const MOST_ROWS: u64 = 1 << 17;
 const LONGEST: Duration = Duration::from_secs(1);
 /// The longest time that a segment of a live source waits for its windows. It is then stored incomplete: a clock that is set back closes none of them.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Files that are written at a time, each with the rows of a row group in memory.
 const MOST_OPEN: usize = 3;
 /// The longest time without a packet before a window whose windows are stored as empty ones, nanoseconds.
@@ -187,7 +187,7 @@ impl RowSegments {
             return;
         }
         // Rows of a window come for as long as the next one.
-        let patience = PATIENCE.max(Duration::from_nanos(self.setting.window_ns.saturating_mul(2)));
+        let patience = TIMEOUT.max(Duration::from_nanos(self.setting.window_ns.saturating_mul(2)));
         let late: Vec<u64> = self
             .open
             .iter()
@@ -256,7 +256,7 @@ impl RowSegment {
     fn new(setting: &NodeSetting) -> Self {
         Self {
             written: OpenSegment::new(),
-            closed: ClosedWindows::new(setting.window_ns, setting.usual_ns),
+            closed: ClosedWindows::new(setting.window_ns, setting.default_ns),
             watched: Vec::new(),
             last_ns: None,
         }
@@ -281,7 +281,7 @@ impl RowSegment {
 
     /// Ends the file that it writes, with the windows that were closed.
     fn end_file(&mut self, shared: &StoreState, setting: &NodeSetting) {
-        let closed = ClosedWindows::new(setting.window_ns, setting.usual_ns);
+        let closed = ClosedWindows::new(setting.window_ns, setting.default_ns);
         let closed = std::mem::replace(&mut self.closed, closed);
         if let Some(span) = closed.windows.ends() {
             self.written.cover(shared, setting, span);

@@ -85,7 +85,7 @@ SELECT 0, node, 'unknown', min(first_ns), max(last_ns + window_ns), 'stopped' FR
 /// # Errors
 /// Returns one line if the file is something else, or of a later version.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<Option<u32>, String> {
-    let failed = |error| fault::of_manifest(path, &error);
+    let failed = |error| fault::describe_manifest_error(path, &error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).map_err(failed);
     let (application, format) = (number("application_id")?, number("user_version")?);
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));

@@ -16,7 +16,7 @@ pub struct NodeSetting {
     /// The length of the node's windows, nanoseconds.
     pub window_ns: u64,
     /// The length of the windows of queries that do not say it, nanoseconds.
-    pub usual_ns: u64,
+    pub default_ns: u64,
     /// True if rows have losses.
     pub tracks_loss: bool,
     /// True if rows tell bytes on the wire.

@@ -54,7 +54,7 @@ pub(crate) struct CommitTimes(BTreeMap<String, u64>);
 
 impl CommitTimes {
     /// Returns the time of a node; what no one measures is committed.
-    pub(crate) fn of(&self, node: &str) -> u64 {
+    pub(crate) fn get(&self, node: &str) -> u64 {
         self.0.get(node).copied().unwrap_or(u64::MAX)
     }
 }
@@ -189,7 +189,7 @@ impl StoreState {
     ) -> Result<T, String> {
         let _held = lock(&self.folders);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| fault::of_path(folder, &error))?;
+            fs::create_dir_all(folder).map_err(|error| fault::describe_path_error(folder, &error))?;
         }
         create()
     }
@@ -203,7 +203,7 @@ impl StoreState {
         for folder in all.into_iter().rev() {
             File::open(folder)
                 .and_then(|folder| folder.sync_all())
-                .map_err(|error| fault::of_path(folder, &error))?;
+                .map_err(|error| fault::describe_path_error(folder, &error))?;
         }
         Ok(())
     }

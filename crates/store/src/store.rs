@@ -44,7 +44,7 @@ impl StoreWriter {
     pub fn open(folder: &Path, keep: StoreRetention, queue: usize) -> Result<Self, String> {
         let manifest = Manifest::open(folder)?;
         let file_system = || {
-            let space = statvfs(folder).map_err(|error| fault::of_path(folder, &error.into()))?;
+            let space = statvfs(folder).map_err(|error| fault::describe_path_error(folder, &error.into()))?;
             Ok::<u64, String>((space.f_blocks.saturating_mul(space.f_frsize) / 2).min(MOST))
         };
         let size = keep.size.map_or_else(file_system, Ok)?;

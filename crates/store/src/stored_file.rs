@@ -41,9 +41,9 @@ impl StoredFile {
         compacted, rolled";
 
     /// Reads a row of the manifest. `None` if it is of a level that is not known, or its path leads elsewhere.
-    pub(crate) fn of_row(folder: &Path, row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+    pub(crate) fn from_row(folder: &Path, row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let (path, level): (String, String) = (row.get(1)?, row.get(2)?);
-        let Some(level) = Level::of_name(&level).filter(|level| is_in(&path, *level)) else {
+        let Some(level) = Level::from_name(&level).filter(|level| is_in(&path, *level)) else {
             return Ok(None);
         };
         let number = |at| row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or(0));

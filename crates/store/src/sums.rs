@@ -47,7 +47,7 @@ impl<K: MaskedKey + Hash> RowSums<K> {
 
     /// Adds the rows of a batch that are of the slice.
     pub(crate) fn add(&mut self, batch: &RowBatch<K>, tracks_loss: bool, slice: &Slice, seed: &Seed) {
-        let rows = BatchRows::of(batch, tracks_loss);
+        let rows = BatchRows::new(batch, tracks_loss);
         for at in 0..rows.len() {
             let time = rows.time(at);
             let is_of_part =

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The longest time between two looks for work.
 const LOOK: Duration = Duration::from_secs(1);
 /// The wait after a fault of the disk.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// New files that are named together.
 const MOST_MADE: usize = 64;
 /// Files that are open at a time.
@@ -67,7 +67,7 @@ impl Upkeep {
                 if shared.tally.failed_upkeep.fetch_add(1, Relaxed) == 0 {
                     shared.remark(format!("{reason}: rollups and compaction are tried again"));
                 }
-                self.not_before = Some(Instant::now() + PATIENCE);
+                self.not_before = Some(Instant::now() + RETRY_DELAY);
             }
         }
         retention::hold_size(shared);
@@ -82,7 +82,7 @@ impl Upkeep {
         let is_ready = |file: &StoredFile| {
             let length = shared.keep.next(level, file.window_ns)?.window_ns()?;
             let end = (file.last_ns - file.last_ns % length).saturating_add(length);
-            (end <= progress.of(&file.node)).then_some(())
+            (end <= progress.get(&file.node)).then_some(())
         };
         let ready = files.iter().filter(|file| is_ready(file).is_some()).cloned().collect();
         let mut made = UncommittedFiles::default();
@@ -101,7 +101,7 @@ impl Upkeep {
                     }
                 };
                 files.retain(|file| !numbers.contains(&file.number));
-                let until = complete_until(progress.of(&node), &node, length, group, &files);
+                let until = complete_until(progress.get(&node), &node, length, group, &files);
                 made.change.rolled.extend(numbers);
                 made.change.until.extend(until.map(|until| (next, node.clone(), until)));
                 made.files.extend(written);
@@ -126,7 +126,7 @@ impl Upkeep {
             let has_late = group.iter().any(|file| file.is_compacted);
             let wait = if has_late { HOUR } else { 0 } + if level == Level::Flows { LATE_RECORDS } else { 0 };
             let end = (hour.saturating_add(1)).saturating_mul(HOUR).saturating_add(wait);
-            if group.len() < 2 || end > progress.of(&node) || group.iter().any(is_waited_for) {
+            if group.len() < 2 || end > progress.get(&node) || group.iter().any(is_waited_for) {
                 continue;
             }
             let bytes = group.iter().map(|file| file.bytes).sum();

@@ -56,7 +56,7 @@ impl Unstored {
     }
 
     /// The reason behind a line about a write that failed.
-    pub(crate) fn of_fault(reason: &str) -> Self {
+    pub(crate) fn from_fault(reason: &str) -> Self {
         // The numbers of ENOSPC and EDQUOT, as the standard library prints them, and the words of SQLite.
         let is_full =
             ["(os error 28)", "(os error 122)", "disk is full"].iter().any(|text| reason.contains(text));
@@ -99,7 +99,7 @@ impl WatchedTime {
     }
 
     /// Reads a row of the manifest. `None` if it is of a kind that is not known.
-    pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let (kind, why): (String, String) = (row.get(3)?, row.get(6)?);
         let watchers =
             [MeasurementKind::Live, MeasurementKind::Recorded, MeasurementKind::Unknown].into_iter();
@@ -260,13 +260,13 @@ mod tests {
     fn a_full_disk_is_known_by_what_the_system_and_sqlite_say() {
         for number in [28, 122] {
             let error = std::io::Error::from_raw_os_error(number);
-            assert_eq!(Unstored::of_fault(&format!("x: {error}")), Unstored::DiskFull, "{error}");
+            assert_eq!(Unstored::from_fault(&format!("x: {error}")), Unstored::DiskFull, "{error}");
         }
         let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
         let full = rusqlite::Error::SqliteFailure(full, None).to_string();
-        assert_eq!(Unstored::of_fault(&full), Unstored::DiskFull, "{full}");
+        assert_eq!(Unstored::from_fault(&full), Unstored::DiskFull, "{full}");
         let error = std::io::Error::from_raw_os_error(5);
-        assert_eq!(Unstored::of_fault(&error.to_string()), Unstored::WriteFailed);
+        assert_eq!(Unstored::from_fault(&error.to_string()), Unstored::WriteFailed);
     }
 
     #[test]

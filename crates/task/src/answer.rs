@@ -10,8 +10,8 @@ mod sizes;
 mod untold;
 mod wire;
 
-pub(crate) use sampled::of_all;
-pub(crate) use untold::of_task as untold_of;
+pub(crate) use sampled::scale_to_all;
+pub(crate) use untold::limit_to_task as untold_of;
 pub(crate) use wire::widen;
 
 use crate::past::BaselineWindows;
@@ -80,7 +80,7 @@ fn weight_of(packets: u64, weight: Weight) -> u64 {
 }
 
 /// The answer of a task, about what was seen; [`widen`] makes it one about the wire.
-pub(crate) fn of(asked: &AnswerInput<'_>) -> TaskAnswer {
+pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
     let task = asked.task;
     let (rows, status) = match task.spec.kind {
         TaskKind::HeavyHitters if task.levels[0].prefix.is_some() => hierarchy::rows(asked),

@@ -40,7 +40,7 @@ impl Answering {
     }
 
     /// The answers of a window that no worker counted in: none, unless a fault or cut frames are to be reported, or a query to be answered.
-    pub(crate) fn of_nothing(
+    pub(crate) fn answer_nothing(
         &self,
         fault: Option<&str>,
         untold: &Untold,
@@ -51,7 +51,7 @@ impl Answering {
         }
         let answer = |(at, task)| {
             let (states, past) = (self.tasks.states_of(at)?, BaselineWindows::default());
-            let answer = answer::of(&AnswerInput { task, states: &states, past: &past });
+            let answer = answer::answer_task(&AnswerInput { task, states: &states, past: &past });
             Ok(match fault {
                 Some(fault) => TaskAnswer { status: format!("incomplete: {fault}"), ..answer },
                 None => answer,
@@ -75,7 +75,7 @@ impl Answering {
             if let Err(error) = past.skip(skipped, &self.tasks, at) {
                 *fault = Some(error.to_string());
             }
-            let mut answer = answer::of(&AnswerInput { task, states: &states.states[at], past });
+            let mut answer = answer::answer_task(&AnswerInput { task, states: &states.states[at], past });
             if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
                 *fault = Some(error.to_string());
             }

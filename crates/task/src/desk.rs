@@ -102,7 +102,7 @@ impl TaskRunner {
     }
 
     /// Notes that this worker reports nothing more of the windows before this one. Returns memory that is free again.
-    pub fn comes(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
+    pub fn advance_worker(&mut self, worker: WorkerId, window: WindowId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].enter(window);
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
@@ -110,7 +110,7 @@ impl TaskRunner {
     }
 
     /// Notes that this worker reports nothing more. Returns memory that is free again.
-    pub fn gone(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
+    pub fn end_worker(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         self.workers[worker.index()].end();
         let mut emptied = Vec::new();
         self.answer(&mut emptied);
@@ -118,11 +118,11 @@ impl TaskRunner {
     }
 
     /// Notes that this worker has failed, with what it had counted since its last window. Returns memory that is free again.
-    pub fn failed(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
+    pub fn fail_worker(&mut self, worker: WorkerId) -> Vec<EmptiedStates> {
         if self.workers[worker.index()].fail() {
             self.fault = Some("a worker failed: what it counted from then on is missing".to_owned());
         }
-        self.gone(worker)
+        self.end_worker(worker)
     }
 
     /// The answers of a window, given the report of it: the packets lost during the window, `None` where a
@@ -134,7 +134,7 @@ impl TaskRunner {
         self.forget_sets_before(window);
         let set = &self.sets[self.set(window)];
         let reported = reported.into();
-        let of_nothing = || set.of_nothing(self.fault.as_deref(), &reported.untold).unwrap_or_default();
+        let of_nothing = || set.answer_nothing(self.fault.as_deref(), &reported.untold).unwrap_or_default();
         let mut answers = answered.unwrap_or_else(of_nothing);
         self.reported.finish(set, window, reported, &mut answers);
         answers
@@ -149,7 +149,7 @@ impl TaskRunner {
         let is_pending = self.pending.contains_key(&window);
         let fault =
             self.fault.clone().or_else(|| is_pending.then(|| "workers have not reported it".to_owned()));
-        set.tasks.split.as_ref().map(|_| rows.unwrap_or_else(|| SplitWindow::of_nothing(fault)))
+        set.tasks.split.as_ref().map(|_| rows.unwrap_or_else(|| SplitWindow::empty(fault)))
     }
 
     /// Windows are reported in order: sets that answer only earlier ones are dropped, with their memory.

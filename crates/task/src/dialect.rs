@@ -199,7 +199,7 @@ impl Dialect {
     }
 
     /// A field of an end of that name.
-    pub fn of_end(self, name: &str, field: &str, fields: &[&str]) -> String {
+    pub fn end_field(self, name: &str, field: &str, fields: &[&str]) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("{name}.{field}"),
             Self::ClickHouse => {

@@ -21,7 +21,7 @@ impl Generation {
     }
 
     /// Refuses what was counted by another set than this one.
-    pub(crate) fn takes(self, other: Self) -> Result<(), OtherGeneration> {
+    pub(crate) fn check_same(self, other: Self) -> Result<(), OtherGeneration> {
         if self == other { Ok(()) } else { Err(OtherGeneration { ours: self, theirs: other }) }
     }
 }

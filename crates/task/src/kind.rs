@@ -133,7 +133,7 @@ impl FromStr for Quantity {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let meant = flow::usual_name(text);
+        let meant = flow::resolve_alias(text);
         let found = Self::ALL.into_iter().find(|quantity| quantity.name() == meant);
         found.ok_or_else(|| format!("quantiles are of {}", Self::ALL.map(Self::name).join(", ")))
     }

@@ -13,10 +13,10 @@
 //!
 //! ```
 //! use packet::{KeySpec, Seed};
-//! use task::{Setting, TaskSpec, Tasks};
+//! use task::{RunProperties, TaskSpec, Tasks};
 //!
 //! let spec: TaskSpec = "heavy-hitters:key=src_addr,share=1%".parse()?;
-//! let setting = Setting {
+//! let setting = RunProperties {
 //!     key: KeySpec::FIVE_TUPLE,
 //!     is_paired: false,
 //!     packets: Some(1_000_000),

@@ -28,14 +28,14 @@ pub(crate) fn read_by(aggregate: &Aggregate, site: &PlanContext) -> ChangingFiel
 
 impl Needs {
     /// Returns the needs of a query at a site whose keys may have some of the fields.
-    pub(crate) fn of(query: &Query, site: &PlanContext) -> Self {
+    pub(crate) fn from_query(query: &Query, site: &PlanContext) -> Self {
         let mut needs = Self::default();
         if let Grouping::By(fields) = &query.group {
             fields.iter().for_each(|field| needs.grouped = needs.grouped.with(one(&field.field, site)));
         }
         for aggregate in query.aggregates() {
             // Others are refused, whatever rows are there.
-            if weighs(aggregate, site).is_ok() {
+            if refuse_weighing(aggregate, site).is_ok() {
                 needs.aggregated = needs.aggregated.with(read_by(aggregate, site));
             }
         }
@@ -68,10 +68,10 @@ pub(crate) fn parts(condition: &Condition) -> Vec<&Condition> {
 ///
 /// # Errors
 /// A filter, or an aggregate, that only packets can answer, or that not even these do.
-pub(crate) fn of_flows(query: &Query, site: &PlanContext) -> Result<Query, Vec<Refusal>> {
-    let needs = Needs::of(query, site);
+pub(crate) fn rewrite_for_whole_flows(query: &Query, site: &PlanContext) -> Result<Query, Vec<Refusal>> {
+    let needs = Needs::from_query(query, site);
     // Rows by packets do not tell what a whole flow has, and rows of flows have one column for both.
-    if let (Some(by), Some(field)) = (needs.all().fields().next(), query.of_flow()) {
+    if let (Some(by), Some(field)) = (needs.all().fields().next(), query.first_whole_flow_name()) {
         return Err(vec![Refusal::NotByPackets { field, by: by.name.to_owned() }]);
     }
     let lacking = needs.all().without(site.changing);
@@ -103,7 +103,7 @@ pub(crate) fn of_flows(query: &Query, site: &PlanContext) -> Result<Query, Vec<R
 }
 
 /// Refuses sums, means and their like of fields in which packets of a flow may differ: rows do not say of how many packets a value is.
-pub(crate) fn weighs(aggregate: &Aggregate, site: &PlanContext) -> Result<(), Refusal> {
+pub(crate) fn refuse_weighing(aggregate: &Aggregate, site: &PlanContext) -> Result<(), Refusal> {
     if aggregate.planning().takes_packets() {
         return Ok(());
     }
@@ -129,7 +129,9 @@ fn apart(query: &Query, needs: &Needs, site: &PlanContext) -> Option<Refusal> {
     let filtered = || filtered.iter().flat_map(|part| part.fields()).find(is_of_flow);
     for aggregate in query.aggregates() {
         let finer = read_by(aggregate, site).without(needs.grouped);
-        let Some(field) = finer.fields().next().filter(|_| weighs(aggregate, site).is_ok()) else { continue };
+        let Some(field) = finer.fields().next().filter(|_| refuse_weighing(aggregate, site).is_ok()) else {
+            continue;
+        };
         let joins = aggregate.planning().joins_fields();
         let read = joins.then(|| aggregate.fields().into_iter().find(is_of_flow)).flatten();
         if let Some(other) = read.or_else(filtered) {

@@ -16,13 +16,13 @@ pub fn pins_of(filter: &Condition) -> Option<Vec<Pin>> {
 ///
 /// # Errors
 /// Returns all refusals, each with the name of its query.
-pub(crate) fn of_queries<'a>(
+pub(crate) fn collect_pins<'a>(
     queries: impl Iterator<Item = &'a Query>,
     site: &PlanContext,
 ) -> Result<Option<Arc<Pins>>, Vec<(String, Refusal)>> {
     let mut refusals = Vec::new();
     let mut pinned: Option<Pins> = None;
-    for query in queries.filter(|query| site.zoomed_field(query).is_some()) {
+    for query in queries.filter(|query| site.tracked_flow_field(query).is_some()) {
         // What pins nothing was refused before.
         let own = query.filter.as_ref().and_then(pins_of).unwrap_or_default();
         let before = pinned.iter().flat_map(Pins::iter).copied();
@@ -44,7 +44,7 @@ pub(crate) fn statistics<'a>(
 ) -> Result<Vec<Statistic>, Vec<(String, Refusal)>> {
     let mut refusals = Vec::new();
     let mut all: Vec<Statistic> = Vec::new();
-    for query in queries.filter(|_| site.zoom == ZoomOffer::Offered) {
+    for query in queries.filter(|_| site.tracked_flows == ZoomOffer::Offered) {
         let own = query.statistics();
         let before = refusals.len();
         let refused = own.iter().filter_map(|statistic| site.refused_statistic(query, statistic));
@@ -74,11 +74,11 @@ fn alternatives(condition: &Condition) -> Option<Vec<Pin>> {
         }
         Condition::Compare(Expression::Field(field), Comparison::Equal, Expression::Integer(value))
         | Condition::Compare(Expression::Integer(value), Comparison::Equal, Expression::Field(field)) => {
-            of_number(field, *value)
+            pin_number(field, *value)
         }
         Condition::In(Expression::Field(field), values) => {
             let of = |value: &Expression| match value {
-                Expression::Integer(value) => of_number(field, *value),
+                Expression::Integer(value) => pin_number(field, *value),
                 _ => None,
             };
             let values: Option<Vec<_>> = values.iter().map(of).collect();
@@ -86,7 +86,7 @@ fn alternatives(condition: &Condition) -> Option<Vec<Pin>> {
         }
         Condition::InPrefixes(field, networks) => {
             let networks: Option<Vec<_>> =
-                networks.iter().map(|network| of_network(field, *network)).collect();
+                networks.iter().map(|network| pin_network(field, *network)).collect();
             networks.map(|networks| networks.concat())
         }
         Condition::Compare(..)
@@ -106,13 +106,13 @@ fn all(one: Vec<Pin>, other: Vec<Pin>) -> Vec<Pin> {
 }
 
 /// A member of the key that is this number; none where it cannot be.
-fn of_number(field: &str, value: i64) -> Option<Vec<Pin>> {
+fn pin_number(field: &str, value: i64) -> Option<Vec<Pin>> {
     let port = |side: usize| {
         let mut pin = Pin::ANY;
         pin.ports[side] = Some(u16::try_from(value).ok()?);
         Some(pin)
     };
-    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+    match flow::resolve_alias(field).to_ascii_lowercase().as_str() {
         "src_port" => Some(port(0).into_iter().collect()),
         "dst_port" => Some(port(1).into_iter().collect()),
         "port" => Some([port(0), port(1)].into_iter().flatten().collect()),
@@ -124,13 +124,13 @@ fn of_number(field: &str, value: i64) -> Option<Vec<Pin>> {
     }
 }
 
-fn of_network(field: &str, network: Network) -> Option<Vec<Pin>> {
+fn pin_network(field: &str, network: Network) -> Option<Vec<Pin>> {
     let address = |side: usize| {
         let mut pin = Pin::ANY;
         pin.networks[side] = Some(network);
         pin
     };
-    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+    match flow::resolve_alias(field).to_ascii_lowercase().as_str() {
         "src_addr" => Some(vec![address(0)]),
         "dst_addr" => Some(vec![address(1)]),
         "addr" => Some(vec![address(0), address(1)]),

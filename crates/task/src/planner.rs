@@ -19,7 +19,7 @@ use notation::{grouped, size_text};
 use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
 
 /// Memory for each address family if the user gives none.
-const USUAL_BYTES: usize = 64 << 20;
+const DEFAULT_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;
 /// The size at which the search for `error=` begins, bytes.
@@ -27,7 +27,7 @@ const LEAST_BYTES: usize = 1 << 10;
 /// Bytes of a packet in bulk traffic: used to estimate a window's bytes.
 const LONG_PACKET: f64 = 1_500.0;
 /// Packets of a window if their number is unknown.
-const USUAL_PACKETS: u64 = 10_000_000;
+const DEFAULT_PACKETS: u64 = 10_000_000;
 
 /// The properties of a run that matter to tasks.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Re
         ),
         Size::ErrorPpm(ppm) => by_error(question, &candidates, f64::from(ppm) / WHOLE_PPM),
         Size::Memory(bytes) => by_memory(question, &candidates, bytes),
-        Size::Usual => by_memory(question, &candidates, USUAL_BYTES),
+        Size::Usual => by_memory(question, &candidates, DEFAULT_BYTES),
     };
     let mut choice = choice.map_err(refused)?;
     choice.why.push_str(&assumed);
@@ -191,7 +191,7 @@ pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Re
 
 /// Packets that a window of this task is expected to have.
 pub(crate) fn expected_packets(spec: &TaskSpec, setting: &RunProperties) -> u64 {
-    spec.packets.or(setting.packets).unwrap_or(USUAL_PACKETS)
+    spec.packets.or(setting.packets).unwrap_or(DEFAULT_PACKETS)
 }
 
 fn choice(structure: Structure, bytes: usize, question: &PlannerInput<'_>, why: String) -> Choice {

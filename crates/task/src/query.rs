@@ -130,7 +130,7 @@ pub struct GroupField {
 
 impl GroupField {
     /// A whole field.
-    pub fn of(field: impl Into<String>) -> Self {
+    pub fn from_field(field: impl Into<String>) -> Self {
         Self { field: field.into(), prefix: None }
     }
 }
@@ -167,7 +167,7 @@ impl OutputColumn {
 
     /// The number of distinct values of a field.
     pub fn distinct(field: &str, name: &str) -> Self {
-        Self::new(name, Expression::Aggregate(Aggregate::CountDistinct(GroupField::of(field))))
+        Self::new(name, Expression::Aggregate(Aggregate::CountDistinct(GroupField::from_field(field))))
     }
 }
 
@@ -204,7 +204,7 @@ impl Expression {
 
     /// Returns the value that a group has of a field that is computed of each row's packets and times: the rates and the time of all its packets
     /// together. `None` for other fields.
-    pub fn of_group(field: &str) -> Option<Self> {
+    pub fn from_group_field(field: &str) -> Option<Self> {
         let with = |left: Self, operator, right| Self::Arithmetic(Box::new(left), operator, Box::new(right));
         let last = Self::Aggregate(Aggregate::Max(Box::new(Self::field("ltime"))));
         let first = Self::Aggregate(Aggregate::Min(Box::new(Self::field("stime"))));

@@ -51,7 +51,7 @@ impl ReportedWindows {
             let lost = lost.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
             match reported.sampled.filter(|sampled| !sampled.is_whole()) {
                 Some(sampled) => {
-                    answer::of_all(answer, &task.spec, &sampled);
+                    answer::scale_to_all(answer, &task.spec, &sampled);
                     // What a ring had no room for was sampled, and is in those bounds.
                     let by_source = reported.lost.map(|lost| lost.saturating_sub(sampled.lost()));
                     answer::widen(answer, &task.spec, by_source, Some(0));
@@ -60,7 +60,7 @@ impl ReportedWindows {
             }
             let mut untold = reported.untold;
             earlier.clone().for_each(|reported| untold.add(&reported.untold));
-            answer.lacks_untold(&answer::untold_of(task, &untold));
+            answer.mark_untold(&answer::untold_of(task, &untold));
             let cut = match (reported.is_cut, earlier.filter(|reported| reported.is_cut).count()) {
                 (true, _) => Some("this window was watched only in part"),
                 (false, 1..) => Some("a window before this one was not watched or counted as a whole"),
@@ -77,7 +77,7 @@ impl ReportedWindows {
     }
 
     /// Notes that this window lacks something: no other is compared with it.
-    pub(crate) fn is_lacking(&mut self, window: WindowId) {
+    pub(crate) fn mark_lacking(&mut self, window: WindowId) {
         self.0.entry(window).and_modify(|reported| reported.is_cut = true);
     }
 }

@@ -72,7 +72,7 @@ impl RowDesk {
         };
         let mut answers = match states {
             Some(RowTaskStates(mut states)) => set.answer(window, &mut states, &mut missing.clone()),
-            None => set.of_nothing(missing.as_deref(), &reported.untold).unwrap_or_default(),
+            None => set.answer_nothing(missing.as_deref(), &reported.untold).unwrap_or_default(),
         };
         if missing.is_some() {
             answers.iter_mut().for_each(TaskAnswer::forget_bounds);
@@ -80,7 +80,7 @@ impl RowDesk {
         let is_cut = reported.is_cut;
         self.reported.finish(set, window, reported, &mut answers);
         if missing.is_some() && !is_cut {
-            self.reported.is_lacking(window);
+            self.reported.mark_lacking(window);
         }
         answers
     }

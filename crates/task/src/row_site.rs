@@ -45,7 +45,7 @@ pub struct PlanContext {
     /// Rows have losses.
     pub tracks_loss: bool,
     /// The offer for rows of the flows that queries pin: losses, where not all rows have them, and statistics of packets.
-    pub zoom: ZoomOffer,
+    pub tracked_flows: ZoomOffer,
     /// The reason why these statistics cannot be of gaps, if they cannot.
     pub no_gaps: Option<String>,
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files, or those
@@ -77,7 +77,7 @@ impl PlanContext {
             node: String::new(),
             window_ns: None,
             tracks_loss: false,
-            zoom: ZoomOffer::None,
+            tracked_flows: ZoomOffer::None,
             no_gaps: None,
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
@@ -109,7 +109,7 @@ impl PlanContext {
         match known.row {
             RowValue::Absent => Err(Refusal::NotInRows { field }),
             RowValue::Key => Err(Refusal::WrongType { field }),
-            _ if known.part == Part::Loss && !self.tracks_loss => match &self.zoom {
+            _ if known.part == Part::Loss && !self.tracks_loss => match &self.tracked_flows {
                 ZoomOffer::Offered => Ok(known.row),
                 ZoomOffer::NotPossible(why) => Err(Refusal::NoZoom { field, why: why.clone() }),
                 ZoomOffer::None => Err(Refusal::NeedsLoss { field }),
@@ -120,7 +120,7 @@ impl PlanContext {
 
     /// Returns the reason why rows do not have a statistic of packets.
     fn no_statistic(&self, field: String) -> Refusal {
-        match &self.zoom {
+        match &self.tracked_flows {
             ZoomOffer::NotPossible(why) => Refusal::NotFollowed { field, why: why.clone() },
             ZoomOffer::Offered => Refusal::NotKept { field },
             ZoomOffer::None => Refusal::NotInRows { field },
@@ -160,17 +160,17 @@ impl PlanContext {
     }
 
     /// Returns true if losses are tracked of the flows alone that a query pins, if it reads them.
-    pub(crate) fn zooms_losses(&self, query: &Query) -> bool {
-        self.zoom == ZoomOffer::Offered && !self.tracks_loss && query.loss_field().is_some()
+    pub(crate) fn tracks_pinned_losses(&self, query: &Query) -> bool {
+        self.tracked_flows == ZoomOffer::Offered && !self.tracks_loss && query.loss_field().is_some()
     }
 
     /// The field because of which a query needs its flows to be pinned.
-    pub(crate) fn zoomed_field(&self, query: &Query) -> Option<String> {
-        if self.zoom != ZoomOffer::Offered {
+    pub(crate) fn tracked_flow_field(&self, query: &Query) -> Option<String> {
+        if self.tracked_flows != ZoomOffer::Offered {
             return None;
         }
         let statistic = || query.statistics().first().map(Statistic::to_string);
-        if self.zooms_losses(query) { query.loss_field() } else { statistic() }
+        if self.tracks_pinned_losses(query) { query.loss_field() } else { statistic() }
     }
 
     /// Requires a member of the key.

@@ -54,7 +54,7 @@ pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;
 pub use key_filter::KeyFilter;
-pub use long_windows::{LongWindows, WindowAccount, lacks_losses, late_rows};
+pub use long_windows::{LongWindows, WindowAccount, late_rows, mark_lost};
 pub use outside::{Outside, Unplaced};
 pub use overflow::{Overflow, OverflowCounter};
 pub use recorded::{RecordedNeeds, RecordedRows};

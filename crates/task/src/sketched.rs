@@ -84,8 +84,8 @@ pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<Task
                 "a structure counts groups, and without groupby each flow is a row",
             );
         }
-        Grouping::All => of_all(query, figure, key)?,
-        Grouping::By(fields) => of_groups(query, figure, fields, key)?,
+        Grouping::All => sketch_all(query, figure, key)?,
+        Grouping::By(fields) => sketch_groups(query, figure, fields, key)?,
     };
     options.extend(counting.options());
     let (kind, options) = (options.remove(0), options.join(","));
@@ -94,7 +94,7 @@ pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<Task
         Err(error) => return refused(QueryClause::Counting, error.to_string()),
     };
     let columns = columns(query, figure)?;
-    Ok(task.of_query(Shape { name: query.name.clone(), columns }))
+    Ok(task.into_query_task(Shape { name: query.name.clone(), columns }))
 }
 
 impl Counting {
@@ -126,7 +126,7 @@ fn the_figure(query: &Query) -> Result<&Aggregate, NotSketched> {
 
 /// Returns the weight of packets where this field is added up.
 fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
-    match flow::usual_name(field) {
+    match flow::resolve_alias(field) {
         "total_count" => Ok("packets"),
         "total_byte" => Ok("bytes"),
         other => refused(
@@ -137,7 +137,7 @@ fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
 }
 
 /// A query without groups.
-fn of_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String>, NotSketched> {
+fn sketch_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String>, NotSketched> {
     if query.having.is_some() {
         return refused(QueryClause::Having, "the entropy of a window has no condition");
     }
@@ -165,7 +165,7 @@ fn of_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String
 }
 
 /// A query of groups.
-fn of_groups(
+fn sketch_groups(
     query: &Query,
     figure: &Aggregate,
     fields: &[GroupField],
@@ -222,7 +222,7 @@ fn not_counted(aggregate: &Aggregate) -> NotSketched {
 
 /// Queries ignore nulls, structures count them.
 fn no_nulls(field: &GroupField) -> Result<(), NotSketched> {
-    match flow::usual_name(&field.field) {
+    match flow::resolve_alias(&field.field) {
         "vlan" => refused(
             QueryClause::Columns,
             "vlan may be null, which queries leave out here and structures count as a value",
@@ -234,7 +234,7 @@ fn no_nulls(field: &GroupField) -> Result<(), NotSketched> {
 /// Fields as the key of a task: with the prefixes of the run's key, unless they have their own.
 fn key_text(fields: &[GroupField], key: &KeySpec, part: QueryClause) -> Result<String, NotSketched> {
     let text = |field: &GroupField| {
-        let name = flow::usual_name(&field.field).to_ascii_lowercase();
+        let name = flow::resolve_alias(&field.field).to_ascii_lowercase();
         if !KeySpec::field_names().any(|known| known == name) {
             let known: Vec<_> = KeySpec::field_names().collect();
             return refused(part, format!("structures count packets by {}, not by {name}", known.join(", ")));
@@ -290,7 +290,7 @@ fn columns(query: &Query, figure: &Aggregate) -> Result<Vec<ShapedColumn>, NotSk
         let of = match &item.value {
             Expression::Aggregate(aggregate) if aggregate == figure => ColumnOf::Figure,
             Expression::Field(field) if is_group(query, field) => {
-                ColumnOf::Member(flow::usual_name(field).to_ascii_lowercase())
+                ColumnOf::Member(flow::resolve_alias(field).to_ascii_lowercase())
             }
             _ => {
                 return refused(
@@ -306,8 +306,9 @@ fn columns(query: &Query, figure: &Aggregate) -> Result<Vec<ShapedColumn>, NotSk
 
 /// True for a field that the query groups by.
 fn is_group(query: &Query, field: &str) -> bool {
-    let is_it =
-        |group: &GroupField| flow::usual_name(&group.field).eq_ignore_ascii_case(flow::usual_name(field));
+    let is_it = |group: &GroupField| {
+        flow::resolve_alias(&group.field).eq_ignore_ascii_case(flow::resolve_alias(field))
+    };
     matches!(&query.group, Grouping::By(fields) if fields.iter().any(is_it))
 }
 

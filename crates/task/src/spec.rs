@@ -130,7 +130,7 @@ impl TaskSpec {
     }
 
     /// The usual task of a kind.
-    fn usual(kind: TaskKind, text: &str) -> Self {
+    fn with_defaults(kind: TaskKind, text: &str) -> Self {
         let field = |name| KeySpec::parse(name).unwrap_or_default();
         let is_spread = kind == TaskKind::SuperSpreaders;
         Self {
@@ -157,7 +157,7 @@ impl TaskSpec {
     }
 
     /// Makes this the task that answers a query, whose name stands before its text.
-    pub(crate) fn of_query(self, shape: Shape) -> Self {
+    pub(crate) fn into_query_task(self, shape: Shape) -> Self {
         Self { text: format!("{}: {}", shape.name, self.text), shape: Some(Arc::new(shape)), ..self }
     }
 
@@ -200,7 +200,7 @@ impl TaskSpec {
             "key" => self.key = Some(key(text)?),
             "of" => self.of = key(text)?,
             "by" => {
-                self.weight = match flow::usual_name(text) {
+                self.weight = match flow::resolve_alias(text) {
                     "total_count" => Weight::Packets,
                     "total_byte" => Weight::Bytes,
                     _ => return Err(refused("by packets or by bytes".to_owned())),
@@ -299,7 +299,7 @@ impl FromStr for TaskSpec {
         let names = TaskKind::ALL.map(TaskKind::name);
         let kind = TaskKind::ALL.into_iter().find(|kind| kind.name() == name.trim());
         let kind = kind.ok_or_else(|| unknown_key("unknown task", name.trim(), &names))?;
-        let mut spec = Self::usual(kind, text);
+        let mut spec = Self::with_defaults(kind, text);
         let pairs = pairs(rest)?;
         for (key, text) in &pairs {
             spec.set(key, text)?;

@@ -205,7 +205,7 @@ impl TaskRows {
         match self {
             &Self::Flows { key, figure, is_hierarchy, keys_are_certain, .. } => {
                 let member = |name| {
-                    let column = Field::named(name).map(Column::of_field);
+                    let column = Field::named(name).map(Column::from_field);
                     let column = column.unwrap_or_else(|| Column::new(name, ColumnKind::Text, ""));
                     let is_prefix = is_hierarchy || prefix_lengths(&key, name).is_some();
                     match (column.kind, is_prefix) {
@@ -225,7 +225,7 @@ impl TaskRows {
             ],
             Self::Entropy(_) => vec![estimate("bits", "bits")],
             &Self::Quantiles { of, .. } => {
-                let field = Field::named(of).map(Column::of_field);
+                let field = Field::named(of).map(Column::from_field);
                 let value = field.unwrap_or_else(|| Column::new(of, ColumnKind::Unsigned, ""));
                 let bound = |name: &str| Column { name: name.to_owned(), ..value.clone() };
                 let (lower, upper) = (bound("lower"), bound("upper"));
@@ -240,7 +240,7 @@ impl TaskRows {
                 let certain = (!keys_are_certain).then_some(Value::from("no"));
                 let row = |flow: &EstimatedFlow| {
                     let member = |name| {
-                        let value = Value::of_key(&flow.key, name).unwrap_or_default();
+                        let value = Value::from_key(&flow.key, name).unwrap_or_default();
                         let Value::Address(address) = value else { return value };
                         let of_key = prefix_lengths(key, name);
                         let of_key = of_key.map(|[v4, v6]| if address.is_ipv4() { v4 } else { v6 });
@@ -306,7 +306,7 @@ impl TaskAnswer {
     }
 
     /// Notes that these numbers of packets and records did not tell what the answer depends on: what they counted may belong to other rows.
-    pub(crate) fn lacks_untold(&mut self, untold: &Untold) {
+    pub(crate) fn mark_untold(&mut self, untold: &Untold) {
         if !untold.is_none() {
             self.forget_bounds();
             self.untold = *untold;
@@ -326,7 +326,7 @@ impl TaskAnswer {
         if matches!(&self.rows, TaskRows::Flows { keys_are_certain: false, flows, .. } if !flows.is_empty()) {
             answer.remark(UNCHECKED);
         }
-        answer.lacks_untold(&self.untold);
+        answer.mark_untold(&self.untold);
         answer.task = Some(self.note);
         let more = match self.rows {
             TaskRows::Flows { more, .. } => more,

@@ -50,7 +50,7 @@ impl TaskSet {
         site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
         let counts = site.by_packets == PacketFieldPolicy::Counted;
-        let is_by_packets = |query: &&Query| counts && !Needs::of(query, site).all().is_empty();
+        let is_by_packets = |query: &&Query| counts && !Needs::from_query(query, site).all().is_empty();
         let by_packets: Vec<&Query> = queries.iter().chain(others).filter(is_by_packets).collect();
         let (split, tables) = split(generation, &by_packets, site)?;
         let of_rows = |queries: &[Query]| -> Vec<Query> {
@@ -75,8 +75,8 @@ impl TaskSet {
             }
         };
         let rows = RowQueries::plan_with(generation, queries, others, site)?;
-        let pins = pins::of_queries(all(), site)?;
-        let follows_losses = all().any(|query| site.zooms_losses(query));
+        let pins = pins::collect_pins(all(), site)?;
+        let follows_losses = all().any(|query| site.tracks_pinned_losses(query));
         Ok(Self { rows, row_tasks, packets, pins, follows_losses, statistics, split: split.into() })
     }
 

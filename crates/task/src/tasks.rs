@@ -354,7 +354,7 @@ impl TaskStates {
     /// # Errors
     /// If the other is of another set of tasks, even one of the same sizes; nothing is changed then.
     pub fn merge(&mut self, other: &Self) -> Result<(), CannotMerge> {
-        self.generation.takes(other.generation)?;
+        self.generation.check_same(other.generation)?;
         self.split.iter_mut().zip(&other.split).for_each(|(ours, theirs)| ours.merge(theirs));
         let states = self.states.iter_mut().flatten().zip(other.states.iter().flatten());
         Ok(states.into_iter().try_for_each(|(ours, theirs)| ours.merge(theirs))?)

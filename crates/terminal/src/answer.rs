@@ -33,7 +33,7 @@ pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, colu
             let column = shown.iter().find(|column| answer.columns[column.at].name == *name)?;
             let text = match total {
                 Value::Null => UNKNOWN.to_owned(),
-                total => CellFormat::of(answer, column.at).text(total),
+                total => CellFormat::from_answer(answer, column.at).text(total),
             };
             Some(format!(", {} {text}", column.heading))
         };
@@ -107,7 +107,9 @@ fn status(answer: &Answer) -> Option<String> {
 fn is_other(answer: &Answer, row: &[Value]) -> bool {
     let is_key = |name: &str| name != "vlan" && KEY.contains(&name);
     let mut key = answer.columns.iter().zip(row).filter(|(column, _)| is_key(&column.name)).peekable();
-    layout::is_standing(&answer.query) && key.peek().is_some() && key.all(|(_, value)| *value == Value::Null)
+    layout::is_continuous(&answer.query)
+        && key.peek().is_some()
+        && key.all(|(_, value)| *value == Value::Null)
 }
 
 /// A column of the table.
@@ -182,7 +184,7 @@ fn cells(answer: &Answer, shown: &LayoutColumn) -> Vec<TableColumn> {
         "protocol" => named(CellContent::Protocol),
         "size_from" if has_sizes(at) => vec![column("packets of a flow", Align::Right, CellContent::Sizes)],
         _ => {
-            let form = CellFormat::of(answer, at);
+            let form = CellFormat::from_answer(answer, at);
             let mut columns = named(CellContent::Value(form));
             if answer.rows.iter().any(|row| matches!(row[at], Value::Estimate { .. })) {
                 columns.push(column("at least", Align::Right, CellContent::Lower(form)));

@@ -26,7 +26,7 @@ const NAMES: [&str; 8] =
 
 impl CellFormat {
     /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.
-    pub(crate) fn of(answer: &Answer, at: usize) -> Self {
+    pub(crate) fn from_answer(answer: &Answer, at: usize) -> Self {
         let column = &answer.columns[at];
         let is_number = matches!(
             column.kind,
@@ -37,7 +37,7 @@ impl CellFormat {
             "lower" | "upper" if at > 0 => {
                 let bounded =
                     (0..at).rev().find(|&at| !matches!(&*answer.columns[at].name, "lower" | "upper"));
-                bounded.map_or(Self::Grouped(0), |at| Self::of(answer, at))
+                bounded.map_or(Self::Grouped(0), |at| Self::from_answer(answer, at))
             }
             "share" => Self::Percent,
             name if NAMES.contains(&name) => Self::Digits,
@@ -47,7 +47,7 @@ impl CellFormat {
     }
 
     /// The form of a value that stands alone: numbers that are identifiers are not grouped.
-    pub(crate) fn of_name(column: &Column) -> Self {
+    pub(crate) fn from_column(column: &Column) -> Self {
         if NAMES.contains(&column.name.as_str()) { Self::Digits } else { Self::Grouped(0) }
     }
 
@@ -107,7 +107,7 @@ impl CellFormat {
 
 /// The value of an item that stands alone.
 pub fn item_text(item: &Item) -> String {
-    CellFormat::of_name(&item.column).text(&item.value)
+    CellFormat::from_column(&item.column).text(&item.value)
 }
 
 /// Text from packets and files must not move the cursor.

@@ -65,7 +65,7 @@ const LOSS_FIGURES: &[FigureColumn] = &[
     figure("rtt_min", "round trip", false),
 ];
 
-const STANDING: &[ContinuousQueryTable] = &[
+const CONTINUOUS: &[ContinuousQueryTable] = &[
     ContinuousQueryTable { query: "top_bytes", heading: "Flows with the most bytes", figures: FLOW_FIGURES },
     ContinuousQueryTable {
         query: "top_packets",
@@ -105,13 +105,13 @@ const STANDING: &[ContinuousQueryTable] = &[
     },
 ];
 
-fn standing(query: &str) -> Option<&'static ContinuousQueryTable> {
-    STANDING.iter().find(|standing| standing.query == query)
+fn find_continuous(query: &str) -> Option<&'static ContinuousQueryTable> {
+    CONTINUOUS.iter().find(|standing| standing.query == query)
 }
 
 /// Returns true if the table of the query is one of those that every run shows.
-pub(crate) fn is_standing(query: &str) -> bool {
-    standing(query).is_some()
+pub(crate) fn is_continuous(query: &str) -> bool {
+    find_continuous(query).is_some()
 }
 
 /// Returns true if lines at the head show the answers of a query, instead of a table.
@@ -135,7 +135,7 @@ pub(crate) const KEY: [&str; 10] = [
 
 /// The heading of a table.
 pub(crate) fn heading(answer: &Answer) -> String {
-    if let Some(standing) = standing(&answer.query) {
+    if let Some(standing) = find_continuous(&answer.query) {
         return standing.heading.to_owned();
     }
     match &answer.task {
@@ -194,7 +194,7 @@ pub(crate) fn columns(answer: &Answer, totals: Option<&Totals>) -> Vec<LayoutCol
         let whole = whole(&column.name).filter(|_| has_share);
         LayoutColumn { at, heading: heading_of(column), whole }
     };
-    let Some(standing) = standing(&answer.query) else { return all.map(plain).collect() };
+    let Some(standing) = find_continuous(&answer.query) else { return all.map(plain).collect() };
     // The name of an address stands next to it.
     let is_key = |name: &str| KEY.contains(&name.strip_suffix("_name").unwrap_or(name));
     let key = all.filter(|(_, column)| is_key(&column.name)).map(plain);

@@ -163,7 +163,7 @@ pub fn window_answers(window: &Window) -> String {
     let totals = window.answer("totals").map(Totals::from_answer);
     let watched = window.watched.unwrap_or(window.span);
     let packets = grouped(window.packets.received);
-    let own = window.answers.iter().filter(|answer| !layout::is_standing(&answer.query));
+    let own = window.answers.iter().filter(|answer| !layout::is_continuous(&answer.query));
     format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
         + &tables(own, totals.as_ref())
         + &answers(&window.longer)
@@ -183,7 +183,7 @@ fn text(lines: Vec<String>) -> String {
 fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
     let mut text = String::new();
     for one in answers.filter(|answer| !layout::is_head(&answer.query)) {
-        let is_standing = layout::is_standing(&one.query);
+        let is_standing = layout::is_continuous(&one.query);
         if is_standing && one.rows.is_empty() {
             continue;
         }

@@ -9,7 +9,7 @@ use model::{
 #[test]
 fn each_ranking_of_a_run_has_its_table() {
     let (are_rankings, others): (Vec<&str>, Vec<&str>) =
-        model::RANKINGS.iter().chain(&model::SUMS).partition(|name| layout::is_standing(name));
+        model::RANKINGS.iter().chain(&model::SUMS).partition(|name| layout::is_continuous(name));
     assert_eq!((&are_rankings[..], &others[..]), (&model::RANKINGS[..], &model::SUMS[..]));
 }
 
@@ -22,7 +22,7 @@ fn span(seconds: u64) -> Span {
 
 /// The column of a field, or of an unsigned integer.
 fn column(name: &str) -> Column {
-    let field = flow::Field::named(name).map(Column::of_field);
+    let field = flow::Field::named(name).map(Column::from_field);
     field.unwrap_or_else(|| Column::new(name, ColumnKind::Unsigned, ""))
 }
 

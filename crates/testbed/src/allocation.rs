@@ -34,7 +34,7 @@ const OVERHEAD: usize = 256;
 /// Fails where the structure that `make` returns takes more or less memory than it `says`, or says that it takes more than `most`. Returns
 /// what it says.
 #[track_caller]
-pub fn takes_what_it_says<T>(
+pub fn check_memory<T>(
     name: &str,
     most: usize,
     make: impl FnOnce() -> T,

@@ -12,7 +12,7 @@ const DEEPEST: usize = 8;
 
 /// Returns the lines of the view.
 pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
-    let mut rows = vec![ViewLine::of(Tone::Strong, "Queries that start others, and those that they start")];
+    let mut rows = vec![ViewLine::new(Tone::Strong, "Queries that start others, and those that they start")];
     let queries = &model.queries;
     let first = rows.len();
     rows.extend(in_order(queries).into_iter().map(|(at, depth)| row(&queries[at], depth)));
@@ -20,7 +20,7 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
         rows.push(ViewLine::plain("  none: 'when' in a query makes it start by another one's answers"));
     }
     rows.push(ViewLine::default());
-    rows.push(ViewLine::of(Tone::Strong, "Stories, the one that changed last first"));
+    rows.push(ViewLine::new(Tone::Strong, "Stories, the one that changed last first"));
     let first = rows.len();
     rows.extend(model.stories().take(MOST_LISTED).map(|story| {
         let seen = if story.is_acknowledged { ", seen" } else { "" };
@@ -32,7 +32,7 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
         rows.push(ViewLine::plain("  none"));
     }
     rows.push(ViewLine::default());
-    rows.push(ViewLine::of(Tone::Strong, "Events, the newest first"));
+    rows.push(ViewLine::new(Tone::Strong, "Events, the newest first"));
     let first = rows.len();
     rows.extend(model.events().take(MOST_LISTED).map(|told| {
         let line = match told.text.lines().next() {
@@ -91,7 +91,7 @@ fn row(query: &QueryView, depth: usize) -> ViewLine {
             (format!("{indent}{arrow}{}  {state}, {phases}  when {}", query.name, trigger.condition), tone)
         }
     };
-    ViewLine::of(tone, format!("  {text}")).to(ViewTarget::Query(query.name.clone()))
+    ViewLine::new(tone, format!("  {text}")).to(ViewTarget::Query(query.name.clone()))
 }
 
 /// A word for the state of a query.

@@ -13,7 +13,7 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
     let rate = model.rate().map_or_else(|| "rate unknown".to_owned(), |rate| scaled(rate, "pps"));
     let received = model.moment.map_or_else(|| model.packets().received, |moment| moment.received);
     let state = match &model.link {
-        ApiConnection::Away { .. } => ViewLine::of(Tone::Bad, "away".to_owned()),
+        ApiConnection::Away { .. } => ViewLine::new(Tone::Bad, "away".to_owned()),
         ApiConnection::Connected if model.status.ended => ViewLine::plain("ended".to_owned()),
         ApiConnection::Connected if nodes.len() == 1 => ViewLine::plain(rate),
         ApiConnection::Connected => ViewLine::plain(format!("{} of {} up {rate}", model.up(), nodes.len())),
@@ -23,9 +23,9 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
     let lost = losses.fold(0_u64, |sum, loss| sum.saturating_add(loss.total()));
     let loss = match (unknown, lost) {
         (0, 0) => ViewLine::plain("loss none"),
-        (0, lost) => ViewLine::of(Tone::Warning, format!("loss {}", grouped(lost))),
+        (0, lost) => ViewLine::new(Tone::Warning, format!("loss {}", grouped(lost))),
         (_, 0) => ViewLine::plain("loss unknown"),
-        (_, lost) => ViewLine::of(Tone::Warning, format!("loss {} or more", grouped(lost))),
+        (_, lost) => ViewLine::new(Tone::Warning, format!("loss {} or more", grouped(lost))),
     };
     let stories = model.stories().count();
     let mut rows = vec![state, ViewLine::plain(format!("{} packets", grouped(received))), loss];

@@ -37,7 +37,7 @@ fn wrapped(row: ViewLine, columns: usize) -> Vec<ViewLine> {
     if columns < 4 || is_table || row.text.chars().count() <= columns {
         return vec![row];
     }
-    notation::wrapped(&row.text, columns).into_iter().map(|line| ViewLine::of(row.tone, line)).collect()
+    notation::wrapped(&row.text, columns).into_iter().map(|line| ViewLine::new(row.tone, line)).collect()
 }
 
 fn lines(text: &str) -> impl Iterator<Item = ViewLine> + '_ {
@@ -57,7 +57,7 @@ fn answer(model: &ViewModel, target: &ViewTarget, columns: usize) -> Option<Vec<
 
 fn query(query: &QueryView) -> Vec<ViewLine> {
     let mut rows =
-        vec![ViewLine::of(Tone::Strong, format!("{}, {}", query.name, chains::state(query.state)))];
+        vec![ViewLine::new(Tone::Strong, format!("{}, {}", query.name, chains::state(query.state)))];
     rows.extend(lines(&query.text));
     let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<10}{text}")));
     say("nodes", query.nodes.join(", "));
@@ -99,13 +99,13 @@ fn story(model: &ViewModel, id: &str) -> Option<Vec<ViewLine>> {
     let story = model.stories().find(|story| story.id == id)?;
     let seen = if story.is_acknowledged { ", seen" } else { "" };
     let title = format!("Story {}, {} event(s){seen}", story.id, story.events);
-    let mut rows = vec![ViewLine::of(Tone::Strong, title)];
+    let mut rows = vec![ViewLine::new(Tone::Strong, title)];
     rows.extend(lines(&story.text));
     Some(rows)
 }
 
 fn event(event: &Event, text: &str) -> Vec<ViewLine> {
-    let mut rows = vec![ViewLine::of(Tone::Strong, format!("Event {}, {}", event.event, event.kind.name()))];
+    let mut rows = vec![ViewLine::new(Tone::Strong, format!("Event {}, {}", event.event, event.kind.name()))];
     rows.extend(lines(text));
     let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<10}{text}")));
     say("query", event.query.clone());
@@ -135,7 +135,7 @@ fn node(model: &ViewModel, node: &NodeView) -> Vec<ViewLine> {
     let mut rows = Vec::new();
     for (name, text) in nodes::named(model, node) {
         let tone = if rows.is_empty() { Tone::Strong } else { Tone::Plain };
-        rows.push(ViewLine::of(tone, format!("{name:<14}{text}")));
+        rows.push(ViewLine::new(tone, format!("{name:<14}{text}")));
     }
     let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<14}{text}")));
     say("sources", node.sources.join(", "));

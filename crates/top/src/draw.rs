@@ -45,7 +45,7 @@ pub fn draw(ui: &mut Ui, model: &ViewModel, buffer: &mut Buffer) {
         rows.iter().take(lines).enumerate().for_each(|(at, row)| sheet.row(at, row, columns, false));
         return;
     }
-    sheet.row(0, &ViewLine::of(Tone::Strong, tabs(ui, model, columns)), columns, false);
+    sheet.row(0, &ViewLine::new(Tone::Strong, tabs(ui, model, columns)), columns, false);
     sheet.row(lines - 1, &footer(ui, model), columns, false);
     let room = lines - 2;
     let (rows, chosen) = body(ui, model, columns, room);
@@ -107,10 +107,10 @@ fn tabs(ui: &Ui, model: &ViewModel, columns: usize) -> String {
 /// Returns the last line: what is typed; else the filter with what keys do, the latest note, or what keys do.
 fn footer(ui: &Ui, model: &ViewModel) -> ViewLine {
     if ui.is_typing {
-        return ViewLine::of(Tone::Strong, format!("/{}_", ui.filter));
+        return ViewLine::new(Tone::Strong, format!("/{}_", ui.filter));
     }
     if let Some(note) = model.status.notes.last().filter(|_| ui.filter.is_empty()) {
-        return ViewLine::of(Tone::Warning, format!("note      {}", note.text));
+        return ViewLine::new(Tone::Warning, format!("note      {}", note.text));
     }
     let filter = if ui.filter.is_empty() {
         String::new()

@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use ratatui::{buffer::Buffer, layout::Rect};
-//! use top::{Model, Origin, Ui, draw};
+//! use top::{ViewModel, StatusOrigin, Ui, draw};
 //!
-//! let mut model = Model::new(Origin::Api { address: "http://127.0.0.1:8080".to_owned() });
+//! let mut model = ViewModel::new(StatusOrigin::Api { address: "http://127.0.0.1:8080".to_owned() });
 //! model.status.sources = vec!["eth0".to_owned()];
 //! let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
 //! draw(&mut Ui::default(), &model, &mut buffer);

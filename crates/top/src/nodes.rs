@@ -58,11 +58,11 @@ pub(crate) fn rows(model: &ViewModel, columns: usize) -> Vec<ViewLine> {
     let text = terminal::text_table(&names[..shown], table);
     let mut lines = text.lines();
     let mut rows: Vec<ViewLine> =
-        lines.next().map(|line| ViewLine::of(Tone::Strong, line)).into_iter().collect();
+        lines.next().map(|line| ViewLine::new(Tone::Strong, line)).into_iter().collect();
     rows.extend(
-        lines
-            .zip(nodes)
-            .map(|(line, node)| ViewLine::of(tone(node.state), line).to(ViewTarget::Node(node.name.clone()))),
+        lines.zip(nodes).map(|(line, node)| {
+            ViewLine::new(tone(node.state), line).to(ViewTarget::Node(node.name.clone()))
+        }),
     );
     if nodes.is_empty() {
         rows.push(ViewLine::plain("  none"));

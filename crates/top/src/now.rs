@@ -97,14 +97,14 @@ pub(crate) fn away(model: &ViewModel) -> Vec<ViewLine> {
     if let ApiConnection::Away { since, reason } = &model.link {
         let seconds = since.elapsed().as_secs();
         let since = notation::how_long(seconds * SECOND);
-        rows.push(ViewLine::of(Tone::Bad, format!("away      for {since}; what follows is older")));
-        rows.push(ViewLine::of(Tone::Bad, format!("          {}", without_address(reason, &model.origin))));
+        rows.push(ViewLine::new(Tone::Bad, format!("away      for {since}; what follows is older")));
+        rows.push(ViewLine::new(Tone::Bad, format!("          {}", without_address(reason, &model.origin))));
     }
     if let Some(broker) = model.status.broker.as_ref().filter(|broker| broker.state != BrokerState::Connected)
     {
         let reason = broker.reason.as_deref().unwrap_or("no reason is known");
         let word = if broker.state == BrokerState::Away { "away" } else { "blocked" };
-        rows.push(ViewLine::of(
+        rows.push(ViewLine::new(
             Tone::Bad,
             format!("broker    {word} since {}: {reason}", terminal::moment(broker.since_ns)),
         ));
@@ -115,7 +115,7 @@ pub(crate) fn away(model: &ViewModel) -> Vec<ViewLine> {
         .iter()
         .filter(|fault| fault.until_ns.is_none() && fault.fault.starts_with("archive"));
     rows.extend(last.map(|fault| {
-        ViewLine::of(
+        ViewLine::new(
             Tone::Bad,
             format!("archive   since {}: {}", terminal::moment(fault.since_ns), fault.reason),
         )
@@ -166,7 +166,7 @@ fn window(model: &ViewModel, node: &NodeView) -> Vec<ViewLine> {
         };
         let tone = if status.is_empty() { Tone::Plain } else { Tone::Warning };
         let label = if of_run { "time  " } else { "window" };
-        rows.push(ViewLine::of(tone, format!("{label}    {}{empty}{status}", terminal::when(span))));
+        rows.push(ViewLine::new(tone, format!("{label}    {}{empty}{status}", terminal::when(span))));
         let watched = totals.and_then(|totals| totals.watched);
         rows.extend(
             watched.map(|watched| ViewLine::plain(format!("          watched {}", terminal::when(watched)))),
@@ -184,7 +184,7 @@ fn window(model: &ViewModel, node: &NodeView) -> Vec<ViewLine> {
         _ => account(&node.packets, node.loss.as_ref()),
     });
     let full = model.moment.and_then(|moment| terminal::table_full(moment.table_full));
-    rows.extend(full.map(|line| ViewLine::of(Tone::Warning, line)));
+    rows.extend(full.map(|line| ViewLine::new(Tone::Warning, line)));
     let loss = model.latest("tcp_loss", name).into_iter().flat_map(terminal::tcp_loss);
     rows.extend(loss.map(ViewLine::plain));
     rows
@@ -227,7 +227,7 @@ fn account(packets: &model::PacketCounts, loss: Option<&Counters>) -> Vec<ViewLi
     let lines = terminal::account(packets, loss);
     let is_lossy = loss.is_some_and(|loss| loss.total() != 0);
     let tone = |line: &str| if is_lossy && line.starts_with("loss") { Tone::Warning } else { Tone::Plain };
-    lines.into_iter().map(|line| ViewLine::of(tone(&line), line)).collect()
+    lines.into_iter().map(|line| ViewLine::new(tone(&line), line)).collect()
 }
 
 /// Tables of these answers, as many as there is room for.
@@ -243,7 +243,7 @@ pub(crate) fn tables<'a>(
     let rows = lines.into_iter().map(|line| {
         let tone =
             if std::mem::replace(&mut is_heading, line.is_empty()) { Tone::Strong } else { Tone::Plain };
-        ViewLine::of(tone, line)
+        ViewLine::new(tone, line)
     });
     rows.collect()
 }

@@ -38,10 +38,10 @@ pub(crate) enum ViewTarget {
 
 impl ViewLine {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self::of(Tone::Plain, text)
+        Self::new(Tone::Plain, text)
     }
 
-    pub(crate) fn of(tone: Tone, text: impl Into<String>) -> Self {
+    pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone, target: None }
     }
 

@@ -78,7 +78,7 @@ impl Screen {
         let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let output = ScreenBuffer::default();
         let size = terminal_size();
-        let terminal = of_size(size, &output)?;
+        let terminal = open_with_size(size, &output)?;
         let tty = Tty::enter()?;
         let (ui, keys) = (Ui::new(is_coloured, has_keyboard()), KeyReader::default());
         Ok(Self { tty, terminal, output, size, ui, keys, every, drawn: None, repaired: Instant::now() })
@@ -120,7 +120,7 @@ impl Screen {
     fn draw(&mut self, model: &ViewModel, size: (u16, u16), repairs: bool) -> io::Result<()> {
         let mut frame = BEGIN.to_vec();
         if size != self.size {
-            self.terminal = of_size(size, &self.output)?;
+            self.terminal = open_with_size(size, &self.output)?;
             self.output.take();
             self.size = size;
             frame.extend(CLEAR);
@@ -156,7 +156,7 @@ impl Drop for Screen {
     }
 }
 
-fn of_size(
+fn open_with_size(
     (columns, rows): (u16, u16),
     output: &ScreenBuffer,
 ) -> io::Result<Terminal<CrosstermBackend<ScreenBuffer>>> {

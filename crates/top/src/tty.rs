@@ -17,7 +17,7 @@ const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?25l";
 const LEAVE: &str = "\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// Columns and rows of a terminal that does not say.
-const USUAL: (u16, u16) = (80, 24);
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
 /// A larger one is not used as a whole: its cells are in memory.
 const LARGEST: (u16, u16) = (1_000, 400);
 
@@ -133,7 +133,7 @@ pub(crate) fn terminal_size() -> (u16, u16) {
         Ok(size) if size.ws_col != 0 && size.ws_row != 0 => {
             (size.ws_col.min(LARGEST.0), size.ws_row.min(LARGEST.1))
         }
-        _ => USUAL,
+        _ => DEFAULT_SIZE,
     }
 }
 

@@ -163,7 +163,7 @@ impl Schedule {
     }
 
     /// The schedule of a trace of this many frames, at least one, whose rate changes.
-    pub fn of_steps(steps: &RateSteps, frames: u64) -> Self {
+    pub fn from_steps(steps: &RateSteps, frames: u64) -> Self {
         Self::Steps(StepArrivals::new(steps, frames))
     }
 

@@ -6,9 +6,9 @@
 //! never a platform's mathematical library. The crate does not know ports or tables.
 //!
 //! ```
-//! use traffic::{Generator, Spec};
+//! use traffic::{Generator, TrafficSpec};
 //!
-//! let spec: Spec = "packets=1k,flows=10,zipf=1.0,seed=1".parse().expect("a specification");
+//! let spec: TrafficSpec = "packets=1k,flows=10,zipf=1.0,seed=1".parse().expect("a specification");
 //! let mut generator = Generator::with_truth(spec);
 //! let mut buffer = vec![0; generator.longest_frame()];
 //! let mut bytes = 0;

@@ -48,7 +48,7 @@ pub enum TcpStyle {
 }
 
 impl TcpStyle {
-    const USUAL_SEGMENTS: u32 = 16;
+    const DEFAULT_SEGMENTS: u32 = 16;
     /// The maximum of `segments`: twice this number still fits 16 bits.
     const MOST_SEGMENTS: u64 = 30_000;
 
@@ -59,7 +59,7 @@ impl TcpStyle {
         };
         match (name, segments) {
             ("streams", None) => Ok(Self::Streams),
-            ("handshake", None) => Ok(Self::Handshake { segments: Self::USUAL_SEGMENTS }),
+            ("handshake", None) => Ok(Self::Handshake { segments: Self::DEFAULT_SEGMENTS }),
             ("handshake", Some(number)) => match notation::count(number) {
                 Ok(count @ 1..=Self::MOST_SEGMENTS) => Ok(Self::Handshake { segments: count as u32 }),
                 _ => Err(SpecError::new(format!(
@@ -94,7 +94,7 @@ const MOST_WEIGHT: u64 = 1_000_000;
 const MOST_RATE: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 16;
 /// The duration of a run when no rate is given, seconds, unless that takes a rate above [`MOST_RATE`].
-const USUAL_SECONDS: u64 = 30;
+const DEFAULT_SECONDS: u64 = 30;
 
 impl Default for TrafficSpec {
     fn default() -> Self {
@@ -152,7 +152,7 @@ impl TrafficSpec {
 
     /// Packets per second of the time stamps.
     pub fn rate(&self) -> u64 {
-        self.rate.unwrap_or((self.packets / USUAL_SECONDS).clamp(1, MOST_RATE))
+        self.rate.unwrap_or((self.packets / DEFAULT_SECONDS).clamp(1, MOST_RATE))
     }
 
     /// Time of the first packet, nanoseconds since the epoch.

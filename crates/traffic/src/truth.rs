@@ -73,15 +73,15 @@ impl GeneratedCounts {
 
     #[inline]
     pub(crate) fn add(&mut self, origin: FrameOrigin, total_byte: u32, wire_byte: u32) {
-        self.of(origin).add(total_byte, wire_byte);
+        self.get_mut(origin).add(total_byte, wire_byte);
     }
 
     pub(crate) fn take_back(&mut self, frame: &GeneratedFrame) {
-        self.of(frame.origin).take_back(frame);
+        self.get_mut(frame.origin).take_back(frame);
     }
 
     #[inline]
-    fn of(&mut self, origin: FrameOrigin) -> &mut FlowCount {
+    fn get_mut(&mut self, origin: FrameOrigin) -> &mut FlowCount {
         match origin {
             FrameOrigin::Rank(rank) => &mut self.background[rank as usize],
             FrameOrigin::Event { event, member } => &mut self.planted[event][member as usize],

@@ -19,7 +19,7 @@ pub struct Checking {
 impl Checking {
     /// Nodes, key, windows and queries as these options have them.
     pub fn new(options: CheckOptions) -> Self {
-        Self { explain: ExplainContext::of(&options), options, refuse: None }
+        Self { explain: ExplainContext::from_options(&options), options, refuse: None }
     }
 
     /// Sets how long a window waits for what is late, nanoseconds.

@@ -10,12 +10,12 @@
 //! that is refused is counted by name.
 //!
 //! ```
-//! use archive::{Archive, Changes, Keep};
+//! use archive::{Archive, ArchiveChanges, ArchiveRetention};
 //! use std::io::{Read, Write};
 //!
-//! let hub = web::Hub::new(Archive::in_memory(Keep::default())?);
+//! let hub = web::Hub::new(Archive::in_memory(ArchiveRetention::default())?);
 //! let server = web::serve(hub.clone(), "127.0.0.1:0".parse()?, None)?;
-//! hub.publish(&Changes::default())?;
+//! hub.publish(&ArchiveChanges::default())?;
 //!
 //! let mut client = std::net::TcpStream::connect(server.address())?;
 //! client.write_all(b"GET /api/v1/answers HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;

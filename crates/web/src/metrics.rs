@@ -10,7 +10,7 @@ pub(crate) use text::CONTENT_TYPE;
 use text::{MetricType, Text};
 
 /// Returns the metrics of a hub.
-pub(crate) fn of(hub: &Hub) -> String {
+pub(crate) fn render(hub: &Hub) -> String {
     let mut text = Text::default();
     state::write(&mut text, &hub.status());
     write_events(&mut text, &hub.event_counts());

@@ -27,7 +27,7 @@ const PACKETS: u64 = 1_000_000;
 /// Memory for each address family.
 const SIZES: [usize; 6] = [32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20];
 /// The memory at which designs and skews are compared.
-const USUAL_SIZES: [usize; 2] = [128 << 10, 2 << 20];
+const DEFAULT_SIZES: [usize; 2] = [128 << 10, 2 << 20];
 /// Skews that are compared.
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 /// The fewest seeds of a comparison.
@@ -92,11 +92,11 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(
     // Figures only: times are of the studies above.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     for design in TrialDesign::SEVERAL {
-        let cases = cases(&USUAL_SIZES[1..]);
+        let cases = cases(&DEFAULT_SIZES[1..]);
         Study { part: "design", stream, questions, design, cases, seeds, threads }.report(out)?;
     }
     for zipf in SKEWS {
-        let (stream, cases) = (&stream.with_skew(zipf)?, cases(&USUAL_SIZES));
+        let (stream, cases) = (&stream.with_skew(zipf)?, cases(&DEFAULT_SIZES));
         Study { part: "skew", stream, questions, design, cases, seeds, threads }.report(out)?;
     }
     Ok(())

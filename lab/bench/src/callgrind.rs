@@ -53,14 +53,14 @@ pub(crate) fn count(arguments: impl IntoIterator<Item = OsString>) -> Result<Cal
     let report: serde_json::Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
     let lines = serde_json::Deserializer::from_slice(&ran.stdout).into_iter().collect::<Result<_, _>>();
     Ok(CallgrindRun {
-        instructions: of_measuring(directory.path())?,
+        instructions: count_instructions(directory.path())?,
         packets: report["packets"]["measured"].as_u64().unwrap_or(0),
         lines: lines.map_err(|error| format!("the program's answers under callgrind: {error}"))?,
     })
 }
 
 /// The instructions of the one thread that measures, of the profiles in a directory.
-fn of_measuring(directory: &Path) -> Result<u64, String> {
+fn count_instructions(directory: &Path) -> Result<u64, String> {
     let no_counts = |error: std::io::Error| format!("callgrind's counts: {error}");
     let mut measuring = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(no_counts)? {
@@ -96,10 +96,10 @@ mod tests {
             std::fs::write(directory.path().join(name), text).expect("it can be written");
         };
         write("callgrind.out-01", "fn=(1) main\ntotals: 5\n");
-        assert!(of_measuring(directory.path()).is_err());
+        assert!(count_instructions(directory.path()).is_err());
         write("callgrind.out-02", "fn=(1) <engine::poller::Poller<A, B>>::run\ntotals: 7\n");
-        assert_eq!(of_measuring(directory.path()), Ok(7));
+        assert_eq!(count_instructions(directory.path()), Ok(7));
         write("callgrind.out-03", "fn=(1) <engine::poller::Poller<A, B>>::run\ntotals: 8\n");
-        assert!(of_measuring(directory.path()).is_err());
+        assert!(count_instructions(directory.path()).is_err());
     }
 }

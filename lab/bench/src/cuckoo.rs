@@ -89,5 +89,5 @@ impl<F: FnMut(FlowRecord)> FlowSink for RecordOnlySink<F> {
     fn flow_ended(&mut self, record: FlowRecord) {
         (self.0)(record);
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }

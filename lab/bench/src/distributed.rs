@@ -30,7 +30,7 @@ const SHORT_NS: u64 = 1_000_000_000;
 /// The longest time of the comparison with the plain library, seconds each.
 const COMPARED: f64 = 120.0;
 /// The longest time for which anything is awaited.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 /// The interval at which the controller's memory is looked at.
 const MEMORY_LOOK: Duration = Duration::from_secs(2);
 /// Windows that are sent after the broker was started again.
@@ -71,7 +71,10 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(
     let expected = expected(fleet.sent().len(), probes);
     let (of_steady, all) = viewer.view(|view| {
         let first = fleet.sent()[..steady.windows].to_vec();
-        (lags(view, |window| first.contains(&window)), AnswerTally::of(view, expected, fleet.dropped()))
+        (
+            lags(view, |window| first.contains(&window)),
+            AnswerTally::from_view(view, expected, fleet.dropped()),
+        )
     });
     controller.stop()?;
     let params = vec![
@@ -114,7 +117,7 @@ fn line(params: &[(&'static str, Value)], packets: u64, checked: bool) -> BenchR
 fn step_until(fleet: &mut Fleet, what: &str, mut is_so: impl FnMut(&Fleet) -> bool) -> Result<(), String> {
     let began = Instant::now();
     while !is_so(fleet) {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             return Err(format!("waited in vain for {what}"));
         }
         fleet.step()?;
@@ -168,11 +171,11 @@ fn drain(site: &TestDeployment, fleet: &mut Fleet, viewer: &Viewer) -> Result<()
     fleet.measure(false);
     // A client that is too slow for what comes at once after the restart is told how much it missed, and asks for it.
     let (began, expected) = (Instant::now(), expected(fleet.sent().len(), site.nodes.len() as u64));
-    let is_told = |_: &Fleet| viewer.told() >= expected || began.elapsed() > PATIENCE / 4;
+    let is_told = |_: &Fleet| viewer.told() >= expected || began.elapsed() > TIMEOUT / 4;
     step_until(fleet, "the last answers", is_told)?;
     let is_there = |fleet: &Fleet| {
         let failed = viewer.look_up(&site.nodes, fleet.sent()).is_err();
-        failed || viewer.view(|view| view.answers.len() as u64) >= expected || began.elapsed() > PATIENCE / 2
+        failed || viewer.view(|view| view.answers.len() as u64) >= expected || began.elapsed() > TIMEOUT / 2
     };
     step_until(fleet, "the answers that the stream did not bring", is_there)
 }
@@ -196,7 +199,7 @@ struct AnswerTally {
 }
 
 impl AnswerTally {
-    fn of(view: &ViewerRecord, expected: u64, dropped: u64) -> Self {
+    fn from_view(view: &ViewerRecord, expected: u64, dropped: u64) -> Self {
         let count =
             |is: fn(&ViewedAnswer) -> bool| view.answers.values().filter(|seen| is(seen)).count() as u64;
         Self {

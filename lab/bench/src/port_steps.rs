@@ -133,7 +133,7 @@ impl FlowSink for RecordCounts {
         self.packets += record.total_count;
         self.bytes += record.total_byte;
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 impl BurstPipeline {

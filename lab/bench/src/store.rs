@@ -141,7 +141,7 @@ fn measure(
 /// Opens the store and answers.
 fn ask(store: &Path, query: &Query) -> Result<Vec<Answer>, String> {
     let setting = AnswerSetting { limits: Limits::new(4 << 30, usize::MAX), seed: Seed::new(1), geo: None };
-    let shelf = Shelf::of(&Catalog::open(store)?)?;
+    let shelf = Shelf::open(&Catalog::open(store)?)?;
     let question = Question { query: query.clone(), period: None, runs_on: Rc::new(|_| true) };
     let reading = shelf.choose(&question, Level::Hour, &setting);
     let mut files = FlowFiles::open_stored(reading.files(), shelf.spans(), reading.nodes().to_vec())?;

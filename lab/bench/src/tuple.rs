@@ -19,7 +19,7 @@ impl Tuple {
     }
 
     /// Returns the 5-tuple of a record; `None` if it is no 5-tuple of an IPv4 flow.
-    pub(crate) fn of_record(key: &FlowKey) -> Option<Self> {
+    pub(crate) fn from_record_key(key: &FlowKey) -> Option<Self> {
         let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src_addr?, key.dst_addr?) else { return None };
         let ([a, b], [c, d]) = (key.src_port?.to_be_bytes(), key.dst_port?.to_be_bytes());
         let mut addresses = [0; 8];
@@ -29,8 +29,8 @@ impl Tuple {
     }
 
     /// Returns the 5-tuple of a table's key.
-    pub(crate) fn of(key: &KeyV4) -> Self {
-        Self::of_record(&key.flow_key(&KeySpec::FIVE_TUPLE)).expect("an IPv4 key is of an IPv4 flow")
+    pub(crate) fn from_v4(key: &KeyV4) -> Self {
+        Self::from_record_key(&key.flow_key(&KeySpec::FIVE_TUPLE)).expect("an IPv4 key is of an IPv4 flow")
     }
 
     /// The table's key.
@@ -98,7 +98,7 @@ impl Key for Tuple {
     }
 
     fn reversed(&self) -> Self {
-        Self::of(&self.key().reversed())
+        Self::from_v4(&self.key().reversed())
     }
 
     fn flow_key(&self, spec: &KeySpec) -> FlowKey {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn there_and_back_is_the_same_key() {
         let key = KeyV4::new([10, 1, 2, 3, 192, 0, 2, 77], [0xc3, 0x50, 1, 0xbb], TCP);
-        let tuple = Tuple::of(&key);
+        let tuple = Tuple::from_v4(&key);
         assert_eq!(tuple, Tuple::new([10, 1, 2, 3, 192, 0, 2, 77], [0xc3, 0x50, 1, 0xbb], TCP));
         assert_eq!(tuple.key(), key);
         assert_eq!(tuple.bytes(), &[10, 1, 2, 3, 192, 0, 2, 77, 0xc3, 0x50, 1, 0xbb, 6]);

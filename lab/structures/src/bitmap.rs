@@ -24,7 +24,7 @@ pub struct LinearBitmap {
 impl Grid for LinearBitmap {
     const KIND: &'static str = "linear bitmap";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
     const UNIT: &'static str = "number of bits";
     const WIDTH: std::ops::RangeInclusive<usize> = 8..=1 << 32;
 
@@ -149,7 +149,7 @@ impl Grid for MultiResolutionBitmap {
     const KIND: &'static str = "multi-resolution bitmap";
     /// Components.
     const ROWS: std::ops::RangeInclusive<usize> = 2..=32;
-    const USUAL_ROWS: usize = 16;
+    const DEFAULT_ROWS: usize = 16;
     const UNIT: &'static str = "number of bits";
     const WIDTH: std::ops::RangeInclusive<usize> = 64..=u32::MAX as usize;
 
@@ -319,8 +319,8 @@ mod tests {
         oracle::reset_equals_new(&many, &stream, &second, MultiResolutionBitmap::distinct);
         oracle::do_not_merge::<LinearBitmap>(&linear, &GridConfig::with_width(5_001, linear.seed));
         oracle::do_not_merge::<MultiResolutionBitmap>(&many, &GridConfig::new(6, 500, many.seed));
-        oracle::sizes_are_kept::<LinearBitmap>();
-        oracle::sizes_are_kept::<MultiResolutionBitmap>();
+        oracle::check_sizes::<LinearBitmap>();
+        oracle::check_sizes::<MultiResolutionBitmap>();
         assert!(LinearBitmap::new(&GridConfig::with_width(0, linear.seed)).is_err());
         assert!(MultiResolutionBitmap::new(&GridConfig::new(1, 500, linear.seed)).is_err());
         assert!(MultiResolutionBitmap::new(&GridConfig::new(4, 0, linear.seed)).is_err());

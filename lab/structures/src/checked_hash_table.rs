@@ -54,7 +54,7 @@ fn bound(count: u32) -> f64 {
 impl<K> Grid for CheckedHashTable<K> {
     const KIND: &'static str = "Simple Hash Table with checked keys";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;
-    const USUAL_ROWS: usize = 1;
+    const DEFAULT_ROWS: usize = 1;
 
     fn bytes(_: usize, width: usize) -> usize {
         width * size_of::<KeyCheckedEntry<K>>()
@@ -249,10 +249,10 @@ mod tests {
     fn resets_sizes_and_refusals() {
         let (stream, second) = (OracleStream::zipf(9_000, 3_000, 1), OracleStream::bytes(5_000, 900, 2));
         let answers = |table: &Table| oracle::all_answers(table, &stream);
-        oracle::keys_count_as_packets(&config(500, 1), &stream, answers);
+        oracle::check_keys_count_as_packets(&config(500, 1), &stream, answers);
         oracle::reset_equals_new(&config(500, 1), &stream.updates, &second.updates, answers);
         oracle::do_not_merge::<Table>(&config(500, 1), &config(501, 1));
-        oracle::sizes_are_kept::<Table>();
+        oracle::check_sizes::<Table>();
         assert!(Table::new(&config(0, 1)).is_err());
     }
 

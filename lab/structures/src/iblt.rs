@@ -40,7 +40,7 @@ impl KeyChecksum {
     }
 
     #[inline(always)]
-    fn of(&self, hash: u64) -> u64 {
+    fn compute(&self, hash: u64) -> u64 {
         let wide = u128::from(hash ^ self.0[0]) * u128::from(self.0[1]);
         (wide as u64) ^ ((wide >> 64) as u64)
     }
@@ -87,7 +87,7 @@ const MOST_KEY: usize = 40;
 impl<K: ByteKey> Grid for Iblt<K> {
     const KIND: &'static str = "Invertible Bloom lookup table";
     const ROWS: std::ops::RangeInclusive<usize> = 2..=MAX_ROWS;
-    const USUAL_ROWS: usize = 3;
+    const DEFAULT_ROWS: usize = 3;
     const WIDTH: std::ops::RangeInclusive<usize> = 1..=u32::MAX as usize / MAX_ROWS;
 
     fn bytes(rows: usize, width: usize) -> usize {
@@ -108,7 +108,7 @@ impl<K: ByteKey> Iblt<K> {
         let mut bytes = [0; MOST_KEY];
         key.to_bytes(&mut bytes);
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[8 * at + i]));
-        KeySummands { words: std::array::from_fn(word), check: self.check.of(hash) }
+        KeySummands { words: std::array::from_fn(word), check: self.check.compute(hash) }
     }
 
     /// Adds `weight` times a key to the cell that begins at `cell`. Sums wrap, and their differences are
@@ -143,9 +143,9 @@ impl<K: ByteKey> Iblt<K> {
         if bytes[K::BYTES..].iter().any(|byte| *byte != 0) {
             return None;
         }
-        let key = K::of_bytes(&bytes[..K::BYTES]);
+        let key = K::from_bytes(&bytes[..K::BYTES]);
         let hash = key.hash(&self.config.seed);
-        let is_it = cell[1] == self.check.of(hash).wrapping_mul(cell[0])
+        let is_it = cell[1] == self.check.compute(hash).wrapping_mul(cell[0])
             && self.rows.places(hash).any(|place| place == number);
         is_it.then_some((key, weight))
     }
@@ -341,7 +341,7 @@ mod tests {
         oracle::reset_equals_new(&config, &stream.updates, &second.updates, Table::flows);
         oracle::do_not_merge::<Table>(&config, &self::config(4, 300, 1));
         oracle::do_not_merge::<Table>(&config, &self::config(3, 300, 2));
-        oracle::sizes_are_kept::<Table>();
+        oracle::check_sizes::<Table>();
         assert!(Table::new(&self::config(1, 5, 1)).is_err() && Table::new(&self::config(3, 0, 1)).is_err());
     }
 

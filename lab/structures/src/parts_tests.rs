@@ -1,7 +1,7 @@
 //! Tests of merging, as cores count: a stream in parts, by flow or by position, each into its own structure. If nothing is left out, the merged
 //! structures answer as one that saw everything.
 
-use crate::oracle::{OracleStream, parts_answer_as_one, parts_have_all_flows};
+use crate::oracle::{OracleStream, check_merged_flows, check_merged_parts};
 use crate::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
 use packet::{KeyV4, Seed};
 use sketch::{Cardinality, Configuration, GridConfig, Summary};
@@ -18,13 +18,13 @@ fn seed() -> Seed {
 #[test]
 fn a_table_with_room_for_all_flows_has_them_whoever_counted() {
     let config = GridConfig::with_width(1 << 20, seed());
-    parts_have_all_flows::<CheckedHashTable<KeyV4>>(&config, &stream());
+    check_merged_flows::<CheckedHashTable<KeyV4>>(&config, &stream());
 }
 
 #[test]
 fn the_iblt_gives_all_flows_whoever_counted() {
     let stream = stream();
-    parts_answer_as_one(&GridConfig::with_width(400, seed()), &stream.updates, |table: &Iblt<KeyV4>| {
+    check_merged_parts(&GridConfig::with_width(400, seed()), &stream.updates, |table: &Iblt<KeyV4>| {
         let mut flows = table.flows().expect("room for all");
         flows.sort();
         assert_eq!(flows.len(), stream.counts.len());
@@ -36,8 +36,8 @@ fn the_iblt_gives_all_flows_whoever_counted() {
 fn distinct_flows_are_as_many_whoever_counted() {
     let stream = stream();
     let updates = &stream.updates;
-    parts_answer_as_one(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
+    check_merged_parts(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
     let config =
         <MultiResolutionBitmap as Summary>::Configuration::with_bytes(1_024, seed()).expect("memory");
-    parts_answer_as_one(&config, updates, MultiResolutionBitmap::distinct);
+    check_merged_parts(&config, updates, MultiResolutionBitmap::distinct);
 }

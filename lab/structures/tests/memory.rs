@@ -22,11 +22,7 @@ fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
             packets.chunks(64).for_each(|burst| summary.update_burst(burst));
             summary
         };
-        assert_eq!(
-            allocation::takes_what_it_says(name, bytes, make, S::bytes),
-            configuration.bytes(),
-            "{name}"
-        );
+        assert_eq!(allocation::check_memory(name, bytes, make, S::bytes), configuration.bytes(), "{name}");
     }
 }
 

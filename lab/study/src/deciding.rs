@@ -8,7 +8,7 @@ use crate::verdict::FindingResult;
 /// # Errors
 /// Why it does not: it was not measured, its answer was wrong, or more threads than cores took turns.
 pub(crate) fn value(rows: &FigureRows, series: &str, name: &str) -> Result<f64, String> {
-    deciding(rows.of(series).next(), series, name)
+    deciding(rows.rows_of_series(series).next(), series, name)
 }
 
 /// Returns a value that decides, of the row of a series where a numeric parameter has this value.

@@ -45,5 +45,5 @@ fn effort(scale: Scale) -> Effort {
 
 /// Run to completion on two cores, with two queues: what two cores can do without workers.
 fn two_cores(variant: &str, counting: TallyKind, rate: &'static str) -> WirePoint {
-    WirePoint { variant: variant.to_owned(), counting, rate, ..WirePoint::of(preset(), "rss", Some(2), 2) }
+    WirePoint { variant: variant.to_owned(), counting, rate, ..WirePoint::new(preset(), "rss", Some(2), 2) }
 }

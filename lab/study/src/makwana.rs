@@ -82,7 +82,7 @@ fn panel(rows: &FigureRows, title: &str, y: &str, value: &str) -> Panel {
         title: title.to_owned(),
         x: Axis::Bytes { label: "size of the structure".to_owned() },
         y: Axis::Log { label: y.to_owned() },
-        curves: curves.map(|(series, name)| Curve::of(rows, series, name, "bytes", value)).to_vec(),
+        curves: curves.map(|(series, name)| Curve::from_rows(rows, series, name, "bytes", value)).to_vec(),
     }
 }
 

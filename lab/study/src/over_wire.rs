@@ -31,7 +31,7 @@ pub(crate) fn measured(
         .iter()
         .enumerate()
         .map(|(at, line)| {
-            let mut row = more(at, FigureRow::of_line(line));
+            let mut row = more(at, FigureRow::from_line(line));
             if row.value("oversubscribed") == 1.0 {
                 let note = row.note.take().map_or(String::new(), |note| note + "; ");
                 row.note = Some(note + "oversubscribed: more threads than cores, decides nothing");

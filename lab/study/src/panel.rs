@@ -66,9 +66,9 @@ pub struct Spot {
 
 impl Curve {
     /// A series' value by a numeric parameter; what was not measured is left out.
-    pub fn of(rows: &FigureRows, series: &str, name: &str, param: &str, value: &str) -> Self {
+    pub fn from_rows(rows: &FigureRows, series: &str, name: &str, param: &str, value: &str) -> Self {
         let mut spots: Vec<_> = rows
-            .of(series)
+            .rows_of_series(series)
             .map(|row| Spot { x: row.param(param), y: row.value(value), spread: row.spread(value) })
             .filter(|spot| spot.x.is_finite() && spot.y.is_finite())
             .collect();
@@ -77,7 +77,7 @@ impl Curve {
     }
 
     /// Makes a curve of what a paper's text says, as pairs of place and value.
-    pub fn of_paper(name: &str, values: &[(f64, f64)]) -> Self {
+    pub fn from_paper(name: &str, values: &[(f64, f64)]) -> Self {
         let spots = values.iter().map(|&(x, y)| Spot { x, y, spread: None }).collect();
         Self { name: name.to_owned(), of_paper: true, spots }
     }

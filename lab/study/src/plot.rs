@@ -203,7 +203,7 @@ fn draw_bars(
     low: f64,
     at: impl Fn(f64, f64) -> (i32, i32),
 ) -> Result<(), String> {
-    let look = Look::of(panel, number);
+    let look = Look::for_curve(panel, number);
     let bars = panel.curves.iter().filter(|curve| !curve.of_paper).count().max(1) as f64;
     let before = panel.curves[..number].iter().filter(|curve| !curve.of_paper).count() as f64;
     let left = -0.4 + 0.8 * before / bars;
@@ -222,7 +222,7 @@ fn draw_curve(
     number: usize,
     at: impl Fn(f64, f64) -> (i32, i32),
 ) -> Result<(), String> {
-    let look = Look::of(panel, number);
+    let look = Look::for_curve(panel, number);
     let drawn = drawable(panel, &panel.curves[number]);
     let places: Vec<_> = drawn.iter().map(|spot| at(spot.x, spot.y)).collect();
     if !matches!(panel.x, Axis::Names { .. }) {
@@ -260,7 +260,7 @@ struct Look {
 
 impl Look {
     /// Returns the look of a panel's curve. A paper's has the colour of what was measured under its name.
-    fn of(panel: &Panel, number: usize) -> Self {
+    fn for_curve(panel: &Panel, number: usize) -> Self {
         let curve = &panel.curves[number];
         if curve.of_paper {
             let same = panel.curves.iter().position(|other| !other.of_paper && other.name == curve.name);
@@ -348,7 +348,7 @@ fn draw_legend(area: &Area, panel: &Panel, lines: &[Vec<(usize, u32)>]) -> Resul
     for (number, line) in lines.iter().enumerate() {
         let y = (LINE * number as u32 + LINE / 2) as i32;
         for &(number, x) in line {
-            let (curve, x, look) = (&panel.curves[number], (x + 24) as i32, Look::of(panel, number));
+            let (curve, x, look) = (&panel.curves[number], (x + 24) as i32, Look::for_curve(panel, number));
             if matches!(panel.x, Axis::Names { .. }) && !curve.of_paper {
                 let swatch = Rectangle::new([(x, y - 5), (x + 14, y + 5)], look.colour.filled());
                 area.draw(&swatch).map_err(fault)?;
@@ -454,7 +454,7 @@ mod tests {
         let axis = || Axis::Linear { label: "x".to_owned() };
         let curves = vec![curve("a", false), curve("b", false), curve("b", true), curve("c", true)];
         let panel = Panel { curves, ..panel(axis(), axis()) };
-        let colours: Vec<_> = (0..4).map(|number| Look::of(&panel, number).colour).collect();
+        let colours: Vec<_> = (0..4).map(|number| Look::for_curve(&panel, number).colour).collect();
         assert_eq!(colours, [COLOURS[0], COLOURS[1], COLOURS[1], PAPER]);
     }
 

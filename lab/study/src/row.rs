@@ -23,7 +23,7 @@ pub struct FigureRow {
 
 impl FigureRow {
     /// A bench's line: all its numbers, and `_least` and `_most` of its spreads. `instead` and `refused` are notes.
-    pub fn of_line(line: &BenchResult) -> Self {
+    pub fn from_line(line: &BenchResult) -> Self {
         let Value::Object(members) = line.json() else { return Self::default() };
         let mut row = Self { series: line.variant.clone(), ..Self::default() };
         for (name, value) in members {
@@ -85,7 +85,7 @@ pub struct FigureRows(pub Vec<FigureRow>);
 
 impl FigureRows {
     /// Returns the rows of one series.
-    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a FigureRow> {
+    pub fn rows_of_series<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a FigureRow> {
         self.0.iter().filter(move |row| row.series == series)
     }
 
@@ -106,7 +106,7 @@ impl FigureRows {
             let other = self.at(by, param, row.param(param))?;
             Some((row.param(param), row.value(value) / other.value(value)))
         };
-        self.of(of).filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect()
+        self.rows_of_series(of).filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect()
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
             checked: true,
             more: vec![("p95_ns", json!(40.5)), ("f1", json!(0.9)), ("f1_spread", json!([0.8, 1.0]))],
         };
-        let row = FigureRow::of_line(&line);
+        let row = FigureRow::from_line(&line);
         assert_eq!((row.series.as_str(), row.param("bytes"), row.checked), ("heap", 1024.0, Some(true)));
         assert_eq!((row.value("ns_per_packet"), row.value("p95_ns")), (20.0, 40.5));
         assert_eq!(row.spread("ns_per_packet"), Some([10.0, 30.0]));
@@ -138,7 +138,7 @@ mod tests {
             serde_json::from_str(&serde_json::to_string(&row).expect("JSON")).expect("a row");
         assert_eq!(back, row);
         // A prediction has no answer.
-        assert_eq!(FigureRow::of_line(&BenchResult { rounds_ns: Vec::new(), ..line }).checked, None);
+        assert_eq!(FigureRow::from_line(&BenchResult { rounds_ns: Vec::new(), ..line }).checked, None);
     }
 
     #[test]

@@ -278,7 +278,7 @@ mod tests {
                     title: "<t>".to_owned(),
                     x: Axis::Linear { label: "x & y".to_owned() },
                     y: Axis::Linear { label: "ns".to_owned() },
-                    curves: vec![Curve::of(rows, "<a> & b", "<a> & b", "x", "ns")],
+                    curves: vec![Curve::from_rows(rows, "<a> & b", "<a> & b", "x", "ns")],
                 }]
             },
             judge: |rows, _| FindingResult::new("a < b", rows.0.len() > 1, "there are <rows>"),

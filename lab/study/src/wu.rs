@@ -35,8 +35,8 @@ fn separate_table(is_rss: bool, cores: usize) -> WirePoint {
     let (design, queues) = if is_rss { ("rss", cores) } else { ("sync position", 1) };
     WirePoint {
         variant: if is_rss { RSS_TABLE } else { SYNC_TABLE }.to_owned(),
-        counting: TallyKind::Sketch(SketchKind::SimpleHashTable, SketchKind::SimpleHashTable.usual_width()),
-        ..WirePoint::of(preset(), design, Some(cores), queues)
+        counting: TallyKind::Sketch(SketchKind::SimpleHashTable, SketchKind::SimpleHashTable.default_width()),
+        ..WirePoint::new(preset(), design, Some(cores), queues)
     }
 }
 

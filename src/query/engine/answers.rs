@@ -74,7 +74,7 @@ pub(super) struct AnswerBuilder<'a> {
 impl<'a> AnswerBuilder<'a> {
     pub(super) fn new(query: &'a Query, key: &KeySpec, columns: &'a [Column], asked: &'a EngineSql) -> Self {
         let items = query.columns.iter().zip(columns);
-        let shapes = items.map(|(item, column)| ValueShape::of(query, key, item, column)).collect();
+        let shapes = items.map(|(item, column)| ValueShape::from_column(query, key, item, column)).collect();
         let outputs = &asked.columns;
         Self { query, columns, outputs, shapes, expected: None, lines: 0, windows: BTreeMap::new() }
     }
@@ -186,7 +186,7 @@ impl<'a> AnswerBuilder<'a> {
                 Over::Run | Over::Window => {
                     let window = windows.into_values().next().unwrap_or_default();
                     let watched = elsewhere.watched_of(blank.node.as_deref());
-                    vec![of_all(self.answer(blank, window, watched), elsewhere)]
+                    vec![complete_answer(self.answer(blank, window, watched), elsewhere)]
                 }
             };
             answers.extend(of_node);
@@ -278,12 +278,12 @@ impl<'a> AnswerBuilder<'a> {
 }
 
 /// The answers where there are no rows to ask an engine about.
-pub(super) fn of_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
+pub(super) fn answer_nothing(query: &Query, elsewhere: &Elsewhere) -> Vec<Answer> {
     if matches!(query.over, Over::Windows { .. }) {
         return Vec::new();
     }
     let answer = |blank: &Answer| {
-        let mut answer = of_all(blank.clone(), elsewhere);
+        let mut answer = complete_answer(blank.clone(), elsewhere);
         let watched = answer.window;
         set_rates(query, &mut answer, watched);
         answer
@@ -299,7 +299,7 @@ fn set_rates(query: &Query, answer: &mut Answer, watched: Option<Span>) {
     for row in &mut answer.rows {
         for (cell, item) in row.iter_mut().zip(&query.columns) {
             if has_rate(&item.value) {
-                *cell = of_no_rows(&item.value).map_or(Value::Null, Value::Float);
+                *cell = value_of_no_rows(&item.value).map_or(Value::Null, Value::Float);
             }
         }
     }
@@ -314,13 +314,13 @@ fn has_rate(value: &Expression) -> bool {
 }
 
 /// A value of no rows: counts, sums and rates are 0, all else is null.
-fn of_no_rows(value: &Expression) -> Option<f64> {
+fn value_of_no_rows(value: &Expression) -> Option<f64> {
     match value {
         Expression::Integer(number) => Some(*number as f64),
         Expression::Float(number) => Some(*number),
         Expression::Aggregate(aggregate) => aggregate.meaning().is_zero_without_rows().then_some(0.0),
         Expression::Arithmetic(left, operator, right) => {
-            let (left, right) = (of_no_rows(left)?, of_no_rows(right)?);
+            let (left, right) = (value_of_no_rows(left)?, value_of_no_rows(right)?);
             let number = match operator {
                 Operator::Add => left + right,
                 Operator::Subtract => left - right,
@@ -334,7 +334,7 @@ fn of_no_rows(value: &Expression) -> Option<f64> {
 }
 
 /// An answer over all rows.
-fn of_all(mut answer: Answer, elsewhere: &Elsewhere) -> Answer {
+fn complete_answer(mut answer: Answer, elsewhere: &Elsewhere) -> Answer {
     answer.window = elsewhere.watched_of(answer.node.as_deref());
     elsewhere.describe(&mut answer);
     answer

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ureq::Agent;
 
 /// The longest time to connect.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of a refusal that are read.
 const MOST_WORDS: u64 = 64 << 10;
 /// Statements name their files: they may be long.
@@ -20,14 +20,14 @@ const MOST_STATEMENT: &str = "268435456";
 pub(super) fn ask(options: &QueryOptions, statement: &str) -> Result<EngineOutput, Trouble> {
     let address = options.engine.engine_url.as_deref().unwrap_or_default().trim_end_matches('/').to_owned();
     let time = options.engine.time();
-    let login = login::of(&options.engine, &address)?;
+    let login = login::read_login(&options.engine, &address)?;
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
         // A password goes nowhere else.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .proxy(None)
-        .timeout_connect(Some(PATIENCE.min(time)))
+        .timeout_connect(Some(CONNECT_TIMEOUT.min(time)))
         // The other end sees the time limit by itself; where it hangs, this is the end.
         .timeout_global(Some(time));
     if login::is_tls(&address)? {

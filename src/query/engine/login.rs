@@ -28,7 +28,10 @@ pub(super) fn is_tls(address: &str) -> Result<bool, Trouble> {
 }
 
 /// User and password, if they are given. They are not sent in clear to another machine.
-pub(super) fn of(options: &EngineOptions, address: &str) -> Result<Option<(String, String)>, Trouble> {
+pub(super) fn read_login(
+    options: &EngineOptions,
+    address: &str,
+) -> Result<Option<(String, String)>, Trouble> {
     let (user, password, place) = match &options.engine_login {
         Some(file) => {
             let place = format!("--engine-login {}", file.display());

@@ -23,16 +23,16 @@ pub(super) enum ValueShape {
 
 impl ValueShape {
     /// The shape of a column of a query over rows of such a key.
-    pub(super) fn of(query: &Query, key: &KeySpec, item: &OutputColumn, column: &Column) -> Self {
+    pub(super) fn from_column(query: &Query, key: &KeySpec, item: &OutputColumn, column: &Column) -> Self {
         match &item.value {
             Expression::Field(name) => {
                 let groups = if let Grouping::By(groups) = &query.group { &groups[..] } else { &[] };
                 let group = groups.iter().find(|group| group.field == *name);
-                Self::of_field(name, group.and_then(|group| group.prefix), key, column.kind)
+                Self::from_field(name, group.and_then(|group| group.prefix), key, column.kind)
             }
             Expression::Aggregate(aggregate) => match aggregate.meaning().heaviest() {
                 Some((_, GroupField { field, prefix }, _)) => {
-                    Self::Heaviest(Box::new(Self::of_field(field, *prefix, key, kind_of(field))))
+                    Self::Heaviest(Box::new(Self::from_field(field, *prefix, key, kind_of(field))))
                 }
                 None => Self::Plain(column.kind),
             },
@@ -40,7 +40,7 @@ impl ValueShape {
         }
     }
 
-    fn of_field(name: &str, prefix: Option<[u8; 2]>, key: &KeySpec, kind: ColumnKind) -> Self {
+    fn from_field(name: &str, prefix: Option<[u8; 2]>, key: &KeySpec, kind: ColumnKind) -> Self {
         // As rows have them: those of the flow key are no longer for a question.
         let member = if name == "addr" { "src_addr" } else { name };
         let of_key = key.prefix_lengths(member).unwrap_or([32, 128]);
@@ -97,7 +97,7 @@ impl ValueShape {
 /// The kind of a field's values, as rows have them.
 fn kind_of(name: &str) -> ColumnKind {
     if let Some(field) = flow::Field::named(name) {
-        return Column::of_field(field).kind;
+        return Column::from_field(field).kind;
     }
     match flow::DerivedField::named(name).map(|derived| derived.type_name) {
         Some("address") => ColumnKind::Address,

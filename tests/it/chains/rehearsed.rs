@@ -56,7 +56,7 @@ pub(crate) fn outcome(store: &Path, arguments: &[&str], nodes: &[String]) -> Dry
     let mut run = DryRunController::new(standing.chain().clone(), &setting).expect("a dry run");
     while let DryRunStep::Ask(queries) = run.go_on().expect("no failure") {
         let asked = HistoryRequest { queries, memory_bytes: 1 << 28, time_ms: 600_000 };
-        run.take(asked.of_stores(nodes, &mut |node, task| {
+        run.take(asked.query_stores(nodes, &mut |node, task| {
             let job = HistoryJob { task, is_over: Default::default(), until: None };
             stores[node].answer(&job).expect("an answer")
         }));

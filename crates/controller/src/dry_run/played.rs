@@ -16,7 +16,7 @@ pub(super) struct Played {
     /// The tasks that the node answers: the place of a query in the stock, and the time, as of its list.
     tasks: Vec<(usize, Option<Span>)>,
     /// The tasks about windows that are over: the places of their queries.
-    look_backs: Vec<(LookBackTask, Vec<usize>)>,
+    retrospective_tasks: Vec<(LookBackTask, Vec<usize>)>,
     /// The numbers of the tasks about windows that are over that are answered.
     looked: BTreeSet<u64>,
     windows: u64,
@@ -44,7 +44,7 @@ impl Played {
             at: ReplayPosition::Before(start_ns),
             until_ns: 0,
             tasks,
-            look_backs,
+            retrospective_tasks: look_backs,
             looked,
             windows: 0,
         }
@@ -74,13 +74,13 @@ impl Played {
                     }
                 }
                 self.looked.retain(|id| look_backs.iter().any(|task| task.id == *id));
-                self.look_backs.clear();
+                self.retrospective_tasks.clear();
                 for task in look_backs {
                     let place = |query| stock.place(number, query, Some(task.window), true);
                     let places = task.queries.iter().cloned().map(place).collect::<Result<_, _>>()?;
-                    self.look_backs.push((task, places));
+                    self.retrospective_tasks.push((task, places));
                 }
-                let of_look_backs = self.look_backs.iter().flat_map(|(_, places)| places);
+                let of_look_backs = self.retrospective_tasks.iter().flat_map(|(_, places)| places);
                 let places =
                     self.tasks.iter().map(|(place, _)| place).chain(of_look_backs).copied().collect();
                 stock.keep_only(number, &places);
@@ -91,7 +91,7 @@ impl Played {
 
     /// Returns what the node says next, as far as that is known.
     pub(super) fn go_on(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
-        let mut said = self.look_back(number, stock);
+        let mut said = self.answer_retrospective(number, stock);
         match self.at {
             ReplayPosition::Before(start_ns) => said.extend(self.come(stock.next_window(number, start_ns))),
             ReplayPosition::Waits(start_ns) if start_ns <= self.until_ns => {
@@ -148,9 +148,9 @@ impl Played {
     }
 
     /// Answers what is asked of windows that are over, as far as it is known.
-    fn look_back(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
+    fn answer_retrospective(&mut self, number: usize, stock: &mut Stock) -> Vec<FromProbe> {
         let mut said = Vec::new();
-        for (LookBackTask { id, window, .. }, places) in &self.look_backs {
+        for (LookBackTask { id, window, .. }, places) in &self.retrospective_tasks {
             if self.looked.contains(id) {
                 continue;
             }

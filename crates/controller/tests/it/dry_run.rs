@@ -65,7 +65,7 @@ fn play(names: &[&str], answer: &dyn Fn(usize, &HistoryTask) -> HistoryAnswer) -
     while let DryRunStep::Ask(queries) = run.go_on().expect("no failure") {
         assert!(!queries.is_empty());
         let question = HistoryRequest { queries, memory_bytes: 1 << 20, time_ms: 1_000 };
-        run.take(question.of_stores(&names, &mut |node, task| {
+        run.take(question.query_stores(&names, &mut |node, task| {
             asked.set(asked.get() + 1);
             answer(node, &task)
         }));

@@ -93,8 +93,10 @@ fn named(name: &str, missing: Option<&str>) -> HistoryNode {
 }
 
 fn query(name: &str, over: Over, across: Option<Across>, nodes: &[usize]) -> HistoryQuery {
-    let query =
-        Query { over, ..Query::new(name, [GroupField::of("dst_port")], [OutputColumn::sum("total_byte")]) };
+    let query = Query {
+        over,
+        ..Query::new(name, [GroupField::from_field("dst_port")], [OutputColumn::sum("total_byte")])
+    };
     let key = packet::KeySpec::FIVE_TUPLE.parts();
     HistoryQuery::new(query, across, None, nodes.to_vec(), &key).expect("it can be answered")
 }
@@ -170,7 +172,7 @@ fn windows_that_a_store_lacks_are_partial_and_the_others_count() {
     let lacks = |from: u64, to: u64| {
         let mut answer = said(&task, "each", Some([from, to]), &[]);
         let span = Span { start_ns: START + from * SECOND + SECOND / 2, end_ns: START + to * SECOND };
-        answer.misses(&[Missing { span, reason: MissingReason::Killed }]);
+        answer.mark_missing(&[Missing { span, reason: MissingReason::Killed }]);
         answer
     };
     test.answer(0, vec![window(2, &[(53, 1)]), lacks(3, 6), window(6, &[(53, 2)])], None);
@@ -222,7 +224,7 @@ fn rates_across_nodes_are_over_what_each_has_watched() {
     };
     let mut killed = own(&test.task(0), 100);
     let span = Span { start_ns: START + 2 * SECOND, end_ns: START + 6 * SECOND };
-    killed.misses(&[Missing { span, reason: MissingReason::Killed }]);
+    killed.mark_missing(&[Missing { span, reason: MissingReason::Killed }]);
     test.answer(0, vec![killed], None);
     let whole = own(&test.task(1), 200);
     test.answer(1, vec![whole], None);

@@ -24,9 +24,9 @@ pub(super) struct IssuedCertificate {
 
 /// A new authority.
 pub(super) fn authority() -> Result<IssuedCertificate, String> {
-    let key = KeyPair::generate().map_err(told)?;
+    let key = KeyPair::generate().map_err(describe_error)?;
     let params = params_of_authority()?;
-    let certificate = params.self_signed(&key).map_err(told)?;
+    let certificate = params.self_signed(&key).map_err(describe_error)?;
     Ok(IssuedCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
 }
 
@@ -39,7 +39,7 @@ fn params_of_authority() -> Result<CertificateParams, String> {
 
 /// Returns the parameters that all certificates have. They are valid from an hour before now: clocks of other machines may be late.
 fn params(name: &str, hosts: &[String], years: i64) -> Result<CertificateParams, String> {
-    let mut params = CertificateParams::new(hosts).map_err(told)?;
+    let mut params = CertificateParams::new(hosts).map_err(describe_error)?;
     params.distinguished_name = Default::default();
     params.distinguished_name.push(DnType::CommonName, name);
     let now = OffsetDateTime::now_utc();
@@ -56,7 +56,7 @@ impl Authority {
     pub(super) fn read(certificate: &[u8], key: &[u8]) -> Result<Self, String> {
         let certificate = CertificateDer::from_pem_slice(certificate)
             .map_err(|error| format!("this is no certificate: {error}"))?;
-        let key = std::str::from_utf8(key).map_err(told)?;
+        let key = std::str::from_utf8(key).map_err(describe_error)?;
         let key = KeyPair::from_pem(key).map_err(|error| format!("ca.key beside it is no key: {error}"))?;
         // What it signs would be of no use with another key, or another name.
         if !contains(&certificate, &key.subject_public_key_info()) {
@@ -92,8 +92,8 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];
         params.is_ca = IsCa::ExplicitNoCa;
-        let key = KeyPair::generate().map_err(told)?;
-        let certificate = params.signed_by(&key, &self.0).map_err(told)?;
+        let key = KeyPair::generate().map_err(describe_error)?;
+        let certificate = params.signed_by(&key, &self.0).map_err(describe_error)?;
         Ok(IssuedCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 }
@@ -102,6 +102,6 @@ fn contains(certificate: &[u8], part: &[u8]) -> bool {
     certificate.windows(part.len()).any(|window| window == part)
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn describe_error(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -5,7 +5,7 @@ use runtime::exit::Failure;
 use web::{Certificate, Tokens};
 
 /// Reads what they need. Beyond loopback both TLS and tokens must be there.
-pub(super) fn of(options: &PageOptions) -> Result<web::ServerSettings, Failure> {
+pub(super) fn read_settings(options: &PageOptions) -> Result<web::ServerSettings, Failure> {
     let PageOptions { listen, tokens, web_certificate: chain, web_key: key, web_names } = options;
     if !listen.ip().is_loopback() {
         let keys = [("tokens", tokens), ("web-certificate", chain), ("web-key", key)];

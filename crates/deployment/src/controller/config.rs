@@ -33,9 +33,11 @@ pub(super) struct ControllerConfig {
 
 impl ControllerConfig {
     /// Checks the settings: those of the controller, and those of the page and the API.
-    pub(super) fn of(settings: &ControllerSettings) -> Result<(Self, web::ServerSettings), Failure> {
-        let broker = broker::of(&settings.broker)?;
-        let web = access::of(&settings.page)?;
+    pub(super) fn from_settings(
+        settings: &ControllerSettings,
+    ) -> Result<(Self, web::ServerSettings), Failure> {
+        let broker = broker::from_options(&settings.broker)?;
+        let web = access::read_settings(&settings.page)?;
         let keep = keep(&settings.archive);
         check_nodes(&settings.nodes)?;
         let site = site(&settings.judgement, &settings.nodes)?;

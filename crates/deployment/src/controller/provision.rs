@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// Sets the broker up as the settings of a controller say, or prints how.
 pub(crate) fn run(options: &ProvisionOptions, settings: ControllerSettings) -> Result<ExitCode, Failure> {
-    let plan = ProvisionPlan::of(settings)?;
+    let plan = ProvisionPlan::from_settings(settings)?;
     let login = match &options.passwords {
         Some(folder) => Login::Passwords(folder),
         None => Login::Certificates,

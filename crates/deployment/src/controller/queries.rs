@@ -13,7 +13,7 @@ const STATE: &str = "queries";
 
 /// The queries.
 pub(super) struct ControllerQueries {
-    standing: StandingQueries,
+    continuous: StandingQueries,
     /// Queries of the settings that clients removed.
     cancelled: BTreeSet<String>,
 }
@@ -60,17 +60,17 @@ impl ControllerQueries {
             let names: Vec<&str> = cancelled.iter().map(String::as_str).collect();
             say(&format!("not installed, because they were cancelled: {}", names.join(", ")));
         }
-        Ok(Self { standing, cancelled })
+        Ok(Self { continuous: standing, cancelled })
     }
 
-    pub(super) fn standing(&self) -> &StandingQueries {
-        &self.standing
+    pub(super) fn continuous(&self) -> &StandingQueries {
+        &self.continuous
     }
 
     /// Returns the checks of the texts of clients. `grace_ns` is the time that a window waits for what is late.
     pub(super) fn checking(&self, grace_ns: u64) -> Checking {
         // A copy: texts are checked on other threads.
-        let standing = self.standing.clone();
+        let standing = self.continuous.clone();
         let options = standing.options();
         let refuse = move |file: &str, text: &str, replaces| {
             let (file, text) = (file.to_owned(), text.to_owned());
@@ -81,7 +81,7 @@ impl ControllerQueries {
 
     /// Returns the state that outlives the controller: name and text of a state of the archive.
     pub(super) fn state(&self) -> Result<(String, String), serde_json::Error> {
-        let texts = self.standing.texts().filter(|text| !text.is_configured).cloned().collect();
+        let texts = self.continuous.texts().filter(|text| !text.is_configured).cloned().collect();
         let kept = PersistedQueries { texts, cancelled: self.cancelled.clone() };
         Ok((STATE.to_owned(), serde_json::to_string(&kept)?))
     }
@@ -94,9 +94,9 @@ impl ControllerQueries {
         replaces: bool,
     ) -> Result<Installed, RequestRefusal> {
         let text = InstalledText { file, text, ..InstalledText::default() };
-        let configured = self.standing.queries().iter().filter(|known| known.is_configured);
+        let configured = self.continuous.queries().iter().filter(|known| known.is_configured);
         let configured: Vec<String> = configured.map(|known| known.query.label.clone()).collect();
-        let result = if replaces { self.standing.replace(text) } else { self.standing.install(text) };
+        let result = if replaces { self.continuous.replace(text) } else { self.continuous.install(text) };
         match result {
             Ok(installed) => {
                 // Those of the settings whose places are taken.
@@ -115,7 +115,7 @@ impl ControllerQueries {
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Result<Removed, RequestRefusal> {
-        match self.standing.remove(name) {
+        match self.continuous.remove(name) {
             Ok(removed) => {
                 if removed.is_configured {
                     self.cancelled.insert(name.to_owned());

@@ -95,7 +95,7 @@ impl<'a> ControllerService<'a> {
         let site = &config.site;
         let setting =
             ControllerContext { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
-        let mut controller = Controller::new(queries.standing().chain().clone(), setting);
+        let mut controller = Controller::new(queries.continuous().chain().clone(), setting);
         let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
         let kept = hub.archive().states(unsettled::PREFIX).map_err(Failure::fault)?;
         let earlier = hub.archive().states(past::PREFIX).map_err(Failure::fault)?;
@@ -160,7 +160,7 @@ impl<'a> ControllerService<'a> {
             let state = self.link.state();
             // While nothing can be stored no message is taken, and while the broker takes none, none comes: nodes cannot be blamed for it.
             let listens = state.connected && state.reason.is_none() && self.fault.is_none();
-            self.deaf = Deaf::hears(self.deaf, listens, now_ns(), self.config.nodes.len());
+            self.deaf = Deaf::update_hearing(self.deaf, listens, now_ns(), self.config.nodes.len());
             let listens_since_ns = listens.then(|| state.since_ns.max(self.stores_since_ns));
             let actions = self.controller.tick(now_ns(), listens_since_ns);
             self.take(actions);
@@ -330,7 +330,7 @@ impl<'a> ControllerService<'a> {
                 reply.send(result);
             }
             Request::History { asked, reply } => self.ask(&asked, reply),
-            Request::DryRun { asked, reply } => self.dry_runs.start(self.queries.standing(), asked, reply),
+            Request::DryRun { asked, reply } => self.dry_runs.start(self.queries.continuous(), asked, reply),
         }
         Ok(())
     }
@@ -379,7 +379,7 @@ impl<'a> ControllerService<'a> {
 
     /// The queries have changed.
     fn replace(&mut self) -> Result<(), web::RequestRefusal> {
-        let actions = self.controller.replace(self.queries.standing().chain().clone());
+        let actions = self.controller.replace(self.queries.continuous().chain().clone());
         self.hub.set_checking(self.queries.checking(self.config.site.settings.grace_ns));
         self.has_changed = true;
         self.take(actions);
@@ -401,7 +401,7 @@ impl<'a> ControllerService<'a> {
         }
         self.shown = Some(Instant::now());
         self.say_lasting();
-        let texts = self.queries.standing().queries().iter();
+        let texts = self.queries.continuous().queries().iter();
         let texts = texts.map(|known| (&known.query, Some(known.file.as_str())));
         self.hub.set_queries(views::queries(self.controller.chain(), self.controller.events(), texts));
         let status = self.status();

@@ -12,7 +12,7 @@ use std::thread;
 
 const BURST: usize = 16;
 const HAND_OVER: HandOver =
-    HandOver { parcels: 2, in_lock_step: false, waits: true, gives_up_after: None, split: Split::Hash };
+    HandOver { batches: 2, in_lock_step: false, waits: true, gives_up_after: None, split: Split::Hash };
 
 fn config() -> MeasurementConfig {
     MeasurementConfig {
@@ -29,7 +29,7 @@ fn config() -> MeasurementConfig {
         idle_timeout: None,
         adaption: None,
         burst: BURST,
-        hand_over_parcels: 2,
+        hand_over_batches: 2,
         timed: false,
         duration: None,
         packets: None,
@@ -96,7 +96,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
     for (workers, in_lock_step, parcels) in
         [(1, false, 1), (1, true, 2), (3, false, 2), (3, true, 1), (5, false, 4)]
     {
-        let hand_over = HandOver { parcels, in_lock_step, ..HAND_OVER };
+        let hand_over = HandOver { batches: parcels, in_lock_step, ..HAND_OVER };
         let (mut fan, inboxes) = Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Packets);
         let (mut handed_over, mut numbers) = (vec![0; workers], 0..);
         let seen: Vec<Seen> = thread::scope(|scope| {
@@ -152,7 +152,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
 #[test]
 fn portions_of_a_burst_go_round() {
     for (workers, length) in [(2, 16), (3, 16), (3, 2), (5, 7)] {
-        let hand_over = HandOver { parcels: 64, split: Split::Position, ..HAND_OVER };
+        let hand_over = HandOver { batches: 64, split: Split::Position, ..HAND_OVER };
         let (mut fan, mut inboxes) = Fan::new(workers, hand_over, unheard(), &config(), TimeBase::Packets);
         let mut parser = parser();
         let bursts = 30;
@@ -245,7 +245,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
         (&[(2, 10)], 10 + HELD_NS, &[2]),
     ];
     for (bursts, last, parcels) in cases {
-        let (mut live, mut inbox) = Live::new(HandOver { parcels: 8, ..HAND_OVER }, BURST);
+        let (mut live, mut inbox) = Live::new(HandOver { batches: 8, ..HAND_OVER }, BURST);
         let (mut number, mut firsts) = (1, Vec::new());
         for &(packets, now) in bursts {
             firsts.push((number, NOW + now));
@@ -281,7 +281,7 @@ fn small_bursts_go_together_in_time_and_before_orders() {
 
 #[test]
 fn a_worker_that_is_behind_gets_full_parcels() {
-    let (mut live, mut inbox) = Live::new(HandOver { parcels: 4, waits: false, ..HAND_OVER }, 256);
+    let (mut live, mut inbox) = Live::new(HandOver { batches: 4, waits: false, ..HAND_OVER }, 256);
     (0..200).for_each(|at| live.burst(10, NOW + at));
     // Two of 70, the others as far as they go; the next ones find no room, and the last ones wait for more.
     assert_eq!(live.fan.take_handed_over(), [2 * (70 + 250)]);
@@ -410,7 +410,7 @@ fn a_worker_that_waits_for_one_that_hangs_is_not_given_up() {
         let (handed_over, seen) = thread::scope(|scope| {
             let serving = scope.spawn(move || {
                 let mut seen = Seen::default();
-                let flag = waiting.awaits_others();
+                let flag = waiting.waiting_flag();
                 flag.store(true, Ordering::Relaxed);
                 let has_ended = waiting.serve(|parcel| {
                     if flag.load(Ordering::Relaxed) {

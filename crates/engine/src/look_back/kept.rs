@@ -37,10 +37,10 @@ impl KeptRows {
 
     /// Returns the bytes that copies of these rows take.
     pub(super) fn bytes_of(v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) -> usize {
-        fn of<K>(rows: &Rows<K>) -> usize {
+        fn count_bytes<K>(rows: &Rows<K>) -> usize {
             size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..]) + rows.statistics.bytes()
         }
-        of(v4) + of(v6)
+        count_bytes(v4) + count_bytes(v6)
     }
 
     pub(super) fn add(&mut self, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
@@ -96,7 +96,7 @@ impl RetainedWindow {
             partials.add_v4(queries, v4, &mut scratch);
             partials.add_v6(queries, v6, &mut scratch);
         }
-        let mut answers = window_answers::of_rows(partials, queries, self.set.rows(), &self.closed);
+        let mut answers = window_answers::answer_rows(partials, queries, self.set.rows(), &self.closed);
         window_answers::sign(&mut answers, &self.closed, node);
         answers
     }

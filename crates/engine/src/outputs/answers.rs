@@ -13,9 +13,7 @@ use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use task::rows::{
-    LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, lacks_losses,
-};
+use task::rows::{LongWindows, Outside, Overflow, RowPartials, RowScratch, RunPartials, Unplaced, mark_lost};
 use task::{RowDesk, RowTaskStates, TaskSet, Tasks};
 
 /// The answers of queries over rows: of each window, and of the run.
@@ -109,7 +107,7 @@ impl RowAnswerer {
     /// Takes rows of a window, which begins at this time.
     pub(super) fn rows(&mut self, window: WindowId, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { control, open, scratch, desk, run, run_rows, long, .. } = self;
-        control.look_back().rows(window, v4, v6);
+        control.recent_windows().rows(window, v4, v6);
         let open = open.entry(window).or_insert_with(|| AnswerWindow::new(control.set(window)));
         open.partials.add_v4(open.set.rows(), v4, scratch);
         open.partials.add_v6(open.set.rows(), v6, scratch);
@@ -154,13 +152,13 @@ impl RowAnswerer {
         Sampled::merge_into(&mut self.run_sampled, closed.sampled.as_ref());
         let sampled = closed.sampled.as_ref();
         let mut answers = vec![totals(Some(closed.span), &closed.totals, closed.unplaced.packets, sampled)];
-        answers[0].lacks_untold(&self.first.rows().untold_of_totals(&closed.all_untold()));
+        answers[0].mark_untold(&self.first.rows().untold_of_totals(&closed.all_untold()));
         let mut packets = closed.packets.clone();
         packets.remarks.0.push(("table_full".to_owned(), closed.unplaced.packets));
         answers[0].account = Some(Account { packets, loss: closed.loss.clone() });
         let AnswerWindow { set, partials, tasks, fault } = open;
-        self.control.look_back().close(&closed, &set);
-        answers.extend(window_answers::of_rows(partials, set.rows(), set.rows(), &closed));
+        self.control.recent_windows().close(&closed, &set);
+        answers.extend(window_answers::answer_rows(partials, set.rows(), set.rows(), &closed));
         answers.extend(self.by_packets.window(&set, &closed));
         if self.run.is_some() {
             Overflow::merge_into(&mut self.run_overflow, closed.overflow.take());
@@ -191,7 +189,7 @@ impl RowAnswerer {
         };
         self.anonymize(|f| window.map_addresses(f));
         let passed = (self.outlet)(window) && empty_passed;
-        self.control.answered(closed.window);
+        self.control.mark_answered(closed.window);
         passed
     }
 
@@ -246,8 +244,8 @@ impl RowAnswerer {
     }
 
     /// A line for the user, where less was kept to look back at than was to be.
-    pub(super) fn look_back_warning(&self) -> Option<String> {
-        self.control.look_back().warning()
+    pub(super) fn recent_windows_warning(&self) -> Option<String> {
+        self.control.recent_windows().warning()
     }
 
     /// Takes what the run's answers lack in addition to what windows report.
@@ -287,7 +285,7 @@ impl RowAnswerer {
     }
 
     /// The answers over the whole run.
-    pub(super) fn of_run(&mut self) -> Vec<Answer> {
+    pub(super) fn answer_run(&mut self) -> Vec<Answer> {
         let overflow = self.run_overflow.as_ref();
         let RunShortfall { unplaced, untold, .. } = &self.run_lacking;
         let outside = Outside { totals: unplaced, overflow, sampled: self.run_sampled, untold: *untold };
@@ -300,11 +298,11 @@ impl RowAnswerer {
         });
         for answer in &mut answers {
             let reasons = missing(refused_rows).into_iter().chain(records_missing.clone());
-            reasons.for_each(|reason| answer.lacks(&reason));
-            lacks_losses(answer, unfollowed);
+            reasons.for_each(|reason| answer.mark_partial(&reason));
+            mark_lost(answer, unfollowed);
         }
         let refused = self.run_lacking.split_windows;
-        answers.extend(self.by_packets.of_run(&self.first, self.watched, self.run_sampled, refused));
+        answers.extend(self.by_packets.answer_run(&self.first, self.watched, self.run_sampled, refused));
         answers.iter_mut().for_each(|answer| answer.node = Some(self.node.clone()));
         self.anonymize(|f| answers.iter_mut().for_each(|answer| answer.map_addresses(f)));
         answers
@@ -320,7 +318,7 @@ impl RowAnswerer {
 /// Receivers stop waiting for answers, however the thread of these ends.
 impl Drop for RowAnswerer {
     fn drop(&mut self) {
-        self.control.answered(WindowId::MAX);
+        self.control.mark_answered(WindowId::MAX);
     }
 }
 
@@ -385,7 +383,7 @@ pub fn totals(
     let bounds = if unplaced == 0 { "exact" } else { "certain" };
     let answer = Answer { bounds: bounds.to_owned(), ..Answer::new("totals", window, columns, vec![row]) };
     match sampled.filter(|sampled| !sampled.is_whole()) {
-        Some(sampled) => of_sample(answer, totals, unplaced, sampled),
+        Some(sampled) => answer_from_sample(answer, totals, unplaced, sampled),
         None => answer,
     }
 }
@@ -396,7 +394,7 @@ fn times(totals: &PacketTotals) -> [Value; 2] {
 }
 
 /// Totals of all packets, of which these were sampled.
-fn of_sample(mut answer: Answer, totals: &PacketTotals, unplaced: u64, sampled: &Sampled) -> Answer {
+fn answer_from_sample(mut answer: Answer, totals: &PacketTotals, unplaced: u64, sampled: &Sampled) -> Answer {
     let [packets, bytes, wire_bytes] =
         [totals.packets, totals.bytes, totals.wire_bytes].map(|sum| sum as f64);
     let flows = (totals.flows + unplaced) as f64;

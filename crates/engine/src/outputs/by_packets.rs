@@ -89,7 +89,7 @@ impl PacketQueryState {
         let mut answers = Vec::new();
         for query in set.by_packets() {
             let rows = query.rows(closed.split.as_ref());
-            answers.extend(self.of_window(query, &rows, closed, fault.as_deref()));
+            answers.extend(self.answer_window(query, &rows, closed, fault.as_deref()));
             if let Some(run) = self.run.iter_mut().find(|run| run.query == *query.query()) {
                 rows.iter()
                     .enumerate()
@@ -116,7 +116,7 @@ impl PacketQueryState {
         (windows != 0).then_some(RefusedWindows { span, windows })
     }
 
-    fn of_window(
+    fn answer_window(
         &mut self,
         query: &SplitQuery,
         rows: &[Cow<'_, SplitRows>],
@@ -228,7 +228,7 @@ impl PacketQueryState {
     }
 
     /// Returns the answers over the run. `refused`: the number of windows of the run that were refused with their rows.
-    pub(super) fn of_run(
+    pub(super) fn answer_run(
         &mut self,
         first: &TaskSet,
         watched: Option<Span>,
@@ -264,7 +264,7 @@ fn has(set: &TaskSet, query: &Query) -> bool {
 /// Says in answers what they lack, if they lack something.
 fn lack(answers: &mut [Answer], reason: Option<&str>) {
     let Some(reason) = reason else { return };
-    answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.lacks(reason));
+    answers.iter_mut().filter(|answer| answer.empty.is_none()).for_each(|answer| answer.mark_partial(reason));
 }
 
 /// The time at which the windows without a packet before this one began.
@@ -280,7 +280,7 @@ fn lack_faulty(answers: &mut [Answer], faults: &[IncompleteWindow]) {
         let is_covered =
             |fault: &&IncompleteWindow| fault.span.start_ns < end_ns && start_ns < fault.span.end_ns;
         let reasons: BTreeSet<&str> = faults.iter().filter(is_covered).map(|fault| &*fault.reason).collect();
-        reasons.into_iter().for_each(|reason| answer.lacks(reason));
+        reasons.into_iter().for_each(|reason| answer.mark_partial(reason));
     }
 }
 
@@ -295,7 +295,7 @@ fn lack_refused(answers: &mut [Answer], refused: &[RefusedWindows], length: u64)
         };
         let windows = refused.iter().map(of_answer).sum();
         if windows != 0 {
-            answer.lacks(&refused_windows(windows));
+            answer.mark_partial(&refused_windows(windows));
         }
     }
 }

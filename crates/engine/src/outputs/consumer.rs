@@ -57,7 +57,7 @@ impl Consumer {
         rotation: Arc<AtomicBool>,
     ) -> Self {
         let Destinations { writers, rows, anonymizer, windows, node } = destinations;
-        control.look_back().begin(&node, anonymizer.as_ref());
+        control.recent_windows().begin(&node, anonymizer.as_ref());
         Self {
             outputs: writers
                 .into_iter()
@@ -131,7 +131,7 @@ impl Consumer {
     /// Tells writers what the records of a window lack, and what of it was watched.
     fn lack(&mut self, shortfall: &Shortfall) {
         let writers = self.outputs.iter_mut().filter_map(|output| output.writer.as_mut());
-        writers.for_each(|writer| writer.lacks(shortfall));
+        writers.for_each(|writer| writer.add_shortfall(shortfall));
     }
 
     fn take(&mut self, block: &mut [FlowRecord]) {
@@ -189,10 +189,10 @@ impl Consumer {
                 self.result.faults.push(error.to_string());
             }
         }
-        self.result.warnings.extend(self.answers.look_back_warning());
+        self.result.warnings.extend(self.answers.recent_windows_warning());
         self.result.longer = self.answers.end_long();
         self.result.untold_of_totals = self.answers.untold_of_totals();
-        self.result.answers = self.answers.of_run();
+        self.result.answers = self.answers.answer_run();
         self.result
     }
 }

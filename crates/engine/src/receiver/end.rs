@@ -18,7 +18,7 @@ pub(crate) struct ReceiverEnd {
 
 impl ReceiverEnd {
     /// The contribution of one window.
-    pub(crate) fn of(window: &WindowHeader) -> Self {
+    pub(crate) fn from_window(window: &WindowHeader) -> Self {
         let WindowHeader { packets, loss, span, .. } = window.clone();
         Self { packets, loss, span: Some(span), now: span.end_ns }
     }

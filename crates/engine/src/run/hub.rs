@@ -122,8 +122,8 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
             match event {
                 ThreadEvent::Header(receiver, first_worker, header) => {
                     self.so_far[receiver.index()] = Some(match self.so_far[receiver.index()].take() {
-                        None => ReceiverEnd::of(&header),
-                        Some(sum) => sum.plus(ReceiverEnd::of(&header)),
+                        None => ReceiverEnd::from_window(&header),
+                        Some(sum) => sum.plus(ReceiverEnd::from_window(&header)),
                     });
                     self.merger.header(receiver, first_worker, *header);
                 }
@@ -135,7 +135,7 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
                 }
                 ThreadEvent::Comes(receiver, window) => {
                     for worker in self.workers_of(receiver) {
-                        let emptied = self.desk.comes(worker, window);
+                        let emptied = self.desk.advance_worker(worker, window);
                         self.give_back(emptied);
                     }
                 }
@@ -147,7 +147,7 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
                 ThreadEvent::ThreadEnded(time) => self.processor_time += time,
                 ThreadEvent::WorkerEnded(worker, end) => self.worker_ended(worker, *end),
                 ThreadEvent::WorkerFailed(worker) => {
-                    let emptied = self.desk.failed(worker);
+                    let emptied = self.desk.fail_worker(worker);
                     self.give_back(emptied);
                     if self.merger.worker_failed(worker) {
                         // If flows are merged, records are not the worker's.
@@ -179,7 +179,7 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
 
     /// Notes that this worker's tasks report nothing more.
     fn tasks_over(&mut self, worker: WorkerId) {
-        let emptied = self.desk.gone(worker);
+        let emptied = self.desk.end_worker(worker);
         self.give_back(emptied);
     }
 
@@ -306,7 +306,7 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
             tuned.for_each(|tuned| self.observer.tuned(tuned));
             if !self.records.window(closed) {
                 self.unreported += 1;
-                self.control.iter().for_each(|control| control.answered(window));
+                self.control.iter().for_each(|control| control.mark_answered(window));
             }
         }
     }

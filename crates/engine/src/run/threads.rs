@@ -75,12 +75,12 @@ impl<'a> ThreadContext<'a> {
         let mut workers: Vec<_> =
             workers.into_iter().map(|keeping| worker(keeping, records.sibling())).collect();
         if let [_] = workers[..] {
-            workers = workers.into_iter().map(Worker::only).collect();
+            workers = workers.into_iter().map(Worker::make_only).collect();
         }
         let merging = if self.merges {
             let keeping = Keeping::Own(Box::new(FlowTables::new(config, &config.limits)?));
             let shared = shared.clone();
-            Some(MergeWorker { worker: worker(keeping, records.sibling()).only(), spares, shared })
+            Some(MergeWorker { worker: worker(keeping, records.sibling()).make_only(), spares, shared })
         } else {
             None
         };
@@ -189,7 +189,7 @@ impl<'a> ThreadContext<'a> {
     fn hand_over(self) -> HandOver {
         let in_lock_step = self.plan.design == Design::Sync;
         HandOver {
-            parcels: self.config.hand_over_parcels,
+            batches: self.config.hand_over_batches,
             in_lock_step,
             // In lock step the receiver waits for its workers anyway, including for its orders in between.
             waits: self.time_base == TimeBase::Packets || in_lock_step,
@@ -331,7 +331,7 @@ impl<'a> ThreadContext<'a> {
         mut worker: Worker<R>,
         events: &Sender<ThreadEvent<R>>,
     ) -> Option<WorkerEnd<R>> {
-        worker.set_outlet(outlet(number, events), inbox.awaits_others());
+        worker.set_outlet(outlet(number, events), inbox.waiting_flag());
         let mut last = 0;
         let mut stopwatch = Stopwatch::new(self.config.timed);
         let mut steps = StepTimes { role: ThreadRole::Worker, ..StepTimes::default() };
@@ -339,7 +339,7 @@ impl<'a> ThreadContext<'a> {
         let counting = stopwatch.is_on().then(PerfCounters::start).flatten();
         let has_ended = inbox.serve(|parcel| {
             steps.packets += parcel.packets();
-            stopwatch.time(&mut steps.count, || self.parcel(&mut worker, parcel));
+            stopwatch.time(&mut steps.count, || self.process_batch(&mut worker, parcel));
             last = parcel.now;
             while let Some(sealed) = worker.take_sealed() {
                 send(events, ThreadEvent::Part(number, Box::new(sealed)));
@@ -353,7 +353,7 @@ impl<'a> ThreadContext<'a> {
         has_ended.then(|| worker.end(last))
     }
 
-    fn parcel<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
+    fn process_batch<R: RecordSink>(&self, worker: &mut Worker<R>, parcel: &Parcel) {
         let Parcel { bursts, now, order } = parcel;
         // For writing, as the receiver writes there next: after a prefetch for reading, the worker's copies
         // would have to be invalidated then.

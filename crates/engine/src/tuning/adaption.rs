@@ -222,7 +222,7 @@ impl Inner {
                     .ok_or_else(|| absent(setting))
             }
             KnobSetting::Share => {
-                let share = Share::of_ppm(settings.share_ppm.clamp(1, ALL_PPM)).unwrap_or(Share::ALL);
+                let share = Share::from_ppm(settings.share_ppm.clamp(1, ALL_PPM)).unwrap_or(Share::ALL);
                 self.settings.share_ppm = share.ppm();
                 self.handles
                     .sampling

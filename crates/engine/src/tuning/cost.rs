@@ -32,7 +32,7 @@ impl Cost {
     }
 
     /// Returns the cost of a frame by these settings, seconds; `None` before anything was lost.
-    pub(super) fn of(&self, rung: Rung) -> Option<f64> {
+    pub(super) fn get(&self, rung: Rung) -> Option<f64> {
         Some(self.whole? * Self::relative(self.fixed, rung))
     }
 
@@ -56,7 +56,7 @@ impl Cost {
 
     /// Learns that frames cost this much at the most by these settings.
     pub(super) fn learn_bound(&mut self, rung: Rung, seconds: f64) {
-        if let Some(known) = self.of(rung).filter(|known| *known > seconds) {
+        if let Some(known) = self.get(rung).filter(|known| *known > seconds) {
             self.whole = self.whole.map(|whole| whole * seconds / known);
         }
     }
@@ -75,21 +75,21 @@ mod tests {
         // 40 ns for each frame, 160 more if it is measured.
         let truth = |share: f64| (40.0 + 160.0 * share) * 1e-9;
         let mut cost = Cost::new();
-        assert_eq!(cost.of(rung(1.0)), None);
+        assert_eq!(cost.get(rung(1.0)), None);
         cost.learn(rung(1.0), truth(1.0), true);
         cost.learn(rung(0.25), truth(0.25), true);
         for share in [1.0, 0.7, 0.1] {
-            let foretold = cost.of(rung(share)).expect("learnt");
+            let foretold = cost.get(rung(share)).expect("learnt");
             assert!((foretold / truth(share) - 1.0).abs() < 0.001, "{share}: {foretold}");
         }
         // A third point of other traffic, whose frames cost twice as much.
         cost.learn(rung(0.25), 2.0 * truth(0.25), false);
-        let foretold = cost.of(rung(1.0)).expect("learnt");
+        let foretold = cost.get(rung(1.0)).expect("learnt");
         assert!((foretold / (2.0 * truth(1.0)) - 1.0).abs() < 0.001);
         // What was received without loss is a bound.
         cost.learn_bound(rung(0.25), 3.0 * truth(0.25));
-        assert_eq!(cost.of(rung(1.0)), Some(foretold));
+        assert_eq!(cost.get(rung(1.0)), Some(foretold));
         cost.learn_bound(rung(0.25), truth(0.25));
-        assert!((cost.of(rung(1.0)).expect("learnt") / truth(1.0) - 1.0).abs() < 0.001);
+        assert!((cost.get(rung(1.0)).expect("learnt") / truth(1.0) - 1.0).abs() < 0.001);
     }
 }

@@ -116,10 +116,10 @@ impl Tuner {
 
     /// Returns the settings by which the latest windows are to be measured.
     pub fn settings(&self) -> KnobValues {
-        self.of(self.latest())
+        self.settings_of(self.latest())
     }
 
-    fn of(&self, InForce { workers, idle_divisor, rung, .. }: InForce) -> KnobValues {
+    fn settings_of(&self, InForce { workers, idle_divisor, rung, .. }: InForce) -> KnobValues {
         let Rung { memory_divisor, share_ppm } = self.rungs[rung];
         KnobValues { workers, idle_divisor, memory_divisor, share_ppm }
     }
@@ -255,7 +255,7 @@ impl Tuner {
         }
         let last = self.before.map_or(offered, |before| before.offered_pps());
         if offered > RISE * last
-            && let Some(decision) = self.before_it_is_lost(seen, ran)
+            && let Some(decision) = self.prevent_loss(seen, ran)
         {
             return decision;
         }
@@ -283,9 +283,9 @@ impl Tuner {
     }
 
     /// Load rises towards what is known to be too much.
-    fn before_it_is_lost(&mut self, seen: &TuningObservation, ran: InForce) -> Option<Decision> {
+    fn prevent_loss(&mut self, seen: &TuningObservation, ran: InForce) -> Option<Decision> {
         let offered = seen.offered_pps();
-        let taken = offered * self.cost.of(self.rungs[ran.rung])?;
+        let taken = offered * self.cost.get(self.rungs[ran.rung])?;
         if taken < NEARLY || ran.rung + 1 == self.rungs.len() {
             return None;
         }
@@ -346,7 +346,7 @@ impl Tuner {
         let rate = mpps(seen.offered_pps());
         let (next, reason) = match possible {
             Some(rung) if self.calm >= CALM => {
-                let taken = peak * self.cost.of(self.rungs[rung]).unwrap_or(0.0);
+                let taken = peak * self.cost.get(self.rungs[rung]).unwrap_or(0.0);
                 (rung, format!("{rate} leave room: they take {:.0} % of what this can do", 100.0 * taken))
             }
             _ if self.calm >= wait => {
@@ -369,7 +369,7 @@ impl Tuner {
 
     /// The most accurate rung by which this load takes a share of the time at the most; the first one while nothing was learnt.
     fn first_within(&self, offered: f64, share: f64) -> usize {
-        let fits = |rung: &Rung| self.cost.of(*rung).is_none_or(|seconds| offered * seconds <= share);
+        let fits = |rung: &Rung| self.cost.get(*rung).is_none_or(|seconds| offered * seconds <= share);
         self.rungs.iter().position(fits).unwrap_or(self.rungs.len() - 1)
     }
 
@@ -389,7 +389,7 @@ impl Tuner {
         reason: impl Fn(KnobSetting) -> String,
     ) -> Decision {
         let from = seen.window + 2;
-        let (old, new) = (self.settings(), self.of(next));
+        let (old, new) = (self.settings(), self.settings_of(next));
         let all =
             [KnobSetting::Workers, KnobSetting::IdleTimeout, KnobSetting::TaskMemory, KnobSetting::Share];
         let changes = all.into_iter().filter_map(|setting| {

@@ -28,7 +28,7 @@ impl Retask for Noted {
 fn settings_follow_the_load_and_every_packet_has_a_name() {
     let timeouts = Timeouts { idle_ns: 8_000_000_000, active_ns: 1_800_000_000_000 };
     let base =
-        MeasurementConfig { every: Every::Time(200_000_000), hand_over_parcels: 64, timeouts, ..config() };
+        MeasurementConfig { every: Every::Time(200_000_000), hand_over_batches: 64, timeouts, ..config() };
     let control = Control::new(task_set(0, &[], None, &base));
     let (sampling, workers) = (SamplingControl::new(Share::ALL), WorkerUse::new(2));
     let range = KnobRange {

@@ -153,7 +153,7 @@ fn each_part_may_have_half_of_the_memory_and_all_of_them_all_of_it() {
     );
     assert_eq!(refusals(&with_memory(enough), &single, &[task], &site), []);
     // Rings, and the tables of flows that are merged.
-    let config = MeasurementConfig { hand_over_parcels: 100_000, ..with_memory(64 * MIB) };
+    let config = MeasurementConfig { hand_over_batches: 100_000, ..with_memory(64 * MIB) };
     let plan = ResolvedDesign { split: Split::Position, ..plan("async/3") };
     let all = refusals(&config, &plan, &[], &SourceProperties::default());
     let [

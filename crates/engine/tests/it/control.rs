@@ -22,7 +22,7 @@ const PACKETS: u64 = 30_000;
 
 fn query(name: &str, field: &str) -> Query {
     let items = [OutputColumn::sum("total_count"), OutputColumn::sum("total_byte")];
-    Query { limit: Some(3), ..Query::new(name, [GroupField::of(field)], items) }
+    Query { limit: Some(3), ..Query::new(name, [GroupField::from_field(field)], items) }
 }
 
 /// Tasks whose answers have all flows: of the first one packets, of the second one bytes.

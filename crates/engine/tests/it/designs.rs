@@ -66,7 +66,7 @@ fn all_alike(designs: &[&str], spec: &str, filter: Option<&Filter>, config: &Mea
             let plan = ResolvedDesign { split, state, ..plan(design) };
             // A receiver that counts by itself has no workers to split anything among.
             let is_same = split == Split::Position && plan.workers == 0;
-            if !is_same && admission::of_order(config, &plan).is_empty() {
+            if !is_same && admission::check_order(config, &plan).is_empty() {
                 let run = measure(&plan, spec, filter, config);
                 same_answers(&single, &run, &format!("{design} split by {split}, {state} state"));
             }
@@ -209,8 +209,13 @@ fn runs_of_so_long() {
 #[test]
 fn small_rings_and_small_bursts() {
     let spec = "packets=1k,flows=200,ipv6=30%,rate=1000";
-    for (burst, hand_over_parcels) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
-        let config = MeasurementConfig { burst, hand_over_parcels, every: Every::Time(100 * MS), ..config() };
+    for (burst, hand_over_batches) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
+        let config = MeasurementConfig {
+            burst,
+            hand_over_batches: hand_over_batches,
+            every: Every::Time(100 * MS),
+            ..config()
+        };
         all_alike(&every_design(), spec, None, &config);
     }
 }
@@ -280,7 +285,7 @@ fn what_hangs_on_the_order_of_packets_is_refused() {
     ];
     for (split, state) in WAYS {
         let plan = |design| ResolvedDesign { split, state, ..plan(design) };
-        let check = |name, config: &MeasurementConfig| admission::of_order(config, &plan(name));
+        let check = |name, config: &MeasurementConfig| admission::check_order(config, &plan(name));
         assert_eq!(check("async/3", &config()), []);
         for (config, what) in &refused {
             // The only worker gets all of a burst, and no worker is the receiver itself.
@@ -314,7 +319,7 @@ proptest! {
         (packets, flows, seed) in (1u64..800, 1u64..120, any::<u32>()),
         ipv6 in 0u8..=100,
         (window_us, idle_us, active_us) in (500u64..100_000, 1000u64..300_000, 1000u64..300_000),
-        (burst, hand_over_parcels) in (1usize..80, 1usize..4),
+        (burst, hand_over_batches) in (1usize..80, 1usize..4),
         (loss, biflow) in (any::<bool>(), any::<bool>()),
         (receivers, workers, kind, keeps_timeouts) in (1usize..4, 1usize..4, 0u8..5, any::<bool>()),
     ) {
@@ -329,7 +334,7 @@ proptest! {
             // Without either, flows may be merged.
             parts: MeasuredParts { loss: loss && keeps_timeouts, biflow: biflow && keeps_timeouts, ..MeasuredParts::default() },
             burst,
-            hand_over_parcels,
+            hand_over_batches,
             ..config()
         };
         let design = match kind {

@@ -4,7 +4,7 @@ use crate::support::{BURST, Watch, config, generated, on_queues, plan};
 use arena::Limits;
 use engine::{
     ClosedWindow, Control, Destinations, Every, Gate, LookBackCounts, MeasurementConfig, NoRoom, NotKept,
-    Outputs, PacketTotals, RecordSink, WindowId, look_back_bytes,
+    Outputs, PacketTotals, RecordSink, WindowId, recent_windows_bytes,
 };
 use flow::WindowRow;
 use flowtable::MeasuredParts;
@@ -36,12 +36,12 @@ fn queries(config: &MeasurementConfig, window_ns: u64) -> Vec<Query> {
     let sums =
         || [OutputColumn::sum("total_count"), OutputColumn::sum("total_byte"), OutputColumn::count("flows")];
     let mut queries = vec![
-        Query { limit: Some(5), ..Query::new("by_source", [GroupField::of("src_addr")], sums()) },
+        Query { limit: Some(5), ..Query::new("by_source", [GroupField::from_field("src_addr")], sums()) },
         Query::new("all", [], sums()),
-        Query::new("by_protocol", [GroupField::of("protocol")], [OutputColumn::sum("total_count")]),
+        Query::new("by_protocol", [GroupField::from_field("protocol")], [OutputColumn::sum("total_count")]),
         Query {
             over: Over::Windows { every_ns: 2 * window_ns, over_ns: 2 * window_ns },
-            ..Query::new("long", [GroupField::of("dst_port")], sums())
+            ..Query::new("long", [GroupField::from_field("dst_port")], sums())
         },
         Query {
             over: Over::Windows { every_ns: 2 * window_ns, over_ns: 4 * window_ns },
@@ -51,7 +51,7 @@ fn queries(config: &MeasurementConfig, window_ns: u64) -> Vec<Query> {
     if config.parts.loss {
         queries.push(Query::new(
             "losses",
-            [GroupField::of("src_addr")],
+            [GroupField::from_field("src_addr")],
             ["ploss_byte", "retrans_byte", "total_count"].map(OutputColumn::sum),
         ));
     }
@@ -87,7 +87,7 @@ fn replay(
         let (kept, control, later) = (Arc::clone(&kept), control.clone(), planned(later, &site));
         Box::new(move |window: Window| {
             let mut kept = kept.lock().expect("no panic");
-            kept.1.push(control.look_back().ask(window.span, &later));
+            kept.1.push(control.recent_windows().ask(window.span, &later));
             kept.0.push(window);
             true
         })
@@ -158,7 +158,7 @@ fn what_is_looked_back_at_is_what_would_have_been_answered() {
         // Without the queries, each window by itself, after the run.
         let after = replay(&config, design, &spec, &[], &[]);
         let later = planned(&queries, &site(&config, window_ms * MS));
-        let ask = |span| after.control.look_back().ask(span, &later);
+        let ask = |span| after.control.recent_windows().ask(span, &later);
         for window in before.windows.iter().filter(|_| !is_overflowing) {
             let answers = ask(window.span).expect("it is kept");
             assert_eq!(of_windows(&answers), own(window), "{spec}");
@@ -254,12 +254,12 @@ impl ByHand {
     /// Rows of the windows from `first` up to `end`, by window; `None` where these are empty.
     fn ask(&self, first: u64, end: u64) -> Result<Vec<Option<u64>>, NotKept> {
         let span = Span { start_ns: first * MS, end_ns: end * MS };
-        let answers = self.control.look_back().ask(span, &self.later)?;
+        let answers = self.control.recent_windows().ask(span, &self.later)?;
         Ok(answers.iter().map(|answer| answer.rows.first().map(|row| number(&row[0]))).collect())
     }
 
     fn counts(&self) -> LookBackCounts {
-        self.control.look_back().counts()
+        self.control.recent_windows().counts()
     }
 }
 
@@ -283,7 +283,7 @@ fn the_oldest_windows_go_by_number_and_by_bytes() {
     assert_eq!(run.ask(1, 4), Ok(vec![Some(10), Some(20), Some(30)]));
     assert_eq!((run.ask(0, 1), run.ask(3, 5)), (Err(NotKept::Gone), Err(NotKept::NotYet)));
     let half = Span { start_ns: MS + MS / 2, end_ns: 3 * MS };
-    assert_eq!(run.control.look_back().ask(half, &run.later), Err(NotKept::OtherWindows));
+    assert_eq!(run.control.recent_windows().ask(half, &run.later), Err(NotKept::OtherWindows));
     // With the first rows of the fourth, the first one goes.
     run.window(4, 10);
     assert_eq!((run.ask(1, 2), run.ask(2, 3)), (Err(NotKept::Gone), Ok(vec![Some(20)])));
@@ -322,7 +322,9 @@ fn windows_without_packets_are_known() {
     assert_eq!((run.ask(5, 6), run.ask(8, 10)), (Ok(vec![None]), Ok(vec![None, Some(2)])));
     assert_eq!(run.ask(3, 10), Ok(vec![Some(1), None, Some(2)]));
     let span = Span { start_ns: 5 * MS, end_ns: 7 * MS };
-    let [empty] = &run.control.look_back().ask(span, &run.later).expect("it is kept")[..] else { panic!() };
+    let [empty] = &run.control.recent_windows().ask(span, &run.later).expect("it is kept")[..] else {
+        panic!()
+    };
     assert_eq!((empty.window, empty.empty, empty.status), (Some(span), Some(2), AnswerStatus::Complete));
     // A window that was not passed on lies between.
     run.rows(12, 2);
@@ -375,7 +377,7 @@ impl Gate for Asking {
         let passed = self.passed.lock().expect("no panic");
         if let Ok(span) = passed.recv_timeout(Duration::from_secs(60)) {
             assert_eq!(span.end_ns, window.number() * 20 * MS);
-            let answers = control.look_back().ask(span, later).expect("it is kept");
+            let answers = control.recent_windows().ask(span, later).expect("it is kept");
             self.rows.fetch_add(number(&answers[0].rows[0][0]), Relaxed);
         }
     }
@@ -439,7 +441,7 @@ impl Gate for AskingBetween {
         let until_ns = window.number() * MS;
         let asked = self.asked.lock().expect("no panic");
         let (control, later) = asked.as_ref().expect("a handle");
-        let ask = |start_ns, end_ns| control.look_back().ask(Span { start_ns, end_ns }, later);
+        let ask = |start_ns, end_ns| control.recent_windows().ask(Span { start_ns, end_ns }, later);
         if last.end_ns < until_ns {
             let [answer] = &ask(last.end_ns, until_ns).expect("it is known")[..] else {
                 panic!("one answer")
@@ -498,7 +500,7 @@ fn six_windows_of_a_million_flows() {
     let site = site(&config, 1000 * MS);
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let control = Control::new(Arc::new(set));
-    let bytes = look_back_bytes(6, 1_000_000, false);
+    let bytes = recent_windows_bytes(6, 1_000_000, false);
     assert!(bytes <= 600_000_000, "{bytes}");
     control.keep_windows(6, bytes as usize, &config.limits).expect("memory");
     let config = MeasurementConfig { control: Some(control.clone()), ..config };
@@ -517,14 +519,15 @@ fn six_windows_of_a_million_flows() {
     let outcome =
         engine::run(&mut sources, None, &config, &plan, &stop, outputs, &mut watch).expect("memory");
     let before = resident();
-    let counts = control.look_back().counts();
+    let counts = control.recent_windows().counts();
     let result = outcome.records.finish();
-    let queries = [Query::new("by_source", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")])];
+    let queries =
+        [Query::new("by_source", [GroupField::from_field("src_addr")], [OutputColumn::sum("total_byte")])];
     let later = planned(&queries, &site);
     let start = Instant::now();
     let start_ns = outcome.ended.span.expect("packets").start_ns / (1000 * MS) * 1000 * MS + 5000 * MS;
     let span = Span { start_ns, end_ns: start_ns + 1000 * MS };
-    let answers = control.look_back().ask(span, &later).expect("it is kept");
+    let answers = control.recent_windows().ask(span, &later).expect("it is kept");
     let took = start.elapsed();
     control.keep_windows(0, 0, &config.limits).expect("nothing");
     println!(

@@ -19,7 +19,7 @@ const WHILE_ASLEEP: usize = 20_000;
 fn short() -> MeasurementConfig {
     MeasurementConfig {
         timeouts: Timeouts { idle_ns: u64::MAX, active_ns: 1_000_000 },
-        hand_over_parcels: 2,
+        hand_over_batches: 2,
         ..config()
     }
 }

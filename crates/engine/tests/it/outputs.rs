@@ -144,7 +144,7 @@ fn answers_by_packets_say_which_windows_without_room_they_lack() {
     let over = [("of_run", Over::Run), ("long", Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS })];
     let queries = over.map(|(name, over)| Query {
         over,
-        ..Query::new(name, [GroupField::of("vlan")], [OutputColumn::sum("total_count")])
+        ..Query::new(name, [GroupField::from_field("vlan")], [OutputColumn::sum("total_count")])
     });
     let set = TaskSet::plan(Generation::default(), &queries, None, &site).expect("good queries");
     let (destinations, windows, release) = stopped_by_a_window();
@@ -200,8 +200,10 @@ fn a_fault_is_of_the_answers_by_packets_that_cover_its_windows() {
     let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let site = PlanContext { window_ns: Some(MS), by_packets: PacketFieldPolicy::Counted, ..site };
     let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
-    let query =
-        Query { over, ..Query::new("long", [GroupField::of("vlan")], [OutputColumn::sum("total_count")]) };
+    let query = Query {
+        over,
+        ..Query::new("long", [GroupField::from_field("vlan")], [OutputColumn::sum("total_count")])
+    };
     let set = TaskSet::plan(Generation::default(), &[query], None, &site).expect("a good query");
     let (entered, windows) = channel();
     let destinations = Destinations {
@@ -233,8 +235,10 @@ fn windows_by_packets_are_watched_from_when_their_query_is_there() {
     let site = PlanContext::new(config.key, config.seed, config.limits.clone());
     let site = PlanContext { window_ns: Some(MS), by_packets: PacketFieldPolicy::Counted, ..site };
     let over = Over::Windows { every_ns: 10 * MS, over_ns: 20 * MS };
-    let queries = ["vlan", "src_addr"]
-        .map(|by| Query { over, ..Query::new(by, [GroupField::of(by)], [OutputColumn::sum("total_count")]) });
+    let queries = ["vlan", "src_addr"].map(|by| Query {
+        over,
+        ..Query::new(by, [GroupField::from_field(by)], [OutputColumn::sum("total_count")])
+    });
     let set = |number, queries: &[Query]| {
         let generation = Generation::new(number);
         Arc::new(TaskSet::plan(generation, queries, None, &site).expect("good queries"))

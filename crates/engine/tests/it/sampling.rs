@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::{
     Live, Recorder, Run, config, generated, on_queues, on_wire, plan, same_answers, shown, task_set,
 };
-use engine::admission::{EveryPacket, RunRefusal, of_sampling};
+use engine::admission::{EveryPacket, RunRefusal, check_sampling};
 use engine::{Control, Every, Gate, MeasurementConfig, SamplingControl, WindowId};
 use flow::{Metric, Share};
 use packet::Seed;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const NOT_SAMPLED: &str = "not_sampled";
 
 fn share(percent: u32) -> Share {
-    Share::of_ppm(percent * 10_000).expect("a share")
+    Share::from_ppm(percent * 10_000).expect("a share")
 }
 
 fn sampled(share: Share) -> MeasurementConfig {
@@ -218,7 +218,7 @@ fn captures_are_sampled() {
 
 #[test]
 fn every_packet_is_needed_by_some() {
-    let refused = |config: &MeasurementConfig, design: &str| of_sampling(config, &plan(design));
+    let refused = |config: &MeasurementConfig, design: &str| check_sampling(config, &plan(design));
     let config = sampled(share(15));
     assert_eq!(refused(&config, "1x1"), []);
     assert_eq!(refused(&support::config(), "rss"), []);

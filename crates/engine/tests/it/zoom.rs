@@ -96,10 +96,10 @@ impl Pinned {
 /// A set that pins these flows, or asks of rows only.
 fn set(generation: u64, pinned: Option<Pinned>, config: &MeasurementConfig) -> Arc<TaskSet> {
     let site = PlanContext::new(config.key, config.seed, config.limits.clone());
-    let site = PlanContext { zoom: ZoomOffer::Offered, window_ns: Some(WINDOW_NS), ..site };
+    let site = PlanContext { tracked_flows: ZoomOffer::Offered, window_ns: Some(WINDOW_NS), ..site };
     let filter = pinned.map(Pinned::filter);
     let item = OutputColumn::sum(if pinned.is_some() { "ploss_byte" } else { "total_byte" });
-    let query = Query { filter, ..Query::new("q", [GroupField::of("src_addr")], [item]) };
+    let query = Query { filter, ..Query::new("q", [GroupField::from_field("src_addr")], [item]) };
     Arc::new(TaskSet::plan(Generation::new(generation), &[query], None, &site).expect("a set"))
 }
 

@@ -26,7 +26,7 @@ pub(super) fn groups(plan: &Query, flow_key: &[String]) -> Vec<GroupField> {
         Grouping::All => Vec::new(),
         Grouping::By(groups) => groups.clone(),
         Grouping::Flows => {
-            let field = |part: &String| GroupField::of(part.split('/').next().unwrap_or(part));
+            let field = |part: &String| GroupField::from_field(part.split('/').next().unwrap_or(part));
             flow_key.iter().map(field).collect()
         }
     }

@@ -1,7 +1,7 @@
 //! Queries that the controller computes: of the answers of others, and of earlier windows.
 
 use crate::chain::columns::{left_out, numeric};
-use crate::checker::fits;
+use crate::checker::check_earlier_windows;
 use crate::earlier::{EarlierReference, EarlierWindows};
 use events::{ALL_NODES, AnswerColumn, ColumnRole, Derivation, DerivationSource, Formula, ValueOrder};
 use model::ColumnKind;
@@ -43,7 +43,8 @@ pub(super) fn planned(
         check(read, lengths)?;
     }
     for EarlierReference { windows, .. } in earlier {
-        fits(*windows, lengths.0.max(1)).map_err(|(message, help)| format!("{message}; {help}"))?;
+        check_earlier_windows(*windows, lengths.0.max(1))
+            .map_err(|(message, help)| format!("{message}; {help}"))?;
     }
     let (nodes, is_of_each) = nodes(reads)?;
     let fields: Vec<&str> = first.query.key.iter().map(|column| field(first.task, *column)).collect();
@@ -56,13 +57,13 @@ pub(super) fn planned(
     });
     let sources: Vec<DerivationSource> = sources.collect::<Result<_, String>>()?;
     let formulas = Formulas { earlier, reads, fields: &fields, lengths };
-    let values = plan.columns.iter().map(|column| formulas.of(&column.value));
+    let values = plan.columns.iter().map(|column| formulas.compile(&column.value));
     let mut values: Vec<Formula> = values.collect::<Result<_, String>>()?;
     let (task, key) = with_key(plan, &fields, &mut values);
     let columns = columns(&task, &values, &key, reads);
     let having = task.having.as_ref().map(|having| formulas.condition(having, &mut values)).transpose()?;
     let order = task.order.iter().map(|order| {
-        let value = slot(formulas.of(&order.by)?, &mut values);
+        let value = slot(formulas.compile(&order.by)?, &mut values);
         Ok(ValueOrder { value, descending: order.descending })
     });
     let mut order: Vec<ValueOrder> = order.collect::<Result<_, String>>()?;
@@ -190,13 +191,13 @@ struct Formulas<'a> {
 }
 
 impl Formulas<'_> {
-    fn of(&self, value: &Expression) -> Result<Formula, String> {
+    fn compile(&self, value: &Expression) -> Result<Formula, String> {
         Ok(match value {
             Expression::Integer(number) => Formula::Integer(*number),
             Expression::Float(number) => Formula::Number(*number),
             Expression::Text(text) => return Err(format!("'{text}' is no value of a group")),
             Expression::Arithmetic(left, operator, right) => {
-                self.arithmetic(self.of(left)?, *operator, self.of(right)?)
+                self.arithmetic(self.compile(left)?, *operator, self.compile(right)?)
             }
             Expression::Aggregate(_) => self.aggregate(value)?,
             Expression::Field(name) => match self.earlier.iter().find(|earlier| earlier.field == *name) {
@@ -211,7 +212,7 @@ impl Formulas<'_> {
     }
 
     fn before(&self, earlier: &EarlierReference) -> Result<Formula, String> {
-        let of = Box::new(self.of(&earlier.of)?);
+        let of = Box::new(self.compile(&earlier.of)?);
         let (every_ns, over_ns) = self.lengths;
         Ok(match earlier.windows {
             EarlierWindows::Previous => Formula::Before(of, every_ns),
@@ -300,7 +301,7 @@ impl Formulas<'_> {
             Expression::Integer(number) => events::Operand::Integer(*number),
             Expression::Float(number) => events::Operand::Number(*number),
             Expression::Text(text) => events::Operand::Text(text.clone()),
-            other => events::Operand::Item(slot(self.of(other)?, values)),
+            other => events::Operand::Item(slot(self.compile(other)?, values)),
         })
     }
 }

@@ -35,7 +35,7 @@ impl Chain {
         items.for_each(|item| is_read[sources.place(item).0] = true);
         let keys = keys(&sources, &is_read, site)?;
         let places = self.places(&sources)?;
-        check_look_back(query, trigger, &sources, site)?;
+        check_retrospective(query, trigger, &sources, site)?;
         let binding = |bound: &FieldBinding| binding(bound, &sources, &places);
         let bindings: Vec<Binding> = query.bindings.iter().map(binding).collect::<Result<_, _>>()?;
         let sources =
@@ -96,7 +96,7 @@ impl Chain {
 }
 
 /// Refuses a query that must answer in the windows of its sources but cannot.
-fn check_look_back(
+fn check_retrospective(
     query: &CheckedQuery,
     trigger: &crate::TriggerClause,
     sources: &ConditionSources<'_>,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use task::query::Over;
 
 /// The length of windows where nothing says it, nanoseconds.
-const USUAL_WINDOW_NS: u64 = 10_000_000_000;
+const DEFAULT_WINDOW_NS: u64 = 10_000_000_000;
 
 impl CheckSession<'_> {
     /// Queries in `from` whose answers this version does not read.
@@ -40,7 +40,7 @@ impl CheckSession<'_> {
         let lengths = match (outline.plan.over, self.options.base_window_ns) {
             (Over::Windows { every_ns, over_ns }, _) => (every_ns, over_ns),
             (_, Some(base)) => (base, base),
-            _ => (USUAL_WINDOW_NS, USUAL_WINDOW_NS),
+            _ => (DEFAULT_WINDOW_NS, DEFAULT_WINDOW_NS),
         };
         let bytes = earlier::memory(&outline.plan, earlier, lengths, flows);
         let most = events::EventSettings::default().past_bytes;

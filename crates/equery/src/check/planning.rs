@@ -9,7 +9,7 @@ use crate::earlier::{self, EarlierReference};
 use crate::executor;
 use crate::memory;
 use crate::sketch::{self, sketch};
-use crate::whole_flows::of_flows;
+use crate::whole_flows::replace_by_whole_flows;
 use model::Class;
 use packet::Pins;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ impl CheckSession<'_> {
             }
             false => None,
         };
-        let flows = self.options.flows.unwrap_or(memory::USUAL_FLOWS);
+        let flows = self.options.flows.unwrap_or(memory::DEFAULT_FLOWS);
         let earlier: Vec<EarlierReference> =
             outline.used.earlier.iter().map(|(earlier, _)| earlier.clone()).collect();
         // What nodes answer.
@@ -55,7 +55,7 @@ impl CheckSession<'_> {
             self.ask_executor(text, label, &of_rows_plan, diagnostics)?;
         }
         self.require_kept_window(text, label, &links, &of_rows_plan, diagnostics)?;
-        let across = self.across_not_run(text, &outline, &of_rows_plan, sketch.is_some());
+        let across = self.find_unmergeable_parts(text, &outline, &of_rows_plan, sketch.is_some());
         let pins_flows = pins_flows(&outline.plan, &links.bindings);
         let (class, class_reasons) = class(text, &outline.used, pins_flows);
         let mut not_run = outline.used.not_run;
@@ -140,7 +140,7 @@ impl CheckSession<'_> {
         if refusals.is_empty() {
             return Some(());
         }
-        let instead = self.of_whole_flows(text, label);
+        let instead = self.rewrite_for_whole_flows(text, label);
         for refusal in refusals {
             match &instead {
                 Some(instead) => {
@@ -178,9 +178,9 @@ impl CheckSession<'_> {
     }
 
     /// Returns the text of a query with what whole flows have in the place of what their packets have; `None` if that is the same, or refused too.
-    fn of_whole_flows(&self, text: &QueryText, label: &str) -> Option<String> {
+    fn rewrite_for_whole_flows(&self, text: &QueryText, label: &str) -> Option<String> {
         let mut query = text.clone();
-        query.values_mut().for_each(|value| *value = of_flows(value));
+        query.values_mut().for_each(|value| *value = replace_by_whole_flows(value));
         let mut diagnostics = Diagnostics::new("");
         let outline = outline(&mut self.checker(&mut diagnostics), &query, label)?;
         let is_planned = diagnostics.errors() == 0
@@ -206,7 +206,7 @@ impl CheckSession<'_> {
 
 impl CheckSession<'_> {
     /// Returns the parts of a query across nodes that cannot be merged. It returns nothing where the text of the query is not run anyway.
-    fn across_not_run(
+    fn find_unmergeable_parts(
         &self,
         text: &QueryText,
         outline: &Outline,
@@ -247,7 +247,7 @@ fn looks_back(trigger: Option<&TriggerClause>) -> bool {
 fn pins_flows(plan: &Query, bindings: &[FieldBinding]) -> bool {
     let of_ends = ["src_addr", "dst_addr", "addr", "src_port", "dst_port", "port"];
     let is_of_end = |bound: &FieldBinding| {
-        of_ends.iter().any(|end| flow::usual_name(&bound.field).eq_ignore_ascii_case(end))
+        of_ends.iter().any(|end| flow::resolve_alias(&bound.field).eq_ignore_ascii_case(end))
     };
     let pins = plan.filter.as_ref().and_then(task::pins_of);
     pins.is_some_and(|pins| pins.len() <= Pins::MOST) || bindings.iter().any(is_of_end)

@@ -9,7 +9,7 @@ use crate::kind::{Unit, ValueKind};
 use crate::lexer::shortened;
 use crate::literal::Literal;
 use crate::variables::VariableValue;
-use crate::whole_flows::of_packets_or_flows;
+use crate::whole_flows::expand_to_whole_flows;
 use crate::word::Word;
 use flow::{Aggregation, Field};
 use task::query::{AggregateFunction, Expression, GroupField, ResultKind, Signature, ValueUse, ValueWeight};
@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
             }
             ("prev" | "avg_over", _) => self.wrong_arguments(usage, node),
             (name, arguments) => {
-                self.check_place(name, &of_packets_or_flows(node.clone()), node, scope)?;
+                self.check_place(name, &expand_to_whole_flows(node.clone()), node, scope)?;
                 let function = AggregateFunction::all().find(|known| known.name == name)?;
                 self.aggregate(&function, arguments, node, scope)
             }

@@ -363,7 +363,7 @@ impl Checker<'_, '_> {
             let equals = |value| Condition::Compare(typed.value.clone(), Comparison::Equal, value);
             return Some(Condition::Or(values.into_iter().map(equals).collect()));
         }
-        Some(self.of_either_end(&typed, scope, |value| Condition::In(value, values.clone())))
+        Some(self.expand_either_end(&typed, scope, |value| Condition::In(value, values.clone())))
     }
 
     fn member(
@@ -378,7 +378,7 @@ impl Checker<'_, '_> {
     }
 
     /// A condition on one value, which for the field `port` of a row holds if it does for one of the ends.
-    fn of_either_end(
+    fn expand_either_end(
         &self,
         typed: &TypedExpression,
         scope: Scope<'_>,
@@ -407,7 +407,7 @@ impl Checker<'_, '_> {
                 if a == Expression::field("port") && scope.context == Context::Rows =>
             {
                 let typed = TypedExpression { value: a, kind: ValueKind::Port, is_nullable: false };
-                Some(self.of_either_end(&typed, scope, |end| {
+                Some(self.expand_either_end(&typed, scope, |end| {
                     Condition::And(vec![
                         Condition::Compare(end.clone(), from, low.clone()),
                         Condition::Compare(end, to, high.clone()),

@@ -24,7 +24,7 @@ pub(crate) fn derived<'a>(
     let none = no_columns();
     let columns =
         checker.columns(query, Scope { context: Context::Derived, groups: &groups, columns: &none });
-    checker.no_rows(query);
+    checker.refuse_row_clauses(query);
     let scope = Scope { context: Context::Derived, groups: &groups, columns: &columns };
     let having = query.having.as_ref().and_then(|having| checker.condition(&having.value, scope));
     let order = checker.order(query, scope);
@@ -165,7 +165,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// Reports clauses that are about rows, which a derived query does not read.
-    fn no_rows(&mut self, query: &QueryText) {
+    fn refuse_row_clauses(&mut self, query: &QueryText) {
         let clauses = [
             ("where", query.filter.as_ref().map(|clause| &clause.span)),
             ("groupby", query.group.as_ref().map(|clause| &clause.span)),

@@ -90,7 +90,7 @@ impl Checker<'_, '_> {
             _ => return,
         };
         for (EarlierReference { windows, .. }, span) in &self.used.earlier {
-            if let Err((message, help)) = fits(*windows, every_ns.max(1)) {
+            if let Err((message, help)) = check_earlier_windows(*windows, every_ns.max(1)) {
                 self.diagnostics.error_with_help("earlier_windows", span, message, help);
             }
         }
@@ -101,7 +101,7 @@ impl Checker<'_, '_> {
 ///
 /// # Errors
 /// The reason, and what to do.
-pub(crate) fn fits(windows: EarlierWindows, every_ns: u64) -> Result<(), (String, String)> {
+pub(crate) fn check_earlier_windows(windows: EarlierWindows, every_ns: u64) -> Result<(), (String, String)> {
     let text = duration_text;
     match windows {
         EarlierWindows::Offset(ns) if ns == 0 || !ns.is_multiple_of(every_ns) => Err((

@@ -129,7 +129,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports a condition that is about both.
-    pub(super) fn mixed_nodes(&mut self, node: &ExprNode) {
+    pub(super) fn refuse_mixed_nodes(&mut self, node: &ExprNode) {
         let message = "a condition on node_id is joined with others by 'or' or 'not': which nodes the query runs on would depend on rows";
         let help = "join conditions on node_id with 'and', or write a query for each case";
         self.diagnostics.error_with_help("inseparable_node", &node.span, message, help);

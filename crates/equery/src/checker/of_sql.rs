@@ -11,7 +11,7 @@ use crate::fields;
 use crate::lexer::shortened;
 use crate::literal::{Literal, duration_text};
 use crate::sql_length::{is_of_calendar, sql_length_ns, unit_ns, until_now};
-use crate::whole_flows::{of_flows, of_packets_or_flows};
+use crate::whole_flows::{expand_to_whole_flows, replace_by_whole_flows};
 use task::query::{Grouping, OutputColumn, Over, Query};
 
 /// The reason why the first and the last packet of several flows are not known.
@@ -143,7 +143,7 @@ impl Checker<'_, '_> {
             return text;
         }
         let mut query = self.query.clone()?;
-        query.filter.iter_mut().for_each(|filter| filter.value = of_flows(&filter.value));
+        query.filter.iter_mut().for_each(|filter| filter.value = replace_by_whole_flows(&filter.value));
         let usable = candidates.iter().find(|candidate| self.is_usable_in(candidate, scope, Some(&query)))?;
         let usable = usable.clone();
         for item in query.select.iter_mut().flat_map(|select| &mut select.value) {
@@ -251,7 +251,7 @@ fn instead(function: &str, arguments: &[ExprNode], node: &ExprNode) -> Option<In
         at(Expr::Call { function: function.to_owned(), distinct, arguments })
     };
     let of = |function: &'static str, arguments: Vec<ExprNode>| {
-        Some(Instead::Function(function, of_packets_or_flows(call(function, arguments, false))))
+        Some(Instead::Function(function, expand_to_whole_flows(call(function, arguments, false))))
     };
     let quantile = |value: ExprNode, share: Option<&ExprNode>| {
         let share = at(quantile_share(share));
@@ -284,7 +284,7 @@ fn instead(function: &str, arguments: &[ExprNode], node: &ExprNode) -> Option<In
                 true => ("max", "the greatest"),
                 false => ("min", "the least"),
             };
-            let of_flow = of_flows(&first);
+            let of_flow = replace_by_whole_flows(&first);
             let end = call(end, vec![of_flow.clone()], false);
             Some(Instead::End(of_flow, end, words))
         }

@@ -33,7 +33,8 @@ impl Outline {
         let groups = match &self.plan.group {
             Grouping::By(groups) => groups,
             Grouping::Flows => {
-                of_flows = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(GroupField::of);
+                of_flows =
+                    ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"].map(GroupField::from_field);
                 &of_flows[..]
             }
             Grouping::All => &[],
@@ -136,7 +137,7 @@ fn is_of_flows(condition: &ExprNode, scope: Scope<'_>) -> bool {
     let is_group = |name: &str| {
         scope.columns.get(name).is_some()
             || scope.groups.iter().any(|group| group.field == name)
-            || Expression::of_group(name).is_some()
+            || Expression::from_group_field(name).is_some()
     };
     let field = |of: &Expr| match of {
         Expr::Name(name) => fields::find(name).map(|field| is_group(name) || is_group(&field.name)),
@@ -249,7 +250,7 @@ impl Checker<'_, '_> {
             match mention(conjunct) {
                 Mention::None => conditions.extend(self.condition(conjunct, scope)),
                 Mention::Only => nodes.extend(self.node_filter(conjunct)),
-                Mention::Mixed => self.mixed_nodes(conjunct),
+                Mention::Mixed => self.refuse_mixed_nodes(conjunct),
             }
         }
         (joined(conditions), joined_nodes(nodes), bindings)
@@ -381,7 +382,7 @@ impl Checker<'_, '_> {
         }
         if !self.options.reads_history {
             let reason = "packets are of the present; edison query reads recorded flows";
-            self.not_run("from", reason, from);
+            self.report_not_run("from", reason, from);
         }
         history
     }

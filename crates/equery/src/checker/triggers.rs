@@ -37,10 +37,10 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
     for node in outline.iter().flat_map(|outline| &outline.bindings) {
         bindings.extend(checker.binding(node, query, &parents));
     }
-    checker.needs_trigger(query);
-    checker.known_parts(query, trigger.as_ref());
+    checker.check_trigger_clauses(query);
+    checker.check_parts(query, trigger.as_ref());
     checker.captures_packets(query, outline);
-    checker.known_structure(query);
+    checker.check_structure(query);
     let not_run = std::mem::take(&mut checker.used.not_run);
     Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
 }
@@ -255,7 +255,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports a structure that there is not. Names have `_` where those of `--task` have `-`.
-    fn known_structure(&mut self, query: &QueryText) {
+    fn check_structure(&mut self, query: &QueryText) {
         let Some(using) = &query.using else { return };
         let names = crate::sketch::structures();
         let written = &using.value.structure;
@@ -270,7 +270,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports parts of a trigger that do not go together, and captures that are too large.
-    fn known_parts(&mut self, query: &QueryText, trigger: Option<&TriggerClause>) {
+    fn check_parts(&mut self, query: &QueryText, trigger: Option<&TriggerClause>) {
         let is_while = trigger.is_some_and(|trigger| trigger.kind == EdgeKind::While);
         if let Some(clause) = query.same_window.as_ref().filter(|_| is_while) {
             let message = "'while' answers in the windows in which the condition holds";
@@ -302,7 +302,7 @@ impl Checker<'_, '_> {
     }
 
     /// Reports clauses that mean something only in a triggered query.
-    fn needs_trigger(&mut self, query: &QueryText) {
+    fn check_trigger_clauses(&mut self, query: &QueryText) {
         if query.trigger.is_some() {
             return;
         }

@@ -151,14 +151,14 @@ impl Checker<'_, '_> {
         let is_grouped = scope.groups.iter().any(|group| group.field == field.name);
         match scope.context {
             Context::Groups | Context::Total
-                if !is_grouped && Expression::of_group(&field.name).is_some() =>
+                if !is_grouped && Expression::from_group_field(&field.name).is_some() =>
             {
-                let value = Expression::of_group(&field.name)?;
+                let value = Expression::from_group_field(&field.name)?;
                 return Some(TypedExpression { value, kind: field.kind.clone(), is_nullable: true });
             }
             Context::Groups if !is_grouped => {
                 let message = format!("'{}' is neither grouped by nor aggregated", field.name);
-                let help = self.of_group(field, span, scope);
+                let help = self.advise_group(field, span, scope);
                 self.diagnostics.error_with_help("not_grouped", span, message, help);
                 return None;
             }
@@ -167,7 +167,7 @@ impl Checker<'_, '_> {
                     "'{}' is a field of each flow, but other items are of all flows together",
                     field.name
                 );
-                let (name, function) = (&field.name, field.usual_aggregate());
+                let (name, function) = (&field.name, field.default_aggregate());
                 let help = format!("add 'groupby {name}', or aggregate it: '{function}({name})'");
                 self.diagnostics.error_with_help("mixed_without_groupby", span, message, help);
                 return None;
@@ -185,15 +185,16 @@ impl Checker<'_, '_> {
     }
 
     /// Returns advice on how a query with these groups may have a field.
-    fn of_group(&self, field: &FieldInfo, span: &Range<usize>, scope: Scope<'_>) -> String {
+    fn advise_group(&self, field: &FieldInfo, span: &Range<usize>, scope: Scope<'_>) -> String {
         let node = |expression| ExprNode::new(Box::new(expression), span.clone());
         let name = node(Expr::Name(field.name.clone()));
-        let groups: Vec<_> = scope.groups.iter().cloned().chain([GroupField::of(&field.name)]).collect();
+        let groups: Vec<_> =
+            scope.groups.iter().cloned().chain([GroupField::from_field(&field.name)]).collect();
         let by_it = self.first_usable(std::slice::from_ref(&name), Scope { groups: &groups, ..scope });
         let by_it = by_it
             .filter(|_| !field.is_fractional)
             .map(|_| format!("'groupby {}'", groups.iter().map(group_text).collect::<Vec<_>>().join(", ")));
-        let function = field.usual_aggregate().to_owned();
+        let function = field.default_aggregate().to_owned();
         let call = node(Expr::Call { function, distinct: false, arguments: vec![name] });
         let aggregate = self.first_usable(&[call], scope).map(|call| format!("'{call}'"));
         match (by_it, aggregate) {
@@ -323,8 +324,8 @@ impl Checker<'_, '_> {
                 (TypedExpression { value: a, kind: b.kind.clone(), is_nullable: false }, b)
             }
             (a, b) => {
-                let a = self.of_operand(a, &left.span, scope);
-                let b = self.of_operand(b, &right.span, scope);
+                let a = self.check_operand(a, &left.span, scope);
+                let b = self.check_operand(b, &right.span, scope);
                 (a?, b?)
             }
         };
@@ -371,7 +372,7 @@ impl Checker<'_, '_> {
         }))
     }
 
-    fn of_operand(
+    fn check_operand(
         &mut self,
         operand: CheckedOperand,
         span: &Range<usize>,

@@ -8,7 +8,7 @@ use crate::ast::{
 use crate::lexer::Token;
 use crate::literal::Literal;
 use crate::names::{begins_clause, is_reserved};
-use crate::whole_flows::of_flows;
+use crate::whole_flows::replace_by_whole_flows;
 use flow::{Derived, DerivedField};
 use std::ops::Range;
 use task::query::Across;
@@ -60,7 +60,7 @@ impl Parser<'_, '_, '_> {
                 let ns = self.duration("behind over")?.value;
                 self.set(&mut query.over, ns, &start, clause)
             }
-            "across" => self.across(query, &start),
+            "across" => self.parse_across(query, &start),
             "using" => {
                 let using = self.using()?;
                 self.set(&mut query.using, using, &start, clause)
@@ -232,7 +232,7 @@ impl Parser<'_, '_, '_> {
                 _ => None,
             };
             match field {
-                Some(field) if field.usual_aggregate() != "count" => format!("max({text})"),
+                Some(field) if field.default_aggregate() != "count" => format!("max({text})"),
                 Some(_) => format!("top(1, {text})"),
                 None => text,
             }
@@ -277,11 +277,11 @@ impl Parser<'_, '_, '_> {
 
     /// Reports rows that SQL passes over, whose number is next. `limit`: how many are to follow, if it is known.
     pub(super) fn passed_over(&mut self, start: &Range<usize>, limit: Option<u64>) -> Failed {
-        let passed = self.takes_integer().unwrap_or(0);
+        let passed = self.take_integer().unwrap_or(0);
         self.takes_rows();
         let limit = limit.or_else(|| {
             let is_fetch = self.takes_word("fetch");
-            if is_fetch { self.fetched() } else { self.takes_word("limit").then(|| self.takes_integer())? }
+            if is_fetch { self.fetched() } else { self.takes_word("limit").then(|| self.take_integer())? }
         });
         let help = match limit.map(|limit| limit.saturating_add(passed)) {
             Some(all) => format!("write 'limit {all}', which has the first {all}"),
@@ -297,7 +297,7 @@ impl Parser<'_, '_, '_> {
         if !self.takes_word("first") {
             self.takes_word("next");
         }
-        let number = self.takes_integer();
+        let number = self.take_integer();
         let is_row = self.takes_rows();
         self.takes_word("only");
         number.or(is_row.then_some(1))
@@ -307,7 +307,7 @@ impl Parser<'_, '_, '_> {
         self.takes_word("rows") || self.takes_word("row")
     }
 
-    fn takes_integer(&mut self) -> Option<u64> {
+    fn take_integer(&mut self) -> Option<u64> {
         let Some(Literal::Integer(number)) = self.literal() else { return None };
         self.advance();
         Some(*number)
@@ -385,7 +385,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    fn across(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
+    fn parse_across(&mut self, query: &mut QueryText, start: &Range<usize>) -> ParseResult<()> {
         self.expect_word("nodes", "behind 'across'")?;
         self.expect_word("by", "behind 'across nodes'")?;
         let across = if self.takes_word("sum") {
@@ -479,13 +479,13 @@ fn distinct(items: &[SelectItem]) -> String {
     };
     let are_of_flows = items.iter().any(of_whole_flow);
     let text = |item: &SelectItem| match are_of_flows {
-        true => of_flows(&item.value).value.to_string(),
+        true => replace_by_whole_flows(&item.value).value.to_string(),
         false => item.value.value.to_string(),
     };
     let all = items.iter().map(text).collect::<Vec<_>>().join(", ");
     let groups = items.iter().filter(is_field).map(text).collect::<Vec<_>>().join(", ");
     let has = |members: &[&str]| {
-        items.iter().any(|item| matches!(&*item.value.value, Expr::Name(name) | Expr::Prefixed(name, _) if members.contains(&flow::usual_name(name))))
+        items.iter().any(|item| matches!(&*item.value.value, Expr::Name(name) | Expr::Prefixed(name, _) if members.contains(&flow::resolve_alias(name))))
     };
     let are_of_conversations =
         has(&["conversation"]) && has(&["src_addr", "dst_addr", "src_port", "dst_port", "protocol"]);

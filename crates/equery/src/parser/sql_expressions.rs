@@ -13,7 +13,7 @@ impl Parser<'_, '_, '_> {
     pub(super) fn instead_of_bits(&self, left: &ExprNode, symbol: &str) -> String {
         let list = "list the values that are meant";
         let Expr::Name(name) = &*left.value else { return list.to_owned() };
-        let field = Field::named(flow::usual_name(name));
+        let field = Field::named(flow::resolve_alias(name));
         let mut behind = self.tokens[self.at + 1..].iter().map(|placed| &placed.token);
         let mask = behind.next();
         if field.is_some_and(|field| field.name == "tcp_flags") {
@@ -127,7 +127,7 @@ impl Parser<'_, '_, '_> {
         let order = self.order_item()?;
         self.expect_symbol(")", "behind the order")?;
         if order.descending {
-            arguments.iter_mut().for_each(|share| from_above(&mut share.value));
+            arguments.iter_mut().for_each(|share| use_values_above(&mut share.value));
         }
         Ok(std::iter::once(order.value).chain(arguments).collect())
     }
@@ -167,7 +167,7 @@ fn masked(mask: u64, value: u64) -> Vec<u64> {
 }
 
 /// Replaces a share of the values below by that of the values above.
-fn from_above(share: &mut Expr) {
+fn use_values_above(share: &mut Expr) {
     // Shares are written with few digits, and 1 - 0.9 has many.
     let less = |all: f64, share: f64| ((all - share) * 1e12).round() / 1e12;
     let Expr::Literal(literal) = share else { return };

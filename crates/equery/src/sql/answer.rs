@@ -39,7 +39,7 @@ impl<'a> Statement<'a> {
         let mut columns = vec!["*".to_owned()];
         for (at, group) in groups.iter().enumerate() {
             let is_of_end = matches!(group.field.as_str(), "addr" | "port");
-            let end = is_of_end.then(|| self.dialect.of_end("one_end", &group.field, &ends));
+            let end = is_of_end.then(|| self.dialect.end_field("one_end", &group.field, &ends));
             columns.push(format!("{} AS k{}", grouped(self.dialect, group, end), at + 1));
         }
         let either = if ends.is_empty() { String::new() } else { self.dialect.either_end("one_end", &ends) };
@@ -95,7 +95,7 @@ impl<'a> Statement<'a> {
         let ends = fields_of_ends(std::iter::once(of.field.as_str()));
         let (end, either) = match &ends[..] {
             [end] => {
-                let value = self.dialect.of_end("value_end", end, &ends);
+                let value = self.dialect.end_field("value_end", end, &ends);
                 (Some(value), self.dialect.either_end("value_end", &ends))
             }
             _ => (None, String::new()),
@@ -282,14 +282,14 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns a column that another step has of a group.
-    pub(super) fn of_side(&self, aggregate: &Aggregate, column: &str) -> Option<String> {
+    pub(super) fn side_column(&self, aggregate: &Aggregate, column: &str) -> Option<String> {
         let at = self.side_aggregates().iter().position(|side| *side == aggregate)?;
         Some(self.dialect.any(&format!("side{}.{column}", at + 1)))
     }
 
     fn aggregate(&self, aggregate: &Aggregate) -> String {
         let meaning = aggregate.meaning();
-        match self.of_side(aggregate, "result") {
+        match self.side_column(aggregate, "result") {
             Some(result) => meaning.of_side_step(result),
             None => meaning.sql(self),
         }

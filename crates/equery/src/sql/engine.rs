@@ -142,7 +142,7 @@ fn last(statement: &Statement<'_>, columns: &[Column], outputs: &[EngineColumn])
         shown.push((value, &output.name));
         if let (Some([values, weight]), Expression::Aggregate(of)) = (&output.of_all, &item.value) {
             for (output, side) in [(values, "number"), (weight, "total")] {
-                let value = statement.of_side(of, side).unwrap_or_else(|| "NULL".to_owned());
+                let value = statement.side_column(of, side).unwrap_or_else(|| "NULL".to_owned());
                 more.push_str(&format!(", {value} AS {output}"));
                 shown.push((output.clone(), output));
             }

@@ -76,7 +76,7 @@ impl DerivedTable<'_> {
         if answer.status == AnswerStatus::Complete && self.reasons.is_empty() {
             self.reasons.extend(said(unknown, "value", ["that may be anything"; 2]));
         }
-        self.reasons.iter().for_each(|reason| answer.lacks(reason));
+        self.reasons.iter().for_each(|reason| answer.mark_partial(reason));
         self.remark_mixed(&mut answer, derivation);
         answer
     }
@@ -103,7 +103,7 @@ impl DerivedTable<'_> {
         let mut undecided = 0;
         self.groups.retain(|group| {
             let figures: Vec<_> = group.values.iter().map(DerivedValue::figure).collect();
-            let truth = having.holds(GroupFigures::of(&figures));
+            let truth = having.holds(GroupFigures::from_figures(&figures));
             // What is null passes nothing, whatever else becomes known.
             let is_open = |item: &usize| group.values.get(*item).is_some_and(DerivedValue::is_open);
             undecided += usize::from(truth == TruthValue::Unknown && items.iter().any(is_open));

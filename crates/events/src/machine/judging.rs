@@ -138,7 +138,7 @@ impl JudgedEdge<'_> {
             holding: Vec::new(),
             is_undecided: false,
         };
-        judging.all();
+        judging.judge_all();
         let Judging { happened, holding, changed, edge, is_undecided, .. } = judging;
         edge.is_settled &= !changed;
         let told =
@@ -189,7 +189,7 @@ impl KeyPhase {
 
 impl Judging<'_> {
     /// Judges the groups of the answers, then the keys that are known and have none.
-    fn all(&mut self) {
+    fn judge_all(&mut self) {
         let groups = self.sides.groups();
         groups.iter().for_each(|group| self.key(group, true));
         if self.edge.keys.is_empty() && self.watch.pinned.is_empty() && self.pinned.is_none() {
@@ -292,7 +292,7 @@ impl Judging<'_> {
 
 /// Returns the size of a group, by the first value of the condition.
 fn size(values: &[Value]) -> f64 {
-    match values.first().map(|value| BoundedValue::of(value, ColumnRole::Total, Certainty::Whole)) {
+    match values.first().map(|value| BoundedValue::from_value(value, ColumnRole::Total, Certainty::Whole)) {
         Some(BoundedValue::Number(interval)) => interval.lower,
         _ => 0.0,
     }

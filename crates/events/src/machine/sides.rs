@@ -39,7 +39,7 @@ impl<'a> SourceAnswers<'a> {
         let side = |(source, seen): (&'a crate::graph::TriggerSource, &ObservedWindow<'a>)| {
             let query = &graph.queries[source.query];
             let rows = match seen {
-                ObservedWindow::Answer(answer) => ConditionGroups::of(query, answer),
+                ObservedWindow::Answer(answer) => ConditionGroups::from_answer(query, answer),
                 ObservedWindow::Empty => Some(ConditionGroups::none(query)),
                 ObservedWindow::Missing => None,
             };

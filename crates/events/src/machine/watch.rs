@@ -116,7 +116,7 @@ impl TriggerPlan {
             without_packets(query, &own_key(query, source.key.as_deref(), key))
         };
         let figures: Vec<BoundedValue> = trigger.sources.iter().flat_map(of).collect();
-        trigger.condition.holds(GroupFigures::of(&figures))
+        trigger.condition.holds(GroupFigures::from_figures(&figures))
     }
 }
 

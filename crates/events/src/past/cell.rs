@@ -28,7 +28,7 @@ pub(crate) enum RetainedValue {
 }
 
 impl RetainedValue {
-    pub(crate) fn of(known: &DerivedValue) -> Self {
+    pub(crate) fn from_known(known: &DerivedValue) -> Self {
         let DerivedValue::Number(number) = known else {
             return if *known == DerivedValue::Null { Self::Null } else { Self::Unknown };
         };

@@ -93,7 +93,7 @@ impl Track {
             let of = &query.columns[column];
             self.columns.insert(place, (column, of.column.kind));
             let absent = DerivedValue::absent(BoundedValue::absent(of.role), of.column.kind);
-            self.absent.insert(place, RetainedValue::of(&absent));
+            self.absent.insert(place, RetainedValue::from_known(&absent));
         }
     }
 
@@ -146,12 +146,12 @@ impl Track {
         let mut groups: Vec<(u32, Vec<RetainedValue>)> = Vec::with_capacity(rows.rows().len());
         for row in rows.rows() {
             let known = rows.known(row, self.columns.iter().map(|(column, _)| *column));
-            let cells = known.iter().map(RetainedValue::of).collect();
+            let cells = known.iter().map(RetainedValue::from_known).collect();
             groups.push((self.keys.take(&rows.key(row)), cells));
         }
         groups.sort_by_key(|(key, _)| *key);
         let unlisted = rows.known_absent(&EventKey::new(), self.columns.iter().map(|(column, _)| *column));
-        let unlisted = unlisted.iter().map(RetainedValue::of).collect();
+        let unlisted = unlisted.iter().map(RetainedValue::from_known).collect();
         let (keys, cells): (Vec<u32>, Vec<Vec<RetainedValue>>) = groups.into_iter().unzip();
         WindowGroups { keys, cells: cells.into_iter().flatten().collect(), unlisted }
     }

@@ -112,7 +112,7 @@ fn firings(hold: u64, cooldown: u64, windows: &str) -> Vec<u64> {
     for (end, truth) in (1..).zip(windows.chars()) {
         let mut answer = totals(&[(7, u64::from(truth == 'T'))]);
         if truth == 'U' {
-            answer.lacks("a part");
+            answer.mark_partial("a part");
         }
         let events = machine.step(end * SECOND, &|_| ObservedWindow::Answer(&answer)).events;
         fired.extend(events.iter().filter(|event| event.kind == EventKind::Fired).map(|_| end));
@@ -296,7 +296,7 @@ fn sets_of_runs_that_find_no_room_are_counted() {
     assert_eq!(forgotten(&machine), 81 - 64);
     // A window that does not decide is one window, however many sets of runs it is of.
     let mut partial = answer.clone();
-    partial.lacks("a part");
+    partial.mark_partial("a part");
     let undecided = |machine: &Machine| -> u64 {
         machine.undecided().filter(|(query, ..)| *query == "last").map(|(.., last)| last.windows).sum()
     };

@@ -79,7 +79,7 @@ impl<K: Key> FlowTable<K> {
     pub fn update_part(&mut self, burst: &KeyBurst<K>, part: Range<usize>, sink: &mut impl FlowSink) {
         let (packets, numbers) = (&burst.packets()[part.clone()], burst.numbers());
         if let Some(last) = packets.last() {
-            self.number = self.number.max(numbers.of(&last.fields));
+            self.number = self.number.max(numbers.number_of(&last.fields));
         }
         // Without timeouts nothing depends on when packets arrived.
         let mut out_of_order = if self.config.timeouts.are_off() { &[] } else { burst.out_of_order() };
@@ -272,7 +272,7 @@ impl<K: Key> FlowTable<K> {
             }
             hot.add(fields, tally);
             if keeps_numbers {
-                hot.set_number(numbers.of(fields));
+                hot.set_number(numbers.number_of(fields));
             }
         }
         packets.len()

@@ -19,10 +19,10 @@ impl<K: Key> FlowTable<K> {
         numbers: Numbers,
         sink: &mut impl FlowSink,
     ) -> u32 {
-        let number = numbers.of(fields);
+        let number = numbers.number_of(fields);
         // There may be need to remember when it arrived: for every packet behind one that is out of order too.
         if arrived.is_some() && !self.arrivals.make_room() {
-            sink.no_place(key, fields);
+            sink.table_full(key, fields);
             return NONE;
         }
         // Perhaps not there when the batch was looked up, or another key with the same tag was.
@@ -46,7 +46,7 @@ impl<K: Key> FlowTable<K> {
     ) -> u32 {
         let slot = self.place(key, hash);
         match slot {
-            NONE => sink.no_place(key, packet),
+            NONE => sink.table_full(key, packet),
             slot => self.begin(slot as usize, *key, packet, arrived, number),
         }
         slot
@@ -68,7 +68,7 @@ impl<K: Key> FlowTable<K> {
             // If a record has ended, the new one takes its place in the limits.
             match ended {
                 0 if !self.limits.take_flow() => {
-                    sink.no_place(&self.hot[slot].key, packet);
+                    sink.table_full(&self.hot[slot].key, packet);
                     return NONE;
                 }
                 0 => {}

@@ -75,7 +75,7 @@ impl StatisticLayout {
 
     /// Counts a packet in the words of its flow.
     fn add<K>(&self, words: &mut [u64], packet: &KeyedPacket<K>, numbers: Numbers) {
-        let (number, time) = (numbers.of(&packet.fields), packet.fields.time_ns);
+        let (number, time) = (numbers.number_of(&packet.fields), packet.fields.time_ns);
         let last = |word: u64| word.checked_sub(1);
         let (last_number, last_time) = (last(words[LAST_NUMBER]), last(words[LAST_TIME]));
         words[LAST_NUMBER] = number.wrapping_add(1);
@@ -213,15 +213,15 @@ impl ZoomStatistics {
     }
 
     /// The statistics of a key in the window that is being sealed; none if no packet of it was named there.
-    pub(super) fn of_v4(&mut self, key: &KeyV4) -> &[f64] {
+    pub(super) fn get_v4(&mut self, key: &KeyV4) -> &[f64] {
         let Self { closing: TrackedWindow { layout, v4, .. }, scratch, values, .. } = self;
-        of(layout, v4, key, (&mut scratch.found, values))
+        find_statistics(layout, v4, key, (&mut scratch.found, values))
     }
 
     /// Returns the statistics of an IPv6 key in the window that is being sealed; none if no packet of it was named there.
-    pub(super) fn of_v6(&mut self, key: &KeyV6) -> &[f64] {
+    pub(super) fn get_v6(&mut self, key: &KeyV6) -> &[f64] {
         let Self { closing: TrackedWindow { layout, v6, .. }, scratch, values, .. } = self;
-        of(layout, v6, key, (&mut scratch.found, values))
+        find_statistics(layout, v6, key, (&mut scratch.found, values))
     }
 }
 
@@ -249,7 +249,7 @@ fn count<'a, K: MaskedKey, const WORDS: usize>(
     found.iter().map(|group| *group != NO_GROUP)
 }
 
-fn of<'a, K: MaskedKey, const WORDS: usize>(
+fn find_statistics<'a, K: MaskedKey, const WORDS: usize>(
     layout: &StatisticLayout,
     table: &GroupTable<WORDS>,
     key: &K,

@@ -54,7 +54,7 @@ impl FlowSink for Rows {
     fn takes_records(&self) -> bool {
         false
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {
         self.no_place += 1;
     }
 }
@@ -159,7 +159,7 @@ impl Sends for KeyV4 {
     fn of(number: u8, direction: usize) -> Self {
         let mut ends = [[10, 0, 0, client(number)], [192, 0, 2, 200]];
         ends.rotate_left(direction);
-        Self::of_parts(ends, parts(number, direction))
+        Self::from_parts(ends, parts(number, direction))
     }
 }
 
@@ -168,7 +168,7 @@ impl Sends for KeyV6 {
         let address = |last| [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
         let mut ends = [address(client(number)), address(200)];
         ends.rotate_left(direction);
-        Self::of_parts(ends, parts(number, direction))
+        Self::from_parts(ends, parts(number, direction))
     }
 }
 
@@ -216,7 +216,7 @@ fn traffic<K: Sends>(connections: u8, packets: usize, seed: u64) -> Vec<Sent<K>>
             direction: K::of(number, direction).direction() as u8,
             ..PacketFields::default()
         };
-        let segment = if below(40) == 0 { TcpSegment::UNPARSED } else { TcpSegment::of_payload(length) };
+        let segment = if below(40) == 0 { TcpSegment::UNPARSED } else { TcpSegment::from_payload(length) };
         sent.push(Sent { key: K::of(number, direction), fields, segment });
     }
     sent
@@ -324,7 +324,7 @@ fn what_is_pinned_again_is_followed_anew() {
     let mut send = |table: &mut Table<KeyV4>, seq: u32, pins: Option<&Pins>| {
         time += MS;
         let fields = PacketFields { time_ns: time, tcp_seq: seq, tcp_flags: 0x10, ..PacketFields::default() };
-        let segment = TcpSegment::of_payload(100);
+        let segment = TcpSegment::from_payload(100);
         table.count(&[Sent { key: KeyV4::of(0, 0), fields, segment }], pins);
     };
     for (window, is_pinned) in [true, false, true, true].into_iter().enumerate() {
@@ -370,7 +370,7 @@ fn a_connection_that_is_over_gives_its_place_to_another() {
         for number in 0..4 {
             let fields = PacketFields { time_ns: now, tcp_flags: 0x10, ..PacketFields::default() };
             let key = KeyV4::of((4 * round % 200) as u8 + number, 0);
-            table.count(&[Sent { key, fields, segment: TcpSegment::of_payload(1) }], Some(&pins));
+            table.count(&[Sent { key, fields, segment: TcpSegment::from_payload(1) }], Some(&pins));
         }
         table.turn();
         table.sweep(now);

@@ -22,7 +22,7 @@ impl FlowSink for Sum {
         self.packets += record.total_count;
         self.records += 1;
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {
         panic!("there are no limits");
     }
 }

@@ -48,7 +48,7 @@ impl FlowSink for Given {
         let key = row.key.flow_key(&KeySpec::FIVE_TUPLE);
         self.record_rows.push(format!("{key:?} {:?}", row.with_key(())));
     }
-    fn no_place<K: Key>(&mut self, key: &K, _: &PacketFields) {
+    fn table_full<K: Key>(&mut self, key: &K, _: &PacketFields) {
         self.refused += 1;
         *self.refused_keys.entry(key.flow_key(&KeySpec::FIVE_TUPLE)).or_default() += 1;
     }
@@ -485,7 +485,7 @@ fn compare<K: Key>(
                     let key = key(number);
                     let is_tcp = key.flow_key(&KeySpec::FIVE_TUPLE).protocol == Some(6);
                     let segment =
-                        if is_tcp { TcpSegment::of_payload(payload(&packet)) } else { TcpSegment::NONE };
+                        if is_tcp { TcpSegment::from_payload(payload(&packet)) } else { TcpSegment::NONE };
                     let keyed = KeyedPacket::new(key, packet, parts.are_paired(), &seed);
                     burst.push_keyed(&keyed, Some(&segment));
                     if stream != time {
@@ -798,7 +798,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
             self.0.push((window, row.key.flow_key(&KeySpec::FIVE_TUPLE), unseen));
         }
         fn flow_ended(&mut self, _: FlowRecord) {}
-        fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+        fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
     }
     const SECOND: u64 = 1_000_000_000;
     let seed = Seed::new(5);
@@ -826,7 +826,7 @@ fn losses_of_a_direction_without_a_record_belong_to_the_open_window() {
         };
         let packet = KeyedPacket::new(key, fields, true, &seed);
         let mut burst = KeyBurst::with_capacity(1);
-        burst.push_keyed(&packet, Some(&TcpSegment::of_payload(100)));
+        burst.push_keyed(&packet, Some(&TcpSegment::from_payload(100)));
         table.update_burst(&burst, given);
     };
     send(&mut table, &mut given, 0, 1, 1_000, 500);

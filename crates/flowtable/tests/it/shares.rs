@@ -32,7 +32,7 @@ impl FlowSink for Recorder {
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
     }
-    fn no_place<K: Key>(&mut self, _: &K, packet: &PacketFields) {
+    fn table_full<K: Key>(&mut self, _: &K, packet: &PacketFields) {
         let (bytes, wire) = (packet.total_byte.into(), packet.wire_byte.into());
         add(&mut self.full, Counts { packets: 1, bytes, wire });
     }

@@ -39,11 +39,11 @@ pub(super) fn complete(
         answer.missing.push(Missing { span: *span, reason: MissingReason::Damaged });
     }
     if !errors.is_empty() {
-        answer.lacks(&first_of(&errors, "; "));
+        answer.mark_partial(&first_of(&errors, "; "));
     }
     lack(&mut answer, &outcome.passed_over);
     if outcome.stopped {
-        answer.lacks("reading was stopped before the end");
+        answer.mark_partial("reading was stopped before the end");
     }
     answer
 }
@@ -65,10 +65,10 @@ pub(super) fn describe_ends(
 /// Makes an answer partial where rows without packets leave open a member of their key. Those that have packets are told by these.
 pub(super) fn lack_keyless(answer: &mut Answer, rows: u64) {
     if rows != 0 {
-        answer.lacks(&notation::counted_as(rows, "row", KEYLESS));
+        answer.mark_partial(&notation::counted_as(rows, "row", KEYLESS));
     }
 }
 
 pub(super) fn lack(answer: &mut Answer, reasons: &[String]) {
-    reasons.iter().for_each(|reason| answer.lacks(reason));
+    reasons.iter().for_each(|reason| answer.mark_partial(reason));
 }

@@ -21,7 +21,7 @@ impl FlowFiles {
         lacking: &BTreeSet<String>,
         setting: &AnswerSetting,
     ) -> Vec<(Question, Option<(Unknown, String)>)> {
-        let files = self.of_no_wire_bytes();
+        let files = self.files_without_wire_bytes();
         let site = self.site(setting);
         let reads_none = |query: &Query| !reads_wire_bytes(query, &site);
         let nodes: BTreeSet<Option<&str>> =
@@ -69,7 +69,7 @@ impl FlowFiles {
     }
 
     /// The files of other programs that do not have bytes on the wire.
-    fn of_no_wire_bytes(&self) -> Vec<String> {
+    fn files_without_wire_bytes(&self) -> Vec<String> {
         let lacking = self.contents().filter(|(_, contents)| lacks_wire_bytes(contents));
         lacking.map(|(path, _)| path.display().to_string()).collect()
     }
@@ -80,7 +80,7 @@ impl FlowFiles {
         question: &Question,
         setting: &AnswerSetting,
     ) -> Result<(), QuestionError> {
-        let files = self.of_no_wire_bytes();
+        let files = self.files_without_wire_bytes();
         if files.is_empty() || !reads_wire_bytes(&question.query, &self.site(setting)) {
             return Ok(());
         }

@@ -234,7 +234,7 @@ impl<'a> AnsweringState<'a> {
         }
         for group in &mut self.groups {
             for (node, Answered { rows, .. }) in &mut group.nodes {
-                let Some(span) = self.spans.of(node) else { continue };
+                let Some(span) = self.spans.get(node) else { continue };
                 let watched = watched(span, group.period);
                 let answers = rows.answers_until(until_ns, watched);
                 for mut answer in answers {
@@ -265,7 +265,7 @@ impl<'a> AnsweringState<'a> {
             let idle = group.questions.iter().filter(|question| !runs(question));
             self.outcome.without_node.extend(idle.map(|question| question.query.name.clone()));
             for (node, Answered { queries, rows }) in std::mem::take(&mut group.nodes) {
-                let span = self.spans.of(&node);
+                let span = self.spans.get(&node);
                 let answers = rows.finish(&queries, span.map(|span| watched(span, group.period)));
                 let is_of_windows = |answer: &Answer| {
                     let of_windows =
@@ -339,7 +339,7 @@ fn pick<K: Copy>(
             continue;
         }
         if lacks_key(at) {
-            keyless.push(WithoutKey::of(of));
+            keyless.push(WithoutKey::from_values(of));
         } else {
             numbers.push(at as u32);
         }

@@ -1,6 +1,6 @@
 //! Questions that another engine answers over a store's files: which it reads, and what an answer of its rows is like.
 
-use super::exact::of_run;
+use super::exact::plan_run;
 use super::reading::ScanPlan;
 use super::share::QuestionShare;
 use super::stored::{OpenStore, blanks};
@@ -47,7 +47,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    fn of(
+    fn from_reading(
         reading: ScanPlan,
         files: &mut FlowFiles,
         question: &Question,
@@ -59,7 +59,7 @@ impl Elsewhere {
         let mut refused = RefusedRows::default();
         let (mut without_place, mut all_untold) = (Vec::new(), Vec::new());
         let key = *files.key();
-        let queries = of_run(&question.query, &key, setting);
+        let queries = plan_run(&question.query, &key, setting);
         for ((_, contents), clip) in files.contents().zip(&files.clips) {
             let node: Option<Arc<str>> = contents.node.as_deref().map(Arc::from);
             refused.add(contents, *clip, &node);
@@ -115,7 +115,7 @@ impl Elsewhere {
 
     /// The time that the rows of a node cover; `None` without any.
     pub fn watched_of(&self, node: Option<&str>) -> Option<Span> {
-        self.spans.of(&node.map(Arc::from)).map(|span| watched(span, self.period))
+        self.spans.get(&node.map(Arc::from)).map(|span| watched(span, self.period))
     }
 
     /// The part of a window that the node watched; `None` if that is nothing.
@@ -135,7 +135,7 @@ impl Elsewhere {
     pub fn describe(&self, answer: &mut Answer) {
         let node = answer.node.as_deref().map(Arc::from);
         self.refused.describe(answer, &node, self.period);
-        let part = part_of(&self.over, self.period, self.spans.of(&node));
+        let part = part_of(&self.over, self.period, self.spans.get(&node));
         self.refused.describe_ends(answer, &node, part);
         let window = answer.window.filter(|_| answer.node.is_some());
         // The first window may begin before what was watched of it.
@@ -149,14 +149,14 @@ impl Elsewhere {
                 "had no place in the table: no engine has it",
                 "had no place in the table: no engine has them",
             ];
-            answer.lacks(&notation::counted_as(packets, "packet", had));
+            answer.mark_partial(&notation::counted_as(packets, "packet", had));
         }
         let mut untold = Untold::default();
         self.untold
             .iter()
             .filter(|(node, time, _)| is_of(node, time))
             .for_each(|(.., more)| untold.add(more));
-        answer.lacks_untold(&untold);
+        answer.mark_untold(&untold);
     }
 
     /// Answers to a share's question with what they were read from and what is missing of their time, and what is missing between and behind them.
@@ -166,7 +166,7 @@ impl Elsewhere {
             &self.reading,
             std::slice::from_ref(share),
             self.watched,
-            self.refused.of_records().clone(),
+            self.refused.record_nodes().clone(),
         );
         answers.into_iter().for_each(|answer| telling.take(answer, &mut |answer| all.push(answer)));
         telling.finish(&share.question.query.name, &self.blanks, &mut |answer| all.push(answer));
@@ -198,7 +198,7 @@ impl OpenStore {
                 continue;
             }
             let read = reading.coarsest();
-            match Elsewhere::of(reading, &mut files, question, setting) {
+            match Elsewhere::from_reading(reading, &mut files, question, setting) {
                 // Rollups whose files have less than the rows.
                 Err(_) if read > Level::Rows => coarsest = super::stored::finer(read),
                 other => return other,

@@ -34,7 +34,7 @@ pub(super) fn keeps(query: &Query, rollup: KeySpec, setting: &AnswerSetting) -> 
 }
 
 /// The query over all rows of such keys, as it is planned for them.
-pub(super) fn of_run(query: &Query, key: &KeySpec, setting: &AnswerSetting) -> Option<RowQueries> {
+pub(super) fn plan_run(query: &Query, key: &KeySpec, setting: &AnswerSetting) -> Option<RowQueries> {
     let query = Query { over: Over::Run, ..query.clone() };
     RowQueries::plan(Generation::default(), &[query], &site(*key, setting)).ok()
 }

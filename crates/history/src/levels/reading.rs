@@ -99,7 +99,7 @@ impl ScanPlan {
         let is_told =
             |piece: &&LevelPeriod| self.times.get(&piece.node).is_some_and(|times| !times.is_unknown());
         let untold = self.pieces.iter().filter(|piece| !is_told(piece));
-        lost_lines(untold, answer).iter().for_each(|reason| answer.lacks(reason));
+        lost_lines(untold, answer).iter().for_each(|reason| answer.mark_partial(reason));
     }
 
     /// Returns what the levels do not have any more of the time of an answer, a line each.

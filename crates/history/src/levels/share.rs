@@ -91,7 +91,7 @@ impl QuestionShare {
     }
 
     /// The share that an answer is of, among those that were answered together.
-    pub(super) fn of<'a>(shares: &'a [Self], answer: &Answer) -> Option<&'a Self> {
+    pub(super) fn find<'a>(shares: &'a [Self], answer: &Answer) -> Option<&'a Self> {
         shares.iter().find(|share| share.question.query.name == answer.query)
     }
 }

@@ -41,7 +41,7 @@ impl Shelf {
     ///
     /// # Errors
     /// Returns one line if the manifest cannot be read.
-    pub fn of(catalog: &Catalog) -> Result<Self, String> {
+    pub fn open(catalog: &Catalog) -> Result<Self, String> {
         // What was killed is not written: that is looked at first.
         let is_written = catalog.is_written();
         catalog.at_once(|catalog| {
@@ -82,12 +82,14 @@ impl Shelf {
 
     /// Returns the number of rows, as the manifest tells it.
     pub fn rows(&self) -> u64 {
-        self.of_level(Level::Rows).map(|file| file.rows).fold(0, u64::saturating_add)
+        self.files_of_level(Level::Rows).map(|file| file.rows).fold(0, u64::saturating_add)
     }
 
     /// The files of rows that count in a time.
     pub fn rows_of(&self, period: Period) -> impl Iterator<Item = &Path> {
-        self.of_level(Level::Rows).filter(move |file| may_have(file, period)).map(|file| file.path.as_path())
+        self.files_of_level(Level::Rows)
+            .filter(move |file| may_have(file, period))
+            .map(|file| file.path.as_path())
     }
 
     /// The times of its nodes of which nothing is stored, between the first window and the last that were watched.
@@ -104,14 +106,14 @@ impl Shelf {
 
     /// Returns the fields that all keys of its rows have; of its rollups where it has no rows. The 5-tuple where it has nothing.
     pub fn key(&self) -> KeySpec {
-        let rows = common_keys(self.of_level(Level::Rows).map(key_of)).ok().flatten();
+        let rows = common_keys(self.files_of_level(Level::Rows).map(key_of)).ok().flatten();
         let all = || common_keys(self.files.iter().map(key_of)).ok().flatten();
         rows.or_else(all).unwrap_or(KeySpec::FIVE_TUPLE)
     }
 
     /// The lengths of the windows of its rows, nanoseconds.
     pub fn windows_ns(&self) -> BTreeSet<u64> {
-        self.of_level(Level::Rows).map(|file| file.window_ns).collect()
+        self.files_of_level(Level::Rows).map(|file| file.window_ns).collect()
     }
 
     /// Returns the shelf without the files of other nodes than this one, if there is one.
@@ -243,8 +245,8 @@ impl Shelf {
 
     /// Returns which windows of rows a question's period cuts.
     pub(super) fn cut(&self, question: &Question) -> Option<Cut> {
-        Cut::of(question.period?, &|time_ns| {
-            let rows = self.of_level(Level::Rows).filter(|file| (question.runs_on)(Some(&file.node)));
+        Cut::from_period(question.period?, &|time_ns| {
+            let rows = self.files_of_level(Level::Rows).filter(|file| (question.runs_on)(Some(&file.node)));
             rows.flat_map(|file| self.cut_windows(file, time_ns)).collect()
         })
     }
@@ -283,7 +285,7 @@ impl Shelf {
         files.map(|file| (file.path.clone(), (file.node.clone(), time(file)))).collect()
     }
 
-    fn of_level(&self, level: Level) -> impl Iterator<Item = &StoredFile> + Clone {
+    fn files_of_level(&self, level: Level) -> impl Iterator<Item = &StoredFile> + Clone {
         self.files.iter().filter(move |file| file.level == level)
     }
 }

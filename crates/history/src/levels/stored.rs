@@ -55,7 +55,7 @@ impl OpenStore {
 
     fn open_as(folder: &Path, node: Option<String>) -> Result<Self, String> {
         let catalog = Catalog::open(folder)?;
-        let shelf = Shelf::of(&catalog)?.only(node.as_deref());
+        let shelf = Shelf::open(&catalog)?.only(node.as_deref());
         let folder = folder.to_owned();
         let (replaced, checked) = Default::default();
         Ok(Self { folder, catalog, shelf, node, tries: 0, replaced, checked })
@@ -113,7 +113,7 @@ impl OpenStore {
                     continue;
                 }
                 let mut restore = |mut answer: Answer| {
-                    let share = QuestionShare::of(&shares, &answer);
+                    let share = QuestionShare::find(&shares, &answer);
                     if share.is_some_and(|share| !share.gives(&answer)) {
                         return;
                     }
@@ -127,7 +127,7 @@ impl OpenStore {
                 };
                 match answered {
                     Ok(outcome) => {
-                        if telling.of_windows() && !outcome.stopped {
+                        if telling.has_window_queries() && !outcome.stopped {
                             for question in &questions {
                                 let blanks = blanks(&mut files, question, setting)?;
                                 telling.finish(&question.query.name, &blanks, &mut restore);
@@ -199,7 +199,7 @@ impl OpenStore {
 
     /// Reads the manifest again.
     pub(super) fn renew(&mut self) -> Result<(), QuestionError> {
-        self.shelf = Shelf::of(&self.catalog).map_err(QuestionError::Store)?.only(self.node.as_deref());
+        self.shelf = Shelf::open(&self.catalog).map_err(QuestionError::Store)?.only(self.node.as_deref());
         Ok(())
     }
 

@@ -32,7 +32,7 @@ impl QuerySteps {
     }
 
     /// The steps that the windows of a time add.
-    fn of_window(&self, window: Span) -> [u64; 2] {
+    fn steps_within(&self, window: Span) -> [u64; 2] {
         [window.start_ns.saturating_add(self.over_ns).saturating_sub(self.every_ns), window.end_ns]
     }
 }
@@ -91,7 +91,7 @@ impl<'a> AnswerCompleter<'a> {
         self.learn(&mut answer);
         let times = answer.node.as_ref().and_then(|node| self.times.get(node));
         if self.reading.nodes.is_empty() {
-            answer.lacks("nothing is stored as yet");
+            answer.mark_partial("nothing is stored as yet");
         }
         let (Some(steps), Some(window)) = (self.steps.get(&answer.query).copied(), window) else {
             self.reading.describe(&mut answer);
@@ -103,7 +103,7 @@ impl<'a> AnswerCompleter<'a> {
         };
         let Some(times) = times else {
             if answer.empty.is_some() {
-                let Some(own) = steps.own_part(steps.of_window(window)) else { return };
+                let Some(own) = steps.own_part(steps.steps_within(window)) else { return };
                 answer.window = Some(steps.window(own));
                 answer.empty = Some((own[1] - own[0]) / steps.every_ns);
             }
@@ -111,7 +111,7 @@ impl<'a> AnswerCompleter<'a> {
             return give(answer);
         };
         // Each window is told by the step that it adds to the one before.
-        let [start_ns, end_ns] = steps.of_window(window);
+        let [start_ns, end_ns] = steps.steps_within(window);
         let of = (answer.query.clone(), answer.node.clone());
         let told = self.told.entry(of).or_insert_with(|| {
             let asked = times.asked().start_ns;
@@ -157,7 +157,7 @@ impl<'a> AnswerCompleter<'a> {
             }
         };
         let of_answer: Vec<Missing> = damaged.into_iter().filter_map(both).collect();
-        answer.misses(&of_answer);
+        answer.mark_missing(&of_answer);
     }
 
     /// Says in an answer that its rates are over time that was not watched, too: time between what was watched, and where they are over whole
@@ -223,7 +223,7 @@ impl<'a> AnswerCompleter<'a> {
     }
 
     /// Returns true if queries of windows are among the questions.
-    pub(super) fn of_windows(&self) -> bool {
+    pub(super) fn has_window_queries(&self) -> bool {
         !self.steps.is_empty()
     }
 }

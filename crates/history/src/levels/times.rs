@@ -88,7 +88,7 @@ impl NodeTimes {
             times.is_unknown |= next.by == MeasurementKind::Unknown && !here.is_empty();
             // A question without a begin begins with what is kept, unless nothing of its time is.
             if (from_ns.is_some() || kept.is_empty()) && next.by != MeasurementKind::Unknown {
-                times.kept_no_more(here, kept);
+                times.mark_dropped(here, kept);
             }
         }
         times.gap(Period { from_ns: until, to_ns: asked.to_ns }, last, None, writer);
@@ -145,7 +145,7 @@ impl NodeTimes {
     }
 
     /// A time was stored: what of it no level that is read has is kept no more.
-    fn kept_no_more(&mut self, time: Period, kept: &[Period]) {
+    fn mark_dropped(&mut self, time: Period, kept: &[Period]) {
         let mut kept: Vec<Period> = kept.iter().map(|kept| kept.both(time)).collect();
         kept.retain(|kept| !kept.is_empty());
         kept.sort_by_key(|kept| kept.from_ns);
@@ -223,20 +223,20 @@ impl NodeTimes {
     pub(super) fn describe(&self, answer: &mut Answer, is_whole: bool) {
         let asked = self.asked_in(answer.window.filter(|_| !is_whole));
         let missing = self.missing_in(asked);
-        answer.misses(&missing);
+        answer.mark_missing(&missing);
         let time = period(asked);
         let last = self.killed_at.filter(|at| (asked.start_ns..=asked.end_ns).contains(at));
         let cut_off: Vec<u64> =
             self.cut_off.iter().copied().filter(|at| *at == 0 || *at < asked.end_ns).collect();
         for at in last.into_iter().filter(|at| !cut_off.contains(at)).chain(cut_off.iter().copied()) {
-            answer.lacks(&match at {
+            answer.mark_partial(&match at {
                 0 => "a run was killed before anything of it was stored, and it may have measured this time: run it again into the store"
                     .to_owned(),
                 at => format!("the run was killed: what it measured after {} is not stored", format_time(at)),
             });
         }
         if let Some(at) = self.not_begun {
-            answer.lacks(&format!("nothing was watched before {}", format_time(at)));
+            answer.mark_partial(&format!("nothing was watched before {}", format_time(at)));
         }
         let within = |one: &&Period| !one.both(time).is_empty();
         for Period { from_ns, to_ns } in self.between.iter().filter(within) {

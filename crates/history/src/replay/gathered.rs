@@ -3,7 +3,7 @@
 use super::node::{NodeFile, NodeRecording, NodeSelection};
 use super::plan::ReplayPlan;
 use super::survey::{NodeName, NodeRows, window_of};
-use crate::facts::{of_samples, told_sample, watched_of};
+use crate::facts::{describe_samples, told_sample, watched_of};
 use crate::node_spans::union;
 use crate::question::Period;
 use crate::shares::mixed_in;
@@ -108,7 +108,7 @@ impl Gathered {
     ) -> Result<NodeRecording, String> {
         self.add_ends(window_ns, period);
         let Self { files, lists, counts, span, merges, damaged, lacks, mut shortfall, sampled } = self;
-        shortfall.add(&Shortfall { estimates: of_samples(&sampled), ..Shortfall::default() });
+        shortfall.add(&Shortfall { estimates: describe_samples(&sampled), ..Shortfall::default() });
         if let Some(reason) = mixed_in(files.iter().map(|file| &file.contents), period) {
             return Err(reason);
         }

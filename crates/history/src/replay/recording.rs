@@ -68,7 +68,7 @@ impl Recording {
         }
         let errors = unread.iter().map(|(_, error)| error.clone()).collect();
         Ok(Self {
-            files: FlowFiles::of(open, errors)?,
+            files: FlowFiles::from_files(open, errors)?,
             names,
             unread,
             period: Period::ALL,
@@ -90,7 +90,7 @@ impl Recording {
 
     /// Marks the recording as one whose list of files is damaged: rows of any node may be missing.
     #[must_use]
-    pub fn of_damaged(mut self, damage: ReadError) -> Self {
+    pub fn mark_damaged(mut self, damage: ReadError) -> Self {
         self.files.errors.push(damage.clone());
         self.unread.push((None, damage));
         self
@@ -125,12 +125,12 @@ impl Recording {
     }
 
     /// The length of the windows of queries that do not say it, in the run that wrote the rows, if a file tells it.
-    pub fn usual_ns(&self) -> Option<u64> {
+    pub fn default_ns(&self) -> Option<u64> {
         self.files.contents().filter_map(|(_, contents)| Some(contents.windows.as_ref()?.usual_ns)).max()
     }
 
     /// Files of flow records, each of which counts whole in the window in which its flow ended, and of rows that such records became.
-    pub fn of_records(&self) -> impl Iterator<Item = &std::path::Path> {
+    pub fn record_files(&self) -> impl Iterator<Item = &std::path::Path> {
         let is_of_records = |contents: &Contents| {
             !contents.has_windows || contents.windows.as_ref().is_some_and(are_of_records)
         };
@@ -199,7 +199,7 @@ impl Surveyed {
         continues: &mut dyn FnMut() -> bool,
     ) -> (SurveyedFile, BTreeMap<NodeName, NodeRows>) {
         let FileSurvey { mut nodes, error, damaged, is_stopped } =
-            FileSurvey::of(&mut file, window_ns, continues);
+            FileSurvey::from_file(&mut file, window_ns, continues);
         let (path, contents) = (file.path().to_owned(), file.contents().clone());
         let reason = error.as_ref().map(ToString::to_string).unwrap_or_default();
         self.is_stopped |= is_stopped;

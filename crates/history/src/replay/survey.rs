@@ -49,7 +49,11 @@ fn wanted(has_windows: bool) -> ReadProjection {
 
 impl FileSurvey {
     /// Reads the times of a file's rows. `continues` ends reading by returning false.
-    pub(super) fn of(file: &mut FlowFile, window_ns: u64, continues: &mut dyn FnMut() -> bool) -> Self {
+    pub(super) fn from_file(
+        file: &mut FlowFile,
+        window_ns: u64,
+        continues: &mut dyn FnMut() -> bool,
+    ) -> Self {
         let mut survey = Self::default();
         for part in 0..file.contents().parts.len() {
             let times = file.contents().parts[part].times;

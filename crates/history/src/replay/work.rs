@@ -129,7 +129,7 @@ impl<'a> ReplayState<'a> {
     /// Takes the rows of a block. `given`: how many rows of each window the part gave so far. `is_measured`: those without a key are of the record `other`.
     fn take(&mut self, block: &RowBlock, given: &mut BTreeMap<u64, u64>, is_measured: bool) {
         let tracks_loss = self.node.site.tracks_loss;
-        let (v4, v6) = (BatchRows::of(&block.v4, tracks_loss), BatchRows::of(&block.v6, tracks_loss));
+        let (v4, v6) = (BatchRows::new(&block.v4, tracks_loss), BatchRows::new(&block.v6, tracks_loss));
         for at in 0..v4.len() {
             let (row, loss) = v4.row(at);
             self.row(v4.time(at), FamilyRow::V4(row), loss, block.open_v4(at), given);

@@ -38,7 +38,7 @@ fn question(query: Query) -> Question {
 
 /// The bytes of each source.
 fn by_source() -> Question {
-    question(Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]))
+    question(Query::new("q", [GroupField::from_field("src_addr")], [OutputColumn::sum("total_byte")]))
 }
 
 fn answered(files: &mut FlowFiles, mut each: impl FnMut()) -> (ScanSummary, Vec<Answer>) {

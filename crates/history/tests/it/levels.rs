@@ -231,7 +231,10 @@ fn whatever_level_is_chosen_the_answers_are_those_of_rows() {
 
 fn of(group: &[&str], value: Aggregate) -> Query {
     let item = OutputColumn::new("value", Expression::Aggregate(value));
-    Query { over: Over::Run, ..Query::new("q", group.iter().map(|field| GroupField::of(*field)), [item]) }
+    Query {
+        over: Over::Run,
+        ..Query::new("q", group.iter().map(|field| GroupField::from_field(*field)), [item])
+    }
 }
 
 fn sum() -> Aggregate {
@@ -260,24 +263,27 @@ fn the_coarsest_exact_level_is_read() {
         (by_source.clone(), [61, 119], "1min"),
         (by_source.clone(), [0, 60 * HOURS], "1h, 1min, rows"),
         (by_source.clone(), [60 * (HOURS - 1), 60 * HOURS], "1min, rows"),
-        (of(&[], Aggregate::CountDistinct(GroupField::of("src_addr"))), [0, 60], "1h"),
+        (of(&[], Aggregate::CountDistinct(GroupField::from_field("src_addr"))), [0, 60], "1h"),
         (of(&["protocol"], Aggregate::Max(Box::new(Expression::field("ltime")))), [0, 60], "1h"),
         (
             of(
                 &[],
-                Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Sum("total_byte".to_owned())),
+                Aggregate::Entropy(
+                    GroupField::from_field("src_addr"),
+                    ValueWeight::Sum("total_byte".to_owned()),
+                ),
             ),
             [0, 60],
             "1h",
         ),
         // Rows of a rollup are several flows.
         (of(&["src_addr"], Aggregate::Count), [0, 60], "rows"),
-        (of(&[], Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Rows)), [0, 60], "rows"),
+        (of(&[], Aggregate::Entropy(GroupField::from_field("src_addr"), ValueWeight::Rows)), [0, 60], "rows"),
         (of(&[], Aggregate::Mean(Box::new(Expression::field("total_byte")))), [0, 60], "rows"),
         (of(&[], Aggregate::Max(Box::new(Expression::field("total_byte")))), [0, 60], "rows"),
         // A rollup has no ports, and one last value of many flows.
         (of(&["dst_port"], sum()), [0, 60], "rows"),
-        (of(&[], Aggregate::CountDistinct(GroupField::of("conversation"))), [0, 60], "rows"),
+        (of(&[], Aggregate::CountDistinct(GroupField::from_field("conversation"))), [0, 60], "rows"),
         (of(&["ip_ttl"], sum()), [0, 60], "rows"),
     ];
     for (query, minutes, expected) in cases {
@@ -366,7 +372,7 @@ fn what_a_lost_level_alone_tells_is_unknown_and_the_rest_exact() {
         limit: Some(4),
         ..Query::new(
             "q",
-            [GroupField::of("src_addr")],
+            [GroupField::from_field("src_addr")],
             [OutputColumn::count("flows"), OutputColumn::sum("total_byte")],
         )
     };

@@ -125,7 +125,7 @@ fn query(filter: Option<Condition>, over: Over) -> Query {
         OutputColumn::distinct("dst_addr", "destinations"),
         OutputColumn::new("window", Expression::Aggregate(Aggregate::Max(Box::new(window)))),
     ];
-    Query { filter, over, ..Query::new("q", [GroupField::of("src_addr")], items) }
+    Query { filter, over, ..Query::new("q", [GroupField::from_field("src_addr")], items) }
 }
 
 fn read(answer: &Answer) -> BTreeMap<IpAddr, Source> {

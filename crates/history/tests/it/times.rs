@@ -25,7 +25,7 @@ fn node(is_live: bool, window_ns: u64) -> NodeSetting {
         source: Some("source".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns,
-        usual_ns: window_ns,
+        default_ns: window_ns,
         has_wire_bytes: true,
         tracks_loss: false,
         selection: Selection::new(&RecordContents::default()),
@@ -478,8 +478,10 @@ fn levels_agree_on_times_that_jump() {
             feed.finish();
             store.close(false);
         }
-        let of_ports =
-            Query { group: task::query::Grouping::By(vec![GroupField::of("dst_port")]), ..sum(Over::Run) };
+        let of_ports = Query {
+            group: task::query::Grouping::By(vec![GroupField::from_field("dst_port")]),
+            ..sum(Over::Run)
+        };
         for _ in 0..12 {
             let [one, other] = [0; 2].map(|_| random.below(100 * HOUR) / HOUR * HOUR);
             let period = Period { from_ns: START + one.min(other), to_ns: START + one.max(other) + HOUR };

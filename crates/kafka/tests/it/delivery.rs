@@ -5,7 +5,7 @@ use crate::support::{Fake, Mood, answer, event, log};
 use archive::{Archive, ArchiveChanges, ArchiveRetention, Numbered};
 use kafka::{
     Archived, Bell, DeliveryThread, KafkaProblem, MemoryOutbox, Message, MessageBatch, Outbox, Topic,
-    of_answer, of_event,
+    encode_answer, encode_event,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -26,8 +26,8 @@ fn deliver(outboxes: Vec<Box<dyn Outbox>>, fake: &Fake, wait: Duration) -> kafka
 
 /// What an archive has of a kind, as identifiers of messages.
 fn expected(answers: &[model::Answer], events: &[model::Event]) -> BTreeSet<String> {
-    let answers = answers.iter().flat_map(|answer| of_answer(answer).expect("messages"));
-    let events = events.iter().map(|event| of_event(event).expect("a message"));
+    let answers = answers.iter().flat_map(|answer| encode_answer(answer).expect("messages"));
+    let events = events.iter().map(|event| encode_event(event).expect("a message"));
     answers.chain(events).map(|message| message.id).collect()
 }
 

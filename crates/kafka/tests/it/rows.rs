@@ -238,7 +238,7 @@ fn messages_of_rows_have_the_schema_and_name_what_is_lacking() {
 fn messages_of_rows_of_a_sample_say_by_which_share() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut written = Written::new(folder.path());
-    let sampled = Sampled::new(Share::of_ppm(150_000).expect("a share"), 5, 0, 1500);
+    let sampled = Sampled::new(Share::from_ppm(150_000).expect("a share"), 5, 0, 1500);
     written.facts.sample = Some(sampled.into());
     written.segment(windows(&[(0, 5)], &mut 1));
     let fake = Fake::default();

@@ -2,7 +2,7 @@
 
 use crate::support::{answer, event};
 use jsonschema::{Registry, Validator};
-use kafka::{of_answer, of_event};
+use kafka::{encode_answer, encode_event};
 use serde_json::{Value as Json, json};
 
 fn validator() -> Validator {
@@ -27,10 +27,10 @@ fn messages_have_the_schema() {
     let validator = validator();
     let mut long = answer(1);
     long.rows = (0..20_000).map(|_| long.rows[0].clone()).collect();
-    let mut messages = of_answer(&long).expect("messages");
+    let mut messages = encode_answer(&long).expect("messages");
     assert!(messages.len() > 1);
-    messages.extend((0..3).flat_map(|number| of_answer(&answer(number)).expect("messages")));
-    messages.extend((0..3).map(|number| of_event(&event(number)).expect("a message")));
+    messages.extend((0..3).flat_map(|number| encode_answer(&answer(number)).expect("messages")));
+    messages.extend((0..3).map(|number| encode_event(&event(number)).expect("a message")));
     for message in messages {
         let json: Json = serde_json::from_slice(&message.value).expect("JSON");
         assert_eq!(validator.validate(&json).map_err(|error| error.to_string()), Ok(()), "{json:#}");
@@ -41,7 +41,7 @@ fn messages_have_the_schema() {
 #[test]
 fn other_things_have_it_not() {
     let validator = validator();
-    let message = of_answer(&answer(1)).expect("messages").remove(0);
+    let message = encode_answer(&answer(1)).expect("messages").remove(0);
     let good: Json = serde_json::from_slice(&message.value).expect("JSON");
     assert!(validator.is_valid(&good));
     for (member, value) in [

@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Answer {
         let read = AnswerJson::<Map<String, Json>, ReadRows>::deserialize(deserializer)?;
         // What is read can be written again.
         row::check_names(&read.columns).map_err(D::Error::custom)?;
-        let rows = read.rows.of(&read.columns).map_err(D::Error::custom)?;
+        let rows = read.rows.arrange(&read.columns).map_err(D::Error::custom)?;
         let bound = items(read.bound_columns, &read.bound.unwrap_or_default()).map_err(D::Error::custom)?;
         let loss = read.loss.flatten().map(Cow::into_owned);
         let account = |packets: Cow<'_, PacketCounts>| Account { packets: packets.into_owned(), loss };

@@ -52,26 +52,26 @@ impl<K: MaskedKey + PartialEq> MaskedKeySet<K> {
 /// A key that a pin can be made into.
 pub(super) trait PinnedKey: MaskedKey + PartialEq {
     /// The pin's values; zero where it has none.
-    fn of_pin(pin: &Pin) -> Self;
+    fn from_pin(pin: &Pin) -> Self;
 }
 
 impl PinnedKey for KeyV4 {
-    fn of_pin(pin: &Pin) -> Self {
+    fn from_pin(pin: &Pin) -> Self {
         let address = |side: usize| match pin.networks[side] {
             Some((IpAddr::V4(address), _)) => address.octets(),
             _ => [0; 4],
         };
-        Self::of_parts([address(0), address(1)], parts(pin))
+        Self::from_parts([address(0), address(1)], parts(pin))
     }
 }
 
 impl PinnedKey for KeyV6 {
-    fn of_pin(pin: &Pin) -> Self {
+    fn from_pin(pin: &Pin) -> Self {
         let address = |side: usize| match pin.networks[side] {
             Some((IpAddr::V6(address), _)) => address.octets(),
             _ => [0; 16],
         };
-        Self::of_parts([address(0), address(1)], parts(pin))
+        Self::from_parts([address(0), address(1)], parts(pin))
     }
 }
 
@@ -83,7 +83,7 @@ fn parts(pin: &Pin) -> KeyParts {
 /// The members that a pin has.
 fn mask(pin: &Pin) -> KeySpec {
     let lengths = pin.networks.map(|network| network.map(|network| network.1));
-    KeySpec::of_members(lengths, pin.ports.map(|port| port.is_some()), pin.protocol.is_some())
+    KeySpec::from_members(lengths, pin.ports.map(|port| port.is_some()), pin.protocol.is_some())
 }
 
 /// Pins of one family by their members, the largest sets first.
@@ -94,7 +94,7 @@ pub(super) fn shapes<'a, K: PinnedKey>(
     let mut shapes: Vec<(KeySpec, Vec<K>)> = Vec::new();
     for pin in pins {
         let mask = mask(pin);
-        let key = K::of_pin(pin).masked(&mask);
+        let key = K::from_pin(pin).masked(&mask);
         match shapes.iter_mut().find(|(known, _)| *known == mask) {
             Some((_, keys)) => keys.push(key),
             None => shapes.push((mask, vec![key])),

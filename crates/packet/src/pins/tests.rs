@@ -82,10 +82,10 @@ fn have(pins: &Pins, flow: &Flow) -> bool {
     let parts = KeyParts { ports: flow.ports, protocol: flow.protocol, ..KeyParts::default() };
     match flow.addresses {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            of(pins, &KeyV4::of_parts([source.octets(), destination.octets()], parts))
+            of(pins, &KeyV4::from_parts([source.octets(), destination.octets()], parts))
         }
         [IpAddr::V6(source), IpAddr::V6(destination)] => {
-            of(pins, &KeyV6::of_parts([source.octets(), destination.octets()], parts))
+            of(pins, &KeyV6::from_parts([source.octets(), destination.octets()], parts))
         }
         mixed => panic!("no packet has {mixed:?}"),
     }

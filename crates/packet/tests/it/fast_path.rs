@@ -147,11 +147,11 @@ proptest! {
                 Err(reason) => not_measured[reason as usize] += 1,
             }
         }
-        let at = |fields: &PacketFields| parser.bursts.v4.numbers().of(fields);
+        let at = |fields: &PacketFields| parser.bursts.v4.numbers().number_of(fields);
         let pushed: Vec<_> =
             parser.bursts.v4.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v4);
-        let at = |fields: &PacketFields| parser.bursts.v6.numbers().of(fields);
+        let at = |fields: &PacketFields| parser.bursts.v6.numbers().number_of(fields);
         let pushed: Vec<_> =
             parser.bursts.v6.packets().iter().map(|p| (p.key, p.hash, at(&p.fields), p.fields)).collect();
         prop_assert_eq!(pushed, v6);

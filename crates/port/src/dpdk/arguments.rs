@@ -27,7 +27,7 @@ pub(super) struct EalOverrides {
 }
 
 impl EalOverrides {
-    pub(super) fn of(arguments: &[String]) -> Self {
+    pub(super) fn parse(arguments: &[String]) -> Self {
         let is = |names: &[&str]| {
             arguments.iter().any(|argument| {
                 names.iter().any(|name| match name.strip_prefix("--") {
@@ -59,7 +59,7 @@ pub(super) fn eal_arguments(
     cpus: &[usize],
     extra: &[String],
 ) -> Vec<String> {
-    let given = EalOverrides::of(extra);
+    let given = EalOverrides::parse(extra);
     let mut arguments: Vec<String> =
         vec!["edison".into(), "--file-prefix".into(), format!("edison-{process}"), "--no-telemetry".into()];
     if !given.log_level {

@@ -53,10 +53,10 @@ impl Eal {
             .map(|devargs| Device::parse(devargs))
             .collect::<Result<Vec<_>, _>>()
             .map_err(SourceError::Open)?;
-        let given = EalOverrides::of(&config.arguments);
+        let given = EalOverrides::parse(&config.arguments);
         let needed = config.memory_bytes.saturating_add(BASE_BYTES);
         let (memory, hint) = choose_memory(needed, given.no_huge);
-        let affinity = Affinity::of_this_thread();
+        let affinity = Affinity::read_current();
         let cpus = affinity.as_ref().map(Affinity::cpus).unwrap_or_default();
         let arguments = eal_arguments(std::process::id(), &devices, memory, &cpus, &config.arguments)
             .into_iter()
@@ -162,7 +162,7 @@ pub(super) fn telling(log: &str) -> impl Iterator<Item = &str> {
 /// Huge pages where there are enough free ones, and a hint where there are not.
 fn choose_memory(needed: u64, refused: bool) -> (EalMemory, Option<String>) {
     const PAGE: u64 = 2 << 20;
-    let free = Hugepages::free_bytes(&Hugepages::of_this_machine());
+    let free = Hugepages::free_bytes(&Hugepages::detect());
     if free >= needed && !refused {
         return (EalMemory::Hugepages, None);
     }
@@ -211,7 +211,7 @@ struct Affinity(libc::cpu_set_t);
 
 impl Affinity {
     /// Returns the CPUs that this thread may run on; `None` on a machine with more CPUs than the set can name.
-    fn of_this_thread() -> Option<Self> {
+    fn read_current() -> Option<Self> {
         // SAFETY: an all-zero bit set is a valid value.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         // SAFETY: the set has the size that is passed; 0 is the calling thread.

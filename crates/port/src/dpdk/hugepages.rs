@@ -18,7 +18,7 @@ pub struct Hugepages {
 
 impl Hugepages {
     /// All sizes that this kernel has, the smallest first; empty without support.
-    pub fn of_this_machine() -> Vec<Self> {
+    pub fn detect() -> Vec<Self> {
         Self::under(Path::new(DIRECTORY))
     }
 

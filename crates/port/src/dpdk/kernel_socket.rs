@@ -50,13 +50,13 @@ impl KernelSockets {
     }
 
     /// Returns this process's sockets of the same family.
-    pub(super) fn of_this_family(&self) -> BTreeSet<RawFd> {
+    pub(super) fn list_open(&self) -> BTreeSet<RawFd> {
         Self::open_now(self.family)
     }
 
     /// Adds the sockets opened since `before`.
     pub(super) fn add_since(&mut self, before: &BTreeSet<RawFd>) {
-        self.sockets.extend(self.of_this_family().difference(before));
+        self.sockets.extend(self.list_open().difference(before));
     }
 
     /// True if the driver has opened none that could be queried.

@@ -53,8 +53,8 @@ pub struct DpdkPorts {
 
 impl DpdkPorts {
     /// Examines this machine.
-    pub fn of_this_machine() -> Self {
-        let hugepages = Hugepages::of_this_machine();
+    pub fn detect() -> Self {
+        let hugepages = Hugepages::detect();
         let devices = devices_under(Path::new(PCI_DEVICES));
         let privileged = is_privileged();
         let iommu = fs::read_dir("/sys/kernel/iommu_groups").is_ok_and(|mut groups| groups.next().is_some());
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_shown() {
-        let ports = DpdkPorts::of_this_machine();
+        let ports = DpdkPorts::detect();
         assert!(ports.version.starts_with("DPDK "), "{}", ports.version);
         assert!(ports.to_string().lines().count() >= 3);
     }

@@ -19,7 +19,7 @@ const BUFFER_BYTES: u16 = 2048;
 /// The usual jumbo MTU of cards, used if the driver scatters frames over several mbufs.
 const JUMBO_MTU: u16 = 9000;
 /// Ethernet's own MTU (IEEE 802.3).
-const USUAL_MTU: u16 = 1500;
+const DEFAULT_MTU: u16 = 1500;
 /// Mbufs that the pool keeps for an lcore.
 const POOL_CACHE: u32 = 256;
 
@@ -180,7 +180,7 @@ impl Port {
         let Some(mut port) = ports.pop() else {
             return Err(SourceError::Open(format!("port {devargs}: the driver made no port")));
         };
-        port.wanted_mtu = if mtu > USUAL_MTU { mtu } else { 0 };
+        port.wanted_mtu = if mtu > DEFAULT_MTU { mtu } else { 0 };
         port.start(options.queues, options, &mut Vec::new())?;
         if port.tx_queues == 0 {
             return Err(SourceError::Open(format!(
@@ -191,7 +191,7 @@ impl Port {
     }
 
     /// A port that another part of DPDK has made, not started.
-    pub(super) fn of_id(eal: &Arc<Eal>, id: u16, name: &str) -> Self {
+    pub(super) fn from_id(eal: &Arc<Eal>, id: u16, name: &str) -> Self {
         Self::owning(eal, id, Device { devargs: name.into(), name: name.into(), pci: false }, None)
     }
 
@@ -238,7 +238,7 @@ impl Port {
         warnings: &mut Vec<String>,
     ) -> Result<Spread, SourceError> {
         options.check()?;
-        let sockets_before = self.sockets.as_ref().map(KernelSockets::of_this_family).unwrap_or_default();
+        let sockets_before = self.sockets.as_ref().map(KernelSockets::list_open).unwrap_or_default();
         let info = self.info()?;
         if !self.device.pci {
             self.interface = info.if_index;
@@ -413,7 +413,7 @@ impl Port {
 
     /// The MTU of the port, and not more than that of the kernel interface under it.
     pub(super) fn mtu(&self) -> u16 {
-        let mut mtu = USUAL_MTU;
+        let mut mtu = DEFAULT_MTU;
         // SAFETY: a writable number; a port that is gone leaves it.
         unsafe { dpdk_sys::rte_eth_dev_get_mtu(self.id, &mut mtu) };
         match kernel_mtu(self.interface) {

@@ -175,7 +175,7 @@ fn port(eal: &Arc<Eal>, rings: &[RteRing]) -> Result<Port, SourceError> {
         dpdk_sys::rte_eth_from_rings(c_name.as_ptr(), raw.as_ptr(), count, raw.as_ptr(), count, 0)
     });
     match u16::try_from(id) {
-        Ok(id) => Ok(Port::of_id(eal, id, &format!("net_ring_{name}"))),
+        Ok(id) => Ok(Port::from_id(eal, id, &format!("net_ring_{name}"))),
         Err(_) => Err(SourceError::Open(format!("no port over a ring: {}", reason(&log, id)))),
     }
 }

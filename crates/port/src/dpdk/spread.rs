@@ -5,7 +5,7 @@ use dpdk_sys::{RTE_ETH_RSS_IP, RTE_ETH_RSS_SCTP, RTE_ETH_RSS_TCP, RTE_ETH_RSS_UD
 /// The types that are requested if the driver supports them: addresses, and ports if present.
 const TYPES: u64 = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
 /// The length of the key if the driver does not report it (Toeplitz, 320 bits), bytes.
-const USUAL_KEY_BYTES: usize = 40;
+const DEFAULT_KEY_BYTES: usize = 40;
 
 /// The spread of frames over the queues of a port, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ impl Rss {
     /// Returns the settings for this many queues of a driver with this information.
     pub(super) fn new(queues: u16, info: &shim_port_info) -> Self {
         let bytes = match info.hash_key_size {
-            0 => USUAL_KEY_BYTES,
+            0 => DEFAULT_KEY_BYTES,
             bytes => usize::from(bytes.min(u16::from(u8::MAX))),
         };
         let types = if queues > 1 { info.rss_types & TYPES } else { 0 };
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(rss.key, Toeplitz::SYMMETRIC_KEY[..40]);
         assert_eq!(rss.types, TYPES);
         assert_eq!(Rss::new(2, &info(52, 0)).key.len(), 52);
-        assert_eq!(Rss::new(2, &info(0, 0)).key.len(), USUAL_KEY_BYTES);
+        assert_eq!(Rss::new(2, &info(0, 0)).key.len(), DEFAULT_KEY_BYTES);
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl InterfaceSink {
         }
         let mut sink = Self {
             name: name.to_owned(),
-            before: LinkDrops::of(&device),
+            before: LinkDrops::read(&device),
             device,
             socket,
             longest: 0,
@@ -175,7 +175,7 @@ impl PacketSink for InterfaceSink {
     }
 
     fn lost(&mut self) -> Vec<SourceCounter> {
-        let now = LinkDrops::of(&self.device);
+        let now = LinkDrops::read(&self.device);
         let since = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
         let dropped = since(now.dropped, self.before.dropped).saturating_sub(self.refused);
         vec![("tx_dropped", dropped), ("tx_errors", since(now.errors, self.before.errors))]
@@ -201,7 +201,7 @@ struct LinkStats {
 }
 
 impl LinkDrops {
-    fn of(device: &CStr) -> Self {
+    fn read(device: &CStr) -> Self {
         let mut found = Self::default();
         let mut first = std::ptr::null_mut();
         // SAFETY: a writable place for the list, which is freed below.

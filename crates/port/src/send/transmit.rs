@@ -8,7 +8,7 @@ use traffic::{GeneratedFrame, Generator};
 /// Frames that are generated ahead and handed over at once.
 const BATCH: usize = 64;
 /// A sink that accepts nothing for this long has failed.
-const PATIENCE_NS: u64 = 1_000_000_000;
+const TIMEOUT_NS: u64 = 1_000_000_000;
 /// The time to wait for room, if the sink did not wait itself, nanoseconds.
 const RETRY_NS: u64 = 20_000;
 
@@ -182,7 +182,7 @@ impl Transmission<'_> {
             |&&(frame, due): &&(GeneratedFrame, u64)| due <= now && frame.wire_len as usize <= longest;
         let count = batch.left().iter().take_while(ready).count();
         match batch.hand_over(count, self.sink)? {
-            0 if now.saturating_sub(self.progress) > PATIENCE_NS => Err(SourceError::Fault(format!(
+            0 if now.saturating_sub(self.progress) > TIMEOUT_NS => Err(SourceError::Fault(format!(
                 "{} has taken no frame for a second: is anybody there who receives?",
                 self.sink.name()
             ))),

@@ -7,7 +7,7 @@ use testbed::process::alone;
 fn frames_are_counted_and_nothing_stays_behind() {
     alone(|| {
         // Works before EAL is initialised as well as after.
-        assert!(DpdkPorts::of_this_machine().version.starts_with("DPDK "));
+        assert!(DpdkPorts::detect().version.starts_with("DPDK "));
         let affinity = status_line("Cpus_allowed:");
         let devargs = ["net_null0,size=64".to_owned(), "net_null1,size=64".to_owned()];
         let options = PortOptions { burst: 32, ..PortOptions::default() };

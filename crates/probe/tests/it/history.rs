@@ -33,7 +33,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         source: Some("link".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns: SECOND,
-        usual_ns: SECOND,
+        default_ns: SECOND,
         tracks_loss: false,
         has_wire_bytes: true,
         selection: Selection::new(&RecordContents::default()),
@@ -106,7 +106,7 @@ impl Test {
 
 fn query(name: &str, over: Over) -> Query {
     let items = [OutputColumn::sum("total_byte"), OutputColumn::count("flows")];
-    Query { over, ..Query::new(name, [GroupField::of("dst_addr")], items) }
+    Query { over, ..Query::new(name, [GroupField::from_field("dst_addr")], items) }
 }
 
 fn task(id: u64, queries: Vec<Query>) -> HistoryTask {
@@ -195,7 +195,8 @@ fn limits_hold() {
     fill(folder.path(), "A", 2);
     let mut test = Test::new(Some(folder.path().to_owned()));
     let with = |id, change: &dyn Fn(&mut HistoryLimits)| {
-        let ports = Query::new("ports", [GroupField::of("src_port")], [OutputColumn::sum("total_byte")]);
+        let ports =
+            Query::new("ports", [GroupField::from_field("src_port")], [OutputColumn::sum("total_byte")]);
         let mut task = task(id, vec![Query { over: Over::Run, ..ports }]);
         change(&mut task.limits);
         task

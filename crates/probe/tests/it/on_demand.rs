@@ -31,7 +31,7 @@ impl Observer for Silent {
 }
 
 fn query(name: &str, field: &str) -> Query {
-    Query::new(name, [GroupField::of("src_addr")], [OutputColumn::sum(field)])
+    Query::new(name, [GroupField::from_field("src_addr")], [OutputColumn::sum(field)])
 }
 
 /// What the probe says in a run whose controller asks at the third window.
@@ -123,7 +123,7 @@ fn windows_that_are_over_and_packets_are_there_when_they_are_asked_for() {
     };
     let site = PlanContext { window_ns: Some(WINDOW), ..PlanContext::new(config.key, config.seed, limits) };
     let site = PlanContext { node: "Node1".to_owned(), ..site };
-    let planner = TaskSetPlanner::new(site, Vec::new()).with_look_back(64 << 20);
+    let planner = TaskSetPlanner::new(site, Vec::new()).with_recent_windows_bytes(64 << 20);
     let stop = Arc::new(AtomicBool::new(false));
     let gate = ReplayGate::new(WINDOW, Arc::clone(&link), Arc::clone(&stop));
     let first = planner.first().expect("nothing is refused");

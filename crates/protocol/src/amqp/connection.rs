@@ -3,7 +3,7 @@
 use super::broker::BrokerAddress;
 use super::room::Room;
 use super::tls::{self, Tls};
-use super::{PATIENCE, wire};
+use super::{TIMEOUT, wire};
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
 use lapin::uri::AMQPAuthority;
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties, Error, ErrorKind};
@@ -38,7 +38,7 @@ pub(super) async fn connect(
         },
         options,
     );
-    match timeout(PATIENCE * 3, connected).await {
+    match timeout(TIMEOUT * 3, connected).await {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(error)) if is_refused(&error) => Err(refused(broker)),
         Ok(Err(error)) => Err(unopened(broker, &error)),
@@ -79,12 +79,12 @@ fn unopened(broker: &BrokerAddress, error: &Error) -> String {
 
 /// Ends a connection in good order, if that is quick.
 pub(super) async fn close(connection: &Connection) {
-    let _ = timeout(PATIENCE / 10, connection.close(200, "done".into())).await;
+    let _ = timeout(TIMEOUT / 10, connection.close(200, "done".into())).await;
 }
 
-/// Waits for the answer of the broker, for at most [`PATIENCE`].
+/// Waits for the answer of the broker, for at most [`TIMEOUT`].
 pub(super) async fn answer<T>(asked: impl Future<Output = lapin::Result<T>>) -> Result<T, String> {
-    match timeout(PATIENCE, asked).await {
+    match timeout(TIMEOUT, asked).await {
         Ok(answered) => answered.map_err(|error| words(&error)),
         Err(_) => Err("it does not answer".to_owned()),
     }

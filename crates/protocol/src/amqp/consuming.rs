@@ -37,7 +37,7 @@ pub(super) async fn consume(
     closing: &ShutdownSignal,
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
-    declare(&channel, &BrokerTopology::of_results(shared.results_bytes)).await?;
+    declare(&channel, &BrokerTopology::for_results(shared.results_bytes)).await?;
     answer(channel.basic_qos(AHEAD, BasicQosOptions::default())).await?;
     let (tag, options) = (shared.boot.to_string(), BasicConsumeOptions::default());
     let consumer = channel.basic_consume(RESULTS.into(), tag.into(), options, FieldTable::default());
@@ -109,8 +109,8 @@ pub(super) async fn send_lists(
 ) -> Result<(), String> {
     let channel = answer(connection.create_channel()).await?;
     // First, so that a probe which finds its queue finds where to send to.
-    declare(&channel, &BrokerTopology::of_results(shared.results_bytes)).await?;
-    declare(&channel, &BrokerTopology::of_tasks(&shared.nodes)).await?;
+    declare(&channel, &BrokerTopology::for_results(shared.results_bytes)).await?;
+    declare(&channel, &BrokerTopology::for_tasks(&shared.nodes)).await?;
     answer(channel.confirm_select(ConfirmSelectOptions::default())).await?;
     let looks = answer(connection.create_channel()).await?;
     answer(looks.confirm_select(ConfirmSelectOptions::default())).await?;

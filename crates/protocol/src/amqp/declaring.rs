@@ -9,16 +9,16 @@ use lapin::{Channel, ExchangeKind};
 /// Declares the exchanges and queues of a topology.
 pub(super) async fn declare(channel: &Channel, topology: &BrokerTopology) -> Result<(), String> {
     for one in &topology.exchanges {
-        told(one.name, exchange(channel, one).await)?;
+        explain_declared(one.name, exchange(channel, one).await)?;
     }
     for one in &topology.queues {
-        told(&one.name, queue(channel, one).await)?;
+        explain_declared(&one.name, queue(channel, one).await)?;
     }
     Ok(())
 }
 
 /// The reason why something is not declared: one that exists with other properties is not changed.
-fn told(name: &str, declared: Result<(), String>) -> Result<(), String> {
+fn explain_declared(name: &str, declared: Result<(), String>) -> Result<(), String> {
     declared.map_err(|reason| format!("cannot declare {name}: {reason}"))
 }
 

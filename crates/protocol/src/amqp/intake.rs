@@ -129,7 +129,7 @@ impl DeliveryIntake {
             return Err(MessageRefusal::TooLarge);
         }
         let text = envelope::text(&delivered.bytes, properties, MOST_JSON_BYTES)?;
-        let Opened { id, after, lost, body, .. } = Opened::of(&text)?;
+        let Opened { id, after, lost, body, .. } = Opened::parse(&text)?;
         let (node, marks) = self.nodes.get_mut(&id.node).ok_or(MessageRefusal::UnknownNode)?;
         let user = delivered.user.as_ref().ok_or(MessageRefusal::WrongUser)?;
         // A probe's user has the name of its node. Rights at the broker are by routing key: who may not write for a node cannot have sent

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The most messages that are on their way at once.
 pub(super) const MOST_IN_FLIGHT: usize = 64;
 /// The longest time that a message which is to be sent waits for a disk that does not answer.
-const DISK_PATIENCE: Duration = Duration::from_secs(1);
+const DISK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A message that has not been confirmed.
 #[derive(Debug)]
@@ -263,7 +263,7 @@ impl ProbeOutbox {
     /// Returns true if the disk has been waited for so long that nothing waits for it any more.
     fn is_disk_stuck(&self) -> bool {
         let waiting = self.file.as_ref().and_then(|file| file.waiting);
-        waiting.is_some_and(|since| since.elapsed() > DISK_PATIENCE)
+        waiting.is_some_and(|since| since.elapsed() > DISK_TIMEOUT)
     }
 
     /// The heartbeat that is to be sent, once.

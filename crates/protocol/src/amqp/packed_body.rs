@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 impl PackedBody {
     /// Takes bytes that were packed before.
-    pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 

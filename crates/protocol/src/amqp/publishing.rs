@@ -1,6 +1,6 @@
 //! Sending a probe's messages, and learning that they arrived.
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::back_off::BackOff;
 use super::connection::{answer, is_missing, is_refused, words};
 use super::outbox::Outgoing;
@@ -42,7 +42,7 @@ pub(super) async fn patiently<T>(
     loop {
         tokio::select! {
             answered = &mut asked => return answered.map_err(|error| words(&error)),
-            () = sleep(PATIENCE) => {
+            () = sleep(TIMEOUT) => {
                 if !connection.status().blocked() {
                     return Err("it does not take messages in time".to_owned());
                 }
@@ -129,7 +129,7 @@ impl ProbePublisher<'_> {
         loop {
             let is_blocked = self.connection.status().blocked();
             if was_blocked && !is_blocked {
-                in_flight.iter_mut().for_each(|one| one.until = Instant::now() + PATIENCE);
+                in_flight.iter_mut().for_each(|one| one.until = Instant::now() + TIMEOUT);
                 self.shared.status.set(PUBLISHING, ConnectionHealth::Good);
             }
             was_blocked = is_blocked;
@@ -170,7 +170,7 @@ impl ProbePublisher<'_> {
                     return Err("it does not confirm messages in time".to_owned());
                 }
                 // In case that nothing tells of its end. A thousand probes are woken in vain a thousand times a second where this is a second.
-                () = sleep(PATIENCE) => {
+                () = sleep(TIMEOUT) => {
                     if !self.connection.status().connected() {
                         return Err("the connection broke".to_owned());
                     }
@@ -194,7 +194,7 @@ impl ProbePublisher<'_> {
             self.shared.unwritten.notify_one();
             let Some(outgoing) = outgoing else { break };
             let confirm = self.hand_over(&self.channel, &outgoing, self.properties(&outgoing)).await?;
-            in_flight.push_back(InFlight { confirm, until: Instant::now() + PATIENCE });
+            in_flight.push_back(InFlight { confirm, until: Instant::now() + TIMEOUT });
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ impl SpoolFile {
         if length == 0 {
             return Ok(Ok(SpoolContent::Nothing));
         }
-        let replay = match Replay::of(BufReader::new(file), node, most_bytes)? {
+        let replay = match Replay::read(BufReader::new(file), node, most_bytes)? {
             Ok(replay) => replay,
             Err(foreign @ SpoolMismatch::NoSpool) => {
                 return Ok(Ok(SpoolContent::Damaged { reason: foreign.to_string() }));
@@ -134,7 +134,7 @@ impl SpoolFile {
         };
         self.totals = replay.totals();
         let stored = |SpooledMessage { which, is_result, body, said }| {
-            let body = Arc::new(PackedBody::of_bytes(body));
+            let body = Arc::new(PackedBody::from_bytes(body));
             StoredMessage { which, is_result, body, said }
         };
         self.messages = replay.into_kept().into_iter().map(stored).collect();

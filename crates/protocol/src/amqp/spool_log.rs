@@ -118,7 +118,7 @@ impl Log {
     }
 
     /// The size at which a file is written anew that has to keep this, bytes.
-    pub(super) fn usual(kept: usize) -> u64 {
+    pub(super) fn rewrite_threshold(kept: usize) -> u64 {
         let kept = kept as u64;
         kept + kept / 2 + SLACK
     }

@@ -165,7 +165,7 @@ impl SpoolThread {
 
     /// Returns true if the file is to be written anew because it has become large: best where it is told nothing meanwhile.
     fn is_to_shrink(&self, outbox: &ProbeOutbox) -> bool {
-        let most = Log::usual(outbox.bytes());
+        let most = Log::rewrite_threshold(outbox.bytes());
         let most = if outbox.is_unwritten() { 2 * most } else { most };
         let is_large = self.log.as_ref().is_some_and(|log| log.length() > most);
         is_large && self.shrink.is_none_or(|at| at <= Instant::now())
@@ -176,7 +176,7 @@ impl SpoolThread {
         let Some(log) = &mut self.log else { return };
         let was_working = outbox.is_file_working();
         let is_whole = was_working && !outbox.is_unwritten();
-        let is_huge = log.length() > 4 * Log::usual(outbox.bytes());
+        let is_huge = log.length() > 4 * Log::rewrite_threshold(outbox.bytes());
         let (messages, totals) = outbox.take_all();
         drop(outbox);
         if messages.is_empty() && !was_working {

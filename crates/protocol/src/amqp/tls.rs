@@ -154,17 +154,17 @@ pub(super) fn words(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
         Error::InvalidCertificate(reason) => {
-            format!("its certificate is refused: {}", of_certificate(reason))
+            format!("its certificate is refused: {}", describe_certificate_error(reason))
         }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "it does not speak TLS at this port: give the port of its TLS listener (often 5671)".to_owned()
         }
-        Error::AlertReceived(alert) => of_alert(*alert),
+        Error::AlertReceived(alert) => describe_alert(*alert),
         error => format!("TLS fails: {error}"),
     })
 }
 
-fn of_certificate(reason: &CertificateError) -> String {
+fn describe_certificate_error(reason: &CertificateError) -> String {
     use CertificateError as Wrong;
     match reason {
         Wrong::UnknownIssuer => "it is of another authority than 'ca' names".to_owned(),
@@ -188,7 +188,7 @@ fn of_certificate(reason: &CertificateError) -> String {
     }
 }
 
-fn of_alert(alert: AlertDescription) -> String {
+fn describe_alert(alert: AlertDescription) -> String {
     use AlertDescription as Alert;
     match alert {
         Alert::CertificateRequired => {

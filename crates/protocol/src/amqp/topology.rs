@@ -63,15 +63,15 @@ pub struct BrokerTopology {
 impl BrokerTopology {
     /// Returns what results and task lists of these nodes need.
     pub fn new(nodes: &[String], results_bytes: u64) -> Self {
-        let mut all = Self::of_results(results_bytes);
-        let Self { exchanges, queues } = Self::of_tasks(nodes);
+        let mut all = Self::for_results(results_bytes);
+        let Self { exchanges, queues } = Self::for_tasks(nodes);
         all.exchanges.extend(exchanges);
         all.queues.extend(queues);
         all
     }
 
     /// Returns what results need. `most_bytes`: the most bytes of results that the broker keeps until they are acknowledged.
-    pub(super) fn of_results(most_bytes: u64) -> Self {
+    pub(super) fn for_results(most_bytes: u64) -> Self {
         let dead = BrokerQueue {
             name: DEAD.to_owned(),
             arguments: vec![("x-max-length-bytes", Argument::Number(MOST_DEAD_BYTES))],
@@ -101,7 +101,7 @@ impl BrokerTopology {
     }
 
     /// Returns what the task lists of these nodes need.
-    pub(super) fn of_tasks(nodes: &[String]) -> Self {
+    pub(super) fn for_tasks(nodes: &[String]) -> Self {
         let queue = |node: &String| BrokerQueue {
             name: tasks_of(node),
             arguments: vec![("x-max-length", Argument::Number(1))],
@@ -137,7 +137,7 @@ const NOTHING: &str = "^$";
 
 impl Rights {
     /// Returns the rights of a node's user: it writes under its own key and reads its own queue.
-    pub fn of_probe(node: &str) -> Self {
+    pub fn for_probe(node: &str) -> Self {
         Self {
             configure: NOTHING.to_owned(),
             write: exactly(RESULTS),
@@ -150,7 +150,7 @@ impl Rights {
 
     /// Returns the rights of a controller's user: it declares all of the topology. To bind a queue is to write to it, so that keys, not names,
     /// keep it from sending results.
-    pub fn of_controller() -> Self {
+    pub fn for_controller() -> Self {
         let names = [RESULTS, TASKS, DEAD].map(quoted).join("|");
         let ours = format!("^({names}|{}\\..+)$", quoted(TASKS));
         Self {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn rights_are_of_one_name() {
-        let rights = Rights::of_probe("a.b{username}$ü");
+        let rights = Rights::for_probe("a.b{username}$ü");
         assert_eq!(rights.write_key, r"^a\.b\{username\}\$ü$");
         assert_eq!(rights.read, r"^edison\.tasks\.a\.b\{username\}\$ü$");
         assert_eq!((rights.configure.as_str(), rights.read_key.as_str()), (NOTHING, NOTHING));

@@ -3,7 +3,7 @@
 //! `lapin` has TLS of its own, which takes a library of PKCS #12 with it, and which speaks in clear where it is not compiled in. Here it is
 //! the address alone that decides.
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::room::{Metered, Room};
 use super::tls::{self, Tls};
 use async_compat::Compat;
@@ -50,12 +50,12 @@ pub(super) async fn connect(
         Some(room) => wire(Metered::new(stream, Arc::clone(room))),
         None => Compat::new(stream),
     };
-    let reached = timeout(PATIENCE, reach(host, port)).await;
+    let reached = timeout(TIMEOUT, reach(host, port)).await;
     let stream = reached.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
     let Some(tls) = tls else { return Ok(wire(Box::new(stream))) };
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| io::Error::other("its host is no name that a certificate can have"))?;
-    let agreed = timeout(PATIENCE, TlsConnector::from(tls.config()).connect(name, stream)).await;
+    let agreed = timeout(TIMEOUT, TlsConnector::from(tls.config()).connect(name, stream)).await;
     match agreed {
         Ok(Ok(stream)) => Ok(wire(Box::new(stream))),
         Ok(Err(error)) => Err(match (tls::words(&error), error.kind()) {

@@ -3,7 +3,7 @@
 use super::back_off::BackOff;
 use super::broker::BrokerError;
 use super::status::{ConnectionHealth, ConnectionStatus};
-use super::{LOOK, PATIENCE};
+use super::{LOOK, TIMEOUT};
 use std::future::Future;
 use std::thread::JoinHandle;
 use tokio::sync::watch;
@@ -78,7 +78,7 @@ pub(super) async fn keep<const PARTS: usize>(
         let began = Instant::now();
         let Err(reason) = session().await else { return };
         status.set(part, ConnectionHealth::Away(reason));
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             back_off.reset();
         }
         tokio::select! {

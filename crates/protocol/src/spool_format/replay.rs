@@ -36,7 +36,7 @@ impl Replay {
     ///
     /// # Errors
     /// If the file cannot be read. The inner error says why it is not this node's spool.
-    pub fn of(from: impl Read, node: &str, most_bytes: u64) -> io::Result<Result<Self, SpoolMismatch>> {
+    pub fn read(from: impl Read, node: &str, most_bytes: u64) -> io::Result<Result<Self, SpoolMismatch>> {
         let mut reader = match SpoolReader::new(from, node)? {
             Ok(reader) => reader,
             Err(foreign) => return Ok(Err(foreign)),

@@ -21,7 +21,7 @@ fn file(records: &[SpoolRecord]) -> Vec<u8> {
 }
 
 fn replay(bytes: &[u8]) -> Replay {
-    Replay::of(bytes, NODE, MOST).expect("it is read").expect("it is a spool")
+    Replay::read(bytes, NODE, MOST).expect("it is read").expect("it is a spool")
 }
 
 fn records(bytes: &[u8]) -> (Vec<SpoolRecord>, Unread) {
@@ -144,7 +144,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = Replay::of(&bytes[..], NODE, MOST).expect("it is read");
+        let _ = Replay::read(&bytes[..], NODE, MOST).expect("it is read");
         let mut behind = header();
         behind.extend_from_slice(&bytes);
         let replay = replay(&behind);
@@ -154,7 +154,7 @@ proptest! {
 
 #[test]
 fn files_of_others_are_named() {
-    let of = |bytes: &[u8]| Replay::of(bytes, NODE, MOST).expect("it is read").err();
+    let of = |bytes: &[u8]| Replay::read(bytes, NODE, MOST).expect("it is read").err();
     let mut other = Vec::new();
     write_header("Node2", &mut other);
     assert_eq!(of(&other), Some(SpoolMismatch::Node("Node2".to_owned())));
@@ -178,7 +178,7 @@ fn no_file_takes_more_memory_than_it_may() {
         |sequence| SpoolRecord::Message { which: which(1, sequence), is_result: true, body: vec![7; 100] };
     let said: Vec<SpoolRecord> = (1..=20).map(message).collect();
     let bytes = file(&said);
-    let replay = Replay::of(&bytes[..], NODE, 1000).expect("it is read").expect("it is a spool");
+    let replay = Replay::read(&bytes[..], NODE, 1000).expect("it is read").expect("it is a spool");
     assert_eq!(replay.unread().from, Some(file(&said[..10]).len() as u64));
     // A length that no record has is not read.
     let mut huge = header();

@@ -84,7 +84,7 @@ impl Encoder {
     /// Encodes records; messages that are full go to `sink`.
     pub(super) fn put(&mut self, records: &[FlowRecord], sink: &mut impl EncoderSink) -> io::Result<()> {
         for record in records {
-            let shape = RecordShape::of(record, self.mask);
+            let shape = RecordShape::from_record(record, self.mask);
             if self.templates[self.last].shape != shape {
                 self.change_template(shape, sink)?;
             }

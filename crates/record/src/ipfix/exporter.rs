@@ -72,7 +72,7 @@ pub fn export(
         .then_some(STALLED);
     let thread =
         std::thread::Builder::new().name("export".to_owned()).spawn(move || sender.run()).map_err(at)?;
-    let outbox = QueueSink { queue, patience };
+    let outbox = QueueSink { queue, timeout: patience };
     Ok(Box::new(IpfixExporter { name: collector.to_string(), encoder, outbox, thread: Some(thread) }))
 }
 
@@ -87,7 +87,7 @@ struct IpfixExporter {
 struct QueueSink {
     queue: Arc<ExportQueue>,
     /// The longest time to wait for room; `None`: not at all.
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl EncoderSink for QueueSink {
@@ -98,7 +98,7 @@ impl EncoderSink for QueueSink {
 
     fn message(&mut self, message: &mut IpfixMessage) -> io::Result<()> {
         // Records without room are counted there.
-        self.queue.push(message, self.patience);
+        self.queue.push(message, self.timeout);
         Ok(())
     }
 }

@@ -216,7 +216,7 @@ impl ExportQueue {
     }
 
     /// Counts records that were sent as lost after all.
-    pub(super) fn refused(&self, flows: RecordSums) {
+    pub(super) fn count_refused(&self, flows: RecordSums) {
         let mut state = self.lock();
         state.exported.sent.take(flows);
         state.exported.not_sent.add(flows);
@@ -228,7 +228,7 @@ impl ExportQueue {
     }
 
     /// Takes note that the collector does not accept messages now.
-    pub(super) fn is_away(&self) {
+    pub(super) fn mark_away(&self) {
         self.lock().is_taking = false;
         self.room.notify_one();
     }

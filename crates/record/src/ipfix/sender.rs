@@ -79,7 +79,7 @@ impl MessageSender {
     }
 
     fn away(&mut self, fault: &io::Error) {
-        self.queue.is_away();
+        self.queue.mark_away();
         if !self.has_warned {
             self.has_warned = true;
             self.queue.warn(format!(
@@ -207,7 +207,7 @@ impl MessageSender {
         let last =
             std::mem::replace(&mut self.last, if result.is_ok() { flows } else { RecordSums::default() });
         if result.as_ref().is_err_and(says_that_nobody_listens) {
-            self.queue.refused(last);
+            self.queue.count_refused(last);
         }
         result
     }
@@ -237,7 +237,7 @@ impl MessageSender {
             Some(error) => {
                 let last = std::mem::take(&mut self.last);
                 if says_that_nobody_listens(&error) {
-                    self.queue.refused(last);
+                    self.queue.count_refused(last);
                 }
                 Err(error)
             }

@@ -26,27 +26,27 @@ const SAMPLED: u64 = 0x2000_0000_0000;
 const FIRST_FIELD: u64 = 0x10_0000;
 /// Fields of this direction, besides those of keys with bits of their own, that a record may leave open.
 const FIELDS: [OpenFields; 13] = [
-    OpenFields::of("total_count"),
-    OpenFields::of("total_byte"),
-    OpenFields::of("ip_tos"),
-    OpenFields::of("ip_ttl"),
-    OpenFields::of("tcp_flags"),
-    OpenFields::of("tcp_seq"),
-    OpenFields::of("tcp_ack"),
-    OpenFields::of("tcp_win"),
-    OpenFields::of("stime"),
-    OpenFields::of("wire_byte"),
-    OpenFields::of("vlan"),
-    OpenFields::of("smac"),
-    OpenFields::of("dmac"),
+    OpenFields::from_field("total_count"),
+    OpenFields::from_field("total_byte"),
+    OpenFields::from_field("ip_tos"),
+    OpenFields::from_field("ip_ttl"),
+    OpenFields::from_field("tcp_flags"),
+    OpenFields::from_field("tcp_seq"),
+    OpenFields::from_field("tcp_ack"),
+    OpenFields::from_field("tcp_win"),
+    OpenFields::from_field("stime"),
+    OpenFields::from_field("wire_byte"),
+    OpenFields::from_field("vlan"),
+    OpenFields::from_field("smac"),
+    OpenFields::from_field("dmac"),
 ];
 /// The bits of all of [`FIELDS`].
 const ALL_FIELDS: u64 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
 /// Members of keys that a record may leave open, with their bits.
 const MEMBERS: [(OpenFields, u64); 3] = [
-    (OpenFields::of("protocol"), PROTOCOL),
-    (OpenFields::of("src_port"), SRC_PORT),
-    (OpenFields::of("dst_port"), DST_PORT),
+    (OpenFields::from_field("protocol"), PROTOCOL),
+    (OpenFields::from_field("src_port"), SRC_PORT),
+    (OpenFields::from_field("dst_port"), DST_PORT),
 ];
 /// The shift from a bit of this direction to the same bit of the other direction.
 const TO_REVERSE: u64 = 8;
@@ -63,7 +63,7 @@ pub(super) enum Presence {
 }
 
 impl Presence {
-    pub(super) fn of(column: &FileColumn) -> Self {
+    pub(super) fn from_column(column: &FileColumn) -> Self {
         if column.is_key() {
             return match column.name() {
                 "src_addr" => Self::Family { v4: SRC_V4, v6: SRC_V6 },
@@ -118,13 +118,14 @@ impl RecordShape {
 
     /// The part of a shape that matters to these columns.
     pub(super) fn mask(columns: &[FileColumn]) -> Self {
-        let bits_of =
-            |column: &FileColumn| Presence::of(column).bits() | if column.is_reverse() { REVERSE } else { 0 };
+        let bits_of = |column: &FileColumn| {
+            Presence::from_column(column).bits() | if column.is_reverse() { REVERSE } else { 0 }
+        };
         Self(columns.iter().map(bits_of).fold(0, |all, bits| all | bits))
     }
 
     #[inline]
-    pub(super) fn of(record: &FlowRecord, mask: Self) -> Self {
+    pub(super) fn from_record(record: &FlowRecord, mask: Self) -> Self {
         let mut bits = 0;
         if let Some(key) = &record.key {
             let family = |address: Option<IpAddr>| match address {

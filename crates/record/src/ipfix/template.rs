@@ -211,7 +211,7 @@ impl ExportTemplate {
     pub(super) fn new(id: u16, shape: RecordShape, columns: &[FileColumn], node: usize) -> Self {
         let mut template = Self { shape, id, record_len: 0, fields: Vec::new(), groups: Vec::new() };
         for column in columns {
-            let presence = Presence::of(column);
+            let presence = Presence::from_column(column);
             if shape.has(presence) {
                 for (specifier, item) in items(column, shape, presence) {
                     template.add(column.is_reverse(), specifier, item, node);

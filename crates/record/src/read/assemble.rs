@@ -184,7 +184,7 @@ impl Assembler {
         block.v4.clear();
         block.v6.clear();
         block.without_key.clear();
-        let open = OpenColumns::of(direction, values, wanted);
+        let open = OpenColumns::new(direction, values, wanted);
         block.open = [open.each(0..rows), Vec::new()];
         block.v4.keys.extend((0..rows).map(|row| direction.v4(row)));
         for (column, values) in wanted.columns.iter().zip(values) {
@@ -219,11 +219,11 @@ impl Assembler {
                         let at = wanted.columns.iter().position(|known| *known == column)?;
                         Some(InputColumns::number(&values[at], row as usize))
                     };
-                    block.without_key.push(WithoutKey::of(of));
+                    block.without_key.push(WithoutKey::from_values(of));
                 }
             }
         }
-        let open = OpenColumns::of(direction, values, wanted);
+        let open = OpenColumns::new(direction, values, wanted);
         block.open = [&*v4, &*v6].map(|rows| open.each(rows.iter().map(|row| *row as usize)));
         block.v4.keys.extend(v4.iter().map(|row| direction.v4(*row as usize)));
         block.v6.keys.extend(v6.iter().map(|row| direction.v6(*row as usize)));
@@ -242,7 +242,7 @@ impl Assembler {
 /// Returns the field of a column that a row may leave open, but for its begin.
 fn may_be_open(column: RowValue) -> Option<OpenFields> {
     let field = FIELDS.iter().find(|field| field.row == column && column != RowValue::First)?;
-    Some(OpenFields::of(field.name)).filter(|field| !field.is_empty())
+    Some(OpenFields::from_field(field.name)).filter(|field| !field.is_empty())
 }
 
 /// Puts the end of a row in the place of a begin that it does not tell.

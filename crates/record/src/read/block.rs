@@ -41,7 +41,7 @@ pub struct WithoutKey {
 
 impl WithoutKey {
     /// Returns the values of a row without a key; `value` gives its number in a column, `None` where that is not wanted.
-    pub fn of(value: impl Fn(RowValue) -> Option<u64>) -> Self {
+    pub fn from_values(value: impl Fn(RowValue) -> Option<u64>) -> Self {
         let told = |column| value(column).filter(|number| *number != NULL);
         Self {
             time_ns: told(RowValue::Time),

@@ -91,7 +91,7 @@ impl Contents {
         if share.is_empty() {
             return;
         }
-        let told = share.parse().ok().and_then(Share::of_probability);
+        let told = share.parse().ok().and_then(Share::from_probability);
         let is_first = !self.sampled && self.share.is_none();
         self.share = told.filter(|told| is_first || self.share == Some(*told));
         self.sampled = self.share != Some(Share::ALL);

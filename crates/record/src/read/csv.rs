@@ -35,7 +35,7 @@ impl CsvReader {
         }
         let names: Vec<String> =
             (0..lines.fields).map(|at| String::from_utf8_lossy(lines.field(at)).into_owned()).collect();
-        let nfdump = Nfdump::of(&names);
+        let nfdump = Nfdump::from_header(&names);
         let known: Vec<&str> = match &nfdump {
             Some(nfdump) => nfdump.names(),
             None => names.iter().map(String::as_str).collect(),
@@ -49,7 +49,7 @@ impl CsvReader {
             at.map(|at| String::from_utf8_lossy(lines.field(at)).into_owned())
         };
         let key = told(KEY_COLUMN).and_then(|key| told_key(&key));
-        let (schema, mut contents) = Schema::of(known, TextColumnKind::of, key);
+        let (schema, mut contents) = Schema::from_names(known, TextColumnKind::from_name, key);
         if schema.columns.is_empty() {
             return Err(refused(&"no column of the header line is a field; `edison fields` lists them"));
         }

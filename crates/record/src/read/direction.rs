@@ -91,7 +91,7 @@ impl Direction<'_> {
             0 => [0; 4],
             _ => (addresses.get(row).0 as u32).to_be_bytes(),
         };
-        KeyV4::of_parts([of(self.source), of(self.destination)], self.parts(row))
+        KeyV4::from_parts([of(self.source), of(self.destination)], self.parts(row))
     }
 
     pub(crate) fn v6(&self, row: usize) -> KeyV6 {
@@ -99,6 +99,6 @@ impl Direction<'_> {
             0 => [0; 16],
             _ => addresses.get(row).0.to_be_bytes(),
         };
-        KeyV6::of_parts([of(self.source), of(self.destination)], self.parts(row))
+        KeyV6::from_parts([of(self.source), of(self.destination)], self.parts(row))
     }
 }

@@ -112,7 +112,7 @@ impl IpfixReader {
 fn contents(session: &IpfixSession, size: u64, is_whole: bool) -> (Contents, bool) {
     let mut names: Vec<String> = Vec::new();
     for element in session.elements() {
-        let of_element = match ElementMapping::of(element, session) {
+        let of_element = match ElementMapping::from_element(element, session) {
             ElementMapping::Nothing => Vec::new(),
             ElementMapping::Value(columns) => columns.iter().map(ToString::to_string).collect(),
             ElementMapping::Column(column) => vec![column.name.to_string()],
@@ -125,7 +125,7 @@ fn contents(session: &IpfixSession, size: u64, is_whole: bool) -> (Contents, boo
         }
     }
     let key = told_key(session, &names);
-    let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), |_, _| Ok(()), key);
+    let (schema, mut contents) = Schema::from_names(names.iter().map(String::as_str), |_, _| Ok(()), key);
     for (domain, template) in session.unknown() {
         let reason = "the file has no template of this number before them".to_owned();
         contents.unread.push((format!("sets of template {template} of domain {domain}"), reason));
@@ -144,12 +144,12 @@ fn contents(session: &IpfixSession, size: u64, is_whole: bool) -> (Contents, boo
 fn told_key(session: &IpfixSession, names: &[String]) -> Option<KeySpec> {
     let mut members: Vec<&str> = Vec::new();
     for element in session.key() {
-        let ElementMapping::Value(of) = ElementMapping::of(*element, session) else { continue };
+        let ElementMapping::Value(of) = ElementMapping::from_element(*element, session) else { continue };
         members.extend(of.iter().filter_map(ColumnContent::plain_field));
     }
     members.sort_unstable();
     members.dedup();
-    let is_told = |name: &String| match ColumnContent::of(name) {
+    let is_told = |name: &String| match ColumnContent::parse(name) {
         ColumnContent::Field { field, is_reverse: false } if field.aggregation == Aggregation::Key => {
             members.contains(&field.name)
         }
@@ -183,7 +183,7 @@ impl FormatReader for IpfixReader {
             while messages.next()? {
                 let number = messages.number;
                 let continues = session.read(&messages.octets, &mut |record| {
-                    let plan = plans.of(record, || TemplatePlan::new(record, wanted, &places));
+                    let plan = plans.get_or_make(record, || TemplatePlan::new(record, wanted, &places));
                     gatherer.add_line(number, |rows| plan.fill(record, &places, &mut totals, rows))
                 })?;
                 if !continues {
@@ -225,7 +225,11 @@ struct Plans {
 
 impl Plans {
     /// Returns the plan of the template of a record, which `make` makes if it is new.
-    fn of(&mut self, record: &IpfixRecord<'_>, make: impl FnOnce() -> TemplatePlan) -> &TemplatePlan {
+    fn get_or_make(
+        &mut self,
+        record: &IpfixRecord<'_>,
+        make: impl FnOnce() -> TemplatePlan,
+    ) -> &TemplatePlan {
         let changes = record.session.changes();
         if self.changes != changes || self.plans.len() >= MOST_PLANS {
             self.plans.clear();

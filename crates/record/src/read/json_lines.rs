@@ -30,7 +30,8 @@ impl JsonLinesReader {
         let size = size(&mut bytes).map_err(|error| refused(&error))?;
         let JsonLinesHeader { names, shares, key } = names(&mut bytes).map_err(|error| refused(&error))?;
         let key = key.and_then(|key| told_key(&key));
-        let (schema, mut contents) = Schema::of(names.iter().map(String::as_str), TextColumnKind::of, key);
+        let (schema, mut contents) =
+            Schema::from_names(names.iter().map(String::as_str), TextColumnKind::from_name, key);
         if schema.columns.is_empty() && !names.is_empty() {
             return Err(refused(&"no member of its objects is a field; `edison fields` lists them"));
         }

@@ -27,7 +27,7 @@ pub(crate) enum ColumnContent {
 }
 
 impl ColumnContent {
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn parse(name: &str) -> Self {
         let name = name.trim();
         let lower = name.to_ascii_lowercase();
         let (plain, is_reverse) = match lower.strip_prefix("reverse_") {

@@ -76,7 +76,7 @@ pub(crate) enum NfdumpLine<'a> {
 
 impl Nfdump {
     /// Returns the reader for a header; `None` where it is not nfdump's.
-    pub(crate) fn of(header: &[String]) -> Option<Self> {
+    pub(crate) fn from_header(header: &[String]) -> Option<Self> {
         let has = |name: &str| header.iter().any(|column| column == name);
         let is_its = has("ts") && has("td") && has("sa") || has("firstSeen") && has("srcAddr");
         let of = |column: &String| NAMES.iter().find(|(name, _)| name == column).map(|(_, own)| *own);
@@ -183,7 +183,7 @@ mod tests {
 
     fn read(header: &str, line: &str) -> Result<Vec<(&'static str, String)>, String> {
         let header: Vec<String> = header.split(',').map(str::to_owned).collect();
-        let nfdump = Nfdump::of(&header).expect("nfdump's header");
+        let nfdump = Nfdump::from_header(&header).expect("nfdump's header");
         match nfdump.line(&split(line))? {
             NfdumpLine::End => Ok(Vec::new()),
             NfdumpLine::Flow(values) => {
@@ -234,7 +234,7 @@ mod tests {
         }
         assert!(read(old, "Summary").is_ok_and(|values| values.is_empty()));
         assert!(read(old, "1,2").is_err_and(|error| error.contains("2 fields")));
-        assert!(Nfdump::of(&["src_addr".to_owned(), "bytes".to_owned()]).is_none());
+        assert!(Nfdump::from_header(&["src_addr".to_owned(), "bytes".to_owned()]).is_none());
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) struct OpenColumns<'a> {
 
 impl<'a> OpenColumns<'a> {
     /// Finds the columns of one direction of rows, with these values; none where they are not wanted.
-    pub(crate) fn of(direction: &'a Direction<'a>, values: &'a [Vec<u64>], wanted: &ReadProjection) -> Self {
+    pub(crate) fn new(direction: &'a Direction<'a>, values: &'a [Vec<u64>], wanted: &ReadProjection) -> Self {
         if !wanted.open_fields {
             return Self { direction, numbers: Vec::new(), addresses: [false; 2], sampling_rate: &[] };
         }
@@ -45,8 +45,9 @@ impl<'a> OpenColumns<'a> {
         // Null of these is a value: packets without a tag, and links without addresses.
         let open_number = |name: &str| if OF_LINKS.contains(&name) { UNTOLD } else { NULL };
         // Nulls of the others, as of losses, are no zeros in rows: no row is looked at for their sake.
-        let numbers =
-            members.chain(columns).map(|(name, values)| (OpenFields::of(name), values, open_number(name)));
+        let numbers = members
+            .chain(columns)
+            .map(|(name, values)| (OpenFields::from_field(name), values, open_number(name)));
         let may_lack = |values: &[u64], open: u64| values.is_empty() || values.contains(&open);
         let numbers =
             numbers.filter(|(field, values, open)| !field.is_empty() && may_lack(values, *open)).collect();
@@ -58,16 +59,17 @@ impl<'a> OpenColumns<'a> {
         if self.numbers.is_empty() && self.addresses == [false; 2] && self.sampling_rate.is_empty() {
             return Vec::new();
         }
-        let open: Vec<OpenFields> = rows.map(|row| self.of_row(row)).collect();
+        let open: Vec<OpenFields> = rows.map(|row| self.get_row(row)).collect();
         if open.iter().all(|open| open.is_empty()) { Vec::new() } else { open }
     }
 
-    fn of_row(&self, row: usize) -> OpenFields {
+    fn get_row(&self, row: usize) -> OpenFields {
         let mut open = OpenFields::default();
         let lacking =
             self.numbers.iter().filter(|(_, values, open)| values.get(row).is_none_or(|value| value == open));
         lacking.for_each(|(field, ..)| open.add(*field));
-        const ENDS: [OpenFields; 2] = [OpenFields::of("src_addr"), OpenFields::of("dst_addr")];
+        const ENDS: [OpenFields; 2] =
+            [OpenFields::from_field("src_addr"), OpenFields::from_field("dst_addr")];
         let addresses = [self.direction.source, self.direction.destination].into_iter().zip(self.addresses);
         for (field, (addresses, may_lack)) in ENDS.into_iter().zip(addresses) {
             if may_lack && addresses.family(row) == AddressFamily::None {
@@ -75,9 +77,9 @@ impl<'a> OpenColumns<'a> {
             }
         }
         if self.sampling_rate.get(row).is_some_and(|rate| *rate != 1) {
-            open.add(const { OpenFields::of(SAMPLING_RATE) });
+            open.add(const { OpenFields::from_field(SAMPLING_RATE) });
         }
         let protocol = InputColumns::number(self.direction.protocol, row);
-        open.of_protocol(u8::try_from(protocol).ok())
+        open.limit_to_protocol(u8::try_from(protocol).ok())
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct MappedColumn<S> {
 impl<S> Schema<S> {
     /// Returns the schema of the columns of a file in their order, and the contents of the file; `stored` tells how the values of one are
     /// stored, or the type that cannot be read. `key` is what the file itself tells of its keys.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_names<'a>(
         names: impl IntoIterator<Item = &'a str>,
         stored: impl Fn(usize, &ColumnContent) -> Result<S, String>,
         key: Option<KeySpec>,
@@ -40,7 +40,7 @@ impl<S> Schema<S> {
         let mut columns: Vec<MappedColumn<S>> = Vec::new();
         let mut tells_end = false;
         for (number, column) in names.into_iter().enumerate() {
-            let name = ColumnContent::of(column);
+            let name = ColumnContent::parse(column);
             tells_end |= column.eq_ignore_ascii_case("end_reason");
             let column = column.to_owned();
             let is_known = |known: &MappedColumn<S>| known.name == name;

@@ -20,7 +20,7 @@ pub(crate) enum TextColumnKind {
 
 impl TextColumnKind {
     /// Returns the kind of a column of this name. Any text may have the type, so nothing is refused before it is read.
-    pub(crate) fn of(_column: usize, name: &ColumnContent) -> Result<Self, String> {
+    pub(crate) fn from_name(_column: usize, name: &ColumnContent) -> Result<Self, String> {
         Ok(match name {
             ColumnContent::WindowStart => Self::Time,
             ColumnContent::Statistic { .. } => Self::Float,

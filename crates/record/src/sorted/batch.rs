@@ -33,8 +33,8 @@ impl SortKeys {
 }
 
 impl ColumnBatch {
-    pub(super) fn of<'a>(columns: impl Iterator<Item = &'a ColumnDescriptor>) -> Self {
-        Self { columns: columns.map(BufferedColumn::of).collect(), keys: SortKeys::default() }
+    pub(super) fn from_descriptors<'a>(columns: impl Iterator<Item = &'a ColumnDescriptor>) -> Self {
+        Self { columns: columns.map(BufferedColumn::from_descriptor).collect(), keys: SortKeys::default() }
     }
 
     pub(super) fn len(&self) -> usize {

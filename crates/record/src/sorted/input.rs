@@ -122,7 +122,7 @@ impl SortedInputFile {
     /// The values of a column in a row group.
     fn column(&self, group: usize, number: usize) -> Result<BufferedColumn, String> {
         let descriptor = self.file.metadata().file_metadata().schema_descr().column(number);
-        let mut column = BufferedColumn::of(&descriptor);
+        let mut column = BufferedColumn::from_descriptor(&descriptor);
         self.append(group, number, None, &mut column)?;
         Ok(column)
     }

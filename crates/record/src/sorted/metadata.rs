@@ -24,7 +24,7 @@ pub(super) fn merged(inputs: &[SortedInputFile]) -> Vec<KeyValue> {
     metadata.push(entry("version", env!("CARGO_PKG_VERSION").to_owned()));
     let lists: Vec<_> = inputs
         .iter()
-        .filter_map(|input| RecordedWindows::of_json(input.entry(WINDOWS)?))
+        .filter_map(|input| RecordedWindows::from_json(input.entry(WINDOWS)?))
         .filter(|list| !list.is_empty())
         .collect();
     if let Some(Ok(text)) = RecordedWindows::merged(&lists).map(|list| list.to_json()) {
@@ -42,7 +42,7 @@ pub(super) fn merged(inputs: &[SortedInputFile]) -> Vec<KeyValue> {
     let mut shortfall = Shortfall::default();
     for input in inputs {
         let entry = |name: &str| input.entry(&format!("edison.{name}")).map(str::to_owned);
-        shortfall.add(&Shortfall::of_entries(entry));
+        shortfall.add(&Shortfall::from_entries(entry));
     }
     metadata.extend(shortfall.entries().map(|(name, value)| entry(name, value)));
     metadata

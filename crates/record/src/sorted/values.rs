@@ -31,7 +31,7 @@ enum ColumnValues {
 }
 
 impl BufferedColumn {
-    pub(super) fn of(descriptor: &ColumnDescriptor) -> Self {
+    pub(super) fn from_descriptor(descriptor: &ColumnDescriptor) -> Self {
         let values = match descriptor.physical_type() {
             Physical::INT32 => ColumnValues::I32(Vec::new()),
             Physical::INT64 => ColumnValues::I64(Vec::new()),

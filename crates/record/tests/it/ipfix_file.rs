@@ -294,8 +294,8 @@ fn own_elements_are_described() {
 /// Uniform probabilistic sampling is algorithm 4 of the registry, with the element samplingProbability (RFC 5477, sections 8.2.1 and 8.2.8).
 #[test]
 fn options_tell_of_a_sample() {
-    let share = flow::Share::of_ppm(150_000).unwrap();
-    let session = decode(&written(&Selection::all().of_sample(share), &sample::records(10)));
+    let share = flow::Share::from_ppm(150_000).unwrap();
+    let session = decode(&written(&Selection::all().with_share(share), &sample::records(10)));
     let selector = session.options_about(&[(0, 302)]);
     assert_eq!(selector.len(), 1);
     assert_eq!(selector[0].unsigned((0, 304)), Some(4));

@@ -114,7 +114,7 @@ fn what_is_left_open_is_null_in_each_format() {
                 tcp_win,
                 ..
             } = record;
-            let null = |field: &str, value: u64| match record.open.has_any(OpenFields::of(field)) {
+            let null = |field: &str, value: u64| match record.open.has_any(OpenFields::from_field(field)) {
                 true => NULL,
                 false => value,
             };

@@ -329,11 +329,11 @@ fn window_rows_come_back() {
                     rtt(30 / u64::from(low.max(1))),
                 ];
                 let own = if number.is_multiple_of(4) {
-                    let key = KeyV6::of_parts([[low; 16], [7; 16]], parts).masked(&spec);
+                    let key = KeyV6::from_parts([[low; 16], [7; 16]], parts).masked(&spec);
                     v6.push(row.with_key(key), Some(&loss));
                     key.flow_key(&spec)
                 } else {
-                    let key = KeyV4::of_parts([[10, 0, low, 1], [10, 0, 0, 2]], parts).masked(&spec);
+                    let key = KeyV4::from_parts([[10, 0, low, 1], [10, 0, 0, 2]], parts).masked(&spec);
                     v4.push(row.with_key(key), Some(&loss));
                     key.flow_key(&spec)
                 };

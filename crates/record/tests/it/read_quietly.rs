@@ -58,7 +58,7 @@ fn panics_of_the_decoder_print_nothing_and_others_still_do() {
                 let mut damaged = whole.clone();
                 damaged[at] ^= 1 << bit;
                 let mut error = None;
-                match FlowFile::of_bytes(Path::new("flows.parquet"), damaged) {
+                match FlowFile::from_bytes(Path::new("flows.parquet"), damaged) {
                     Ok(mut file) => {
                         for part in 0..file.contents().parts.len() {
                             error = error.or(file.read_part(part, &wanted, &mut |_| true).err());

@@ -104,7 +104,7 @@ fn no_file_tells_the_time_of_the_whole_run_as_watched() {
     let path = directory.path("flows.parquet");
     let mut writer = create_rotating(&path, Rotation::Time(5 * MINUTE), "probe", &selection).unwrap();
     writer.write(&[ended(0, 1), ended(700_000_000_000, 2)]).unwrap();
-    writer.lacks(&Shortfall {
+    writer.add_shortfall(&Shortfall {
         lost: 3,
         watched: Some([START, START + 800_000_000_000]),
         ..Shortfall::default()

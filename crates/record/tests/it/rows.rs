@@ -189,12 +189,12 @@ impl Truth {
 
     fn v4(&self, spec: &KeySpec) -> KeyV4 {
         let bytes = [&self.src[..4], &self.dst[..4], &self.rest()].concat();
-        KeyV4::of_bytes(bytes.try_into().unwrap()).masked(spec)
+        KeyV4::from_bytes(bytes.try_into().unwrap()).masked(spec)
     }
 
     fn v6(&self, spec: &KeySpec) -> KeyV6 {
         let bytes = [&self.src[..], &self.dst, &self.rest()].concat();
-        KeyV6::of_bytes(bytes.try_into().unwrap()).masked(spec)
+        KeyV6::from_bytes(bytes.try_into().unwrap()).masked(spec)
     }
 
     /// An address as the file has it, under a prefix of its family.

@@ -11,10 +11,10 @@ use std::fs;
 #[test]
 fn every_format_carries_the_share() {
     let directory = tool::Directory::new("sampled");
-    let share = Share::of_ppm(100_000).expect("a share");
+    let share = Share::from_ppm(100_000).expect("a share");
     let of = |name: &str, share: Share| {
         let path = directory.path(name);
-        let selection = Selection::all().of_sample(share);
+        let selection = Selection::all().with_share(share);
         let mut writer = record::create(&path, "node", &selection).expect("a file");
         writer.write(&sample::records(10)).expect("written");
         writer.finish().expect("written");
@@ -58,7 +58,7 @@ fn a_share_that_is_no_number_is_not_known() {
     }
     assert_eq!(
         (csv(" 0.1 "), csv("1"), csv("")),
-        ((true, Share::of_ppm(100_000)), (false, Some(Share::ALL)), (false, None))
+        ((true, Share::from_ppm(100_000)), (false, Some(Share::ALL)), (false, None))
     );
     for unknown in ["[0.1]", "true", "{}", "-1"] {
         let json = format!("{{\"bytes\":1,\"sampling_share\":{unknown}}}");
@@ -75,7 +75,7 @@ fn lines_of_json_tell_one_share_or_none() {
         };
         told(Format::JsonLines, &shares.iter().map(line).collect::<String>())
     };
-    let tenth = (true, Share::of_ppm(100_000));
+    let tenth = (true, Share::from_ppm(100_000));
     // A string is what it contains, as elsewhere; null is not told.
     for one in [&["0.1"][..], &["\"0.1\""], &["0.1", "0.10", "1e-1"], &["null", "0.1"], &["0.1", "", "null"]]
     {

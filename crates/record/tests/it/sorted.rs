@@ -104,11 +104,11 @@ fn read(path: &Path) -> (Vec<Found>, record::read::Contents) {
             let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
             for (at, key) in block.v4.keys.iter().enumerate() {
                 let values = columns.iter().map(|column| block.v4.column(*column)[at]).collect();
-                found.push((BatchRows::of(&block.v4, false).time(at), bytes(key.words()), values));
+                found.push((BatchRows::new(&block.v4, false).time(at), bytes(key.words()), values));
             }
             for (at, key) in block.v6.keys.iter().enumerate() {
                 let values = columns.iter().map(|column| block.v6.column(*column)[at]).collect();
-                found.push((BatchRows::of(&block.v6, false).time(at), bytes(key.words()), values));
+                found.push((BatchRows::new(&block.v6, false).time(at), bytes(key.words()), values));
             }
             true
         })
@@ -239,7 +239,7 @@ fn records_of_a_store_are_as_in_other_files_and_are_copied_by_time() {
     for ((path, records), watched) in inputs.iter().zip(records.chunks(1700)).zip(watched) {
         let mut writer = record::create_stored(path, "n", &selection).expect("a file");
         writer.write(records).expect("it is written");
-        writer.lacks(&Shortfall {
+        writer.add_shortfall(&Shortfall {
             lost: 3,
             reason: Some("cut off".to_owned()),
             untold: untold(1),

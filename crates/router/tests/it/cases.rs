@@ -160,7 +160,8 @@ fn an_end_and_a_vlan_that_are_not_told_are_open() {
         let record = [&[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 3, 0, 0, 1, 44][..], more].concat();
         let flows = Test::new().take(1, &ipfix(0, 0, &[set(2, &fields), set(256, &record)]));
         let record = &flows[0].record;
-        let is_open = ["ltime", "vlan", "smac"].map(|field| record.open.has_any(OpenFields::of(field)));
+        let is_open =
+            ["ltime", "vlan", "smac"].map(|field| record.open.has_any(OpenFields::from_field(field)));
         (record.stime == record.ltime, record.vlan, is_open)
     };
     let began = (EXPORT_S - 9).to_be_bytes();
@@ -175,7 +176,7 @@ fn an_end_and_a_vlan_that_are_not_told_are_open() {
 /// A begin that no record tells is that of its end, and is told as open, as bytes on the wire are.
 #[test]
 fn a_begin_that_is_not_told_is_open() {
-    let [begin, wire] = ["stime", "wire_byte"].map(OpenFields::of);
+    let [begin, wire] = ["stime", "wire_byte"].map(OpenFields::from_field);
     let of = |fields: &[u16], more: &[u8]| {
         let fields = template(256, &[&[8, 4, 12, 4, 2, 4, 1, 4], fields].concat());
         let record = [&[10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 3, 0, 0, 1, 44][..], more].concat();

@@ -181,7 +181,7 @@ pub(crate) struct TuningReporter<'a> {
 
 impl TuningReporter<'_> {
     fn tell(&mut self, event: Event, line: String) {
-        self.sinks.shown(&ControllerOutput::Event(Box::new(event.clone())));
+        self.sinks.take_output(&ControllerOutput::Event(Box::new(event.clone())));
         self.screen.happened(event, line);
     }
 

@@ -14,7 +14,7 @@ use task::query::{Over, Query};
 /// alone, each on its node.
 pub(super) fn chain(plan: &RunPlan, nodes: &[String]) -> Result<Chain, Failure> {
     let RunPlan { options, asked, of_windows, .. } = plan;
-    let usual_ns = match asked.usual_every.unwrap_or(options.question.every) {
+    let usual_ns = match asked.default_every.unwrap_or(options.question.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
     };
@@ -68,7 +68,7 @@ pub(super) fn own_queries(plan: &RunPlan, node: &str) -> Vec<Query> {
     let RunPlan { options, asked, of_windows, .. } = plan;
     let of_run = standing::are_of_run(options);
     if asked.is_empty() {
-        return standing::standing(&StandingOptions {
+        return standing::continuous_queries(&StandingOptions {
             key: options.question.key,
             tracks_loss: options.packets.loss,
             biflow: options.record.biflow,

@@ -163,12 +163,12 @@ impl OutputSink for ControllerDisplay<'_> {
         if self.since.as_mut().is_some_and(|since| !since.takes(&output)) {
             return;
         }
-        self.sinks.shown(&output);
+        self.sinks.take_output(&output);
         self.progress.clear();
         self.printer.show(output);
     }
 
-    fn is_shown(&mut self, controller: &mut Controller) {
+    fn finish_message(&mut self, controller: &mut Controller) {
         self.sinks.state(controller, &self.sinks.alerts());
         let lines = self.sinks.lines();
         if !lines.is_empty() {

@@ -126,7 +126,7 @@ impl MeasurementRoute for Direct {
         let measured = measurement.measure(&self.control, outlet, stop, &mut teller)?;
         // Nothing is lost to anybody where the one who read the answers has left.
         let is_unread = self.reader.has_left() && !self.writes_files;
-        let mut reported = NodeOutcome::of(measured, is_unread);
+        let mut reported = NodeOutcome::from_measured(measured, is_unread);
         reported.report.tuning =
             self.adaption.as_ref().map(|adaption| adapt::report(adaption, self.window_ns));
         // Through the screen, which may be drawing.
@@ -168,7 +168,7 @@ fn queries_of(plan: &RunPlan, measurement: &Measurement, show: Show) -> Vec<Quer
     let of_windows = is_shown || options.json_windows || sinks::show_windows(options);
     let of_run = standing::are_of_run(options);
     match asked.is_empty() {
-        true => standing::standing(&StandingOptions {
+        true => standing::continuous_queries(&StandingOptions {
             key: config.key,
             tracks_loss: config.parts.loss,
             biflow: config.parts.biflow,

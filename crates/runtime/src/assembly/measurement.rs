@@ -17,7 +17,7 @@ use crate::sinks::standard_output::{self, OutputReader};
 use crate::spec::RunSpec;
 use crate::wording;
 use arena::{Lease, Limits};
-use engine::admission::{Admission, Directions, no_gaps, no_zoom};
+use engine::admission::{Admission, Directions, check_tracked_flows, no_gaps};
 use engine::{
     CaptureSettings, Control, Destinations, Every, HAND_OVER_PACKETS, MeasurementConfig, Observer, Outputs,
     ResolvedDesign, RowOutput, RunOutcome, SamplingControl, TUNED_HAND_OVER_PACKETS, WindowOutlet,
@@ -64,7 +64,7 @@ pub(crate) struct Measurement {
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
     captures: CaptureSettings,
-    zoom: ZoomOffer,
+    tracked_flows: ZoomOffer,
     /// The memory of the queues of the exporter and the store, of tasks and frames.
     _memory: ([Option<Lease>; 2], Lease),
 }
@@ -79,7 +79,7 @@ pub(crate) struct SharedNodeContext {
 
 impl SharedNodeContext {
     /// Reads the key of `--anonymize`, and warns if others could read it too.
-    pub(crate) fn of(options: &RunSpec) -> Result<Self, Failure> {
+    pub(crate) fn from_options(options: &RunSpec) -> Result<Self, Failure> {
         let anonymizer = options.output.anonymize.as_deref().map(Anonymizer::from_file).transpose();
         let (anonymizer, warning) = anonymizer.map_err(Failure::usage)?.unzip();
         warning.flatten().iter().for_each(|line| say(line));
@@ -111,7 +111,10 @@ impl Measurement {
     ) -> Result<Self, Failure> {
         let config = config(options);
         let plan = parallel::plan(options, &config)?;
-        if zooms && !options.packets.loss && no_zoom(&config, &plan, Directions::Together).is_some() {
+        if zooms
+            && !options.packets.loss
+            && check_tracked_flows(&config, &plan, Directions::Together).is_some()
+        {
             let mut tracking = options.clone();
             tracking.packets.loss = true;
             return Self::prepare(&tracking, node, specs, false, common);
@@ -120,13 +123,13 @@ impl Measurement {
         let queue = || config.limits.lease(record::EXPORT_QUEUE_BYTES);
         let export_queue = options.output.export.is_some().then(queue).flatten();
         let store_queue = common.store_queue.and_then(|bytes| config.limits.lease(bytes));
-        let record_parts = parts::of_records(options, &config.parts);
+        let record_parts = parts::select_record_parts(options, &config.parts);
         let selection = match &options.output.fields {
             Some(list) => Selection::parse(list, &record_parts)
-                .map_err(|error| Failure::usage(wording::of_selection(&error)))?,
+                .map_err(|error| Failure::usage(wording::describe_selection_error(&error)))?,
             None => Selection::new(&record_parts),
         };
-        let selection = of_source(options, selection);
+        let selection = select_columns(options, selection);
         // Before a source is opened: a mistake in it must not start a port.
         refusal::admit(&config, &plan, specs, &parallel::site(options))?;
         let geo = options.question.enrich.databases()?;
@@ -135,7 +138,7 @@ impl Measurement {
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
-        let zoom = match no_zoom(&config, &sources.plan, sources.site.directions) {
+        let zoom = match check_tracked_flows(&config, &sources.plan, sources.site.directions) {
             None => ZoomOffer::Offered,
             Some(why) => ZoomOffer::NotPossible(why.to_string()),
         };
@@ -164,7 +167,7 @@ impl Measurement {
             anonymizer: common.anonymizer.clone(),
             geo,
             captures,
-            zoom,
+            tracked_flows: zoom,
             _memory: ([export_queue, store_queue], memory),
         })
     }
@@ -196,16 +199,16 @@ impl Measurement {
     pub(crate) fn keep_in(&mut self, store: &Arc<StoreWriter>) -> Result<(), Failure> {
         let options = &self.options;
         let (window_ns, usual_ns) = window_lengths(options, "--store")?;
-        let record_parts = parts::of_records(options, &self.config.parts);
+        let record_parts = parts::select_record_parts(options, &self.config.parts);
         let (feed, records) = store.node(NodeSetting {
             node: self.node.clone(),
             source: sources::names_of_files(self.names.iter().map(Path::new)),
             key: self.config.key,
             window_ns,
-            usual_ns,
+            default_ns: usual_ns,
             tracks_loss: self.has_losses,
             has_wire_bytes: true,
-            selection: of_source(options, Selection::new(&record_parts)),
+            selection: select_columns(options, Selection::new(&record_parts)),
             anonymizer: self.anonymizer.clone(),
             is_live: self.time_base != TimeBase::Packets,
             // Routers wait in their own queue.
@@ -263,7 +266,7 @@ impl Measurement {
                 Every::Packets(_) => None,
             },
             tracks_loss: self.config.parts.loss,
-            zoom: self.zoom.clone(),
+            tracked_flows: self.tracked_flows.clone(),
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
@@ -355,9 +358,9 @@ pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
         every: options.question.every,
         timeouts: Timeouts { idle_ns: options.record.idle_timeout, active_ns: options.record.active_timeout },
         limits,
-        tunnel: options.packets.tunnel.of(),
+        tunnel: options.packets.tunnel.to_tunnel(),
         key: options.question.key,
-        parts: parts::of(options),
+        parts: parts::select_parts(options),
         seed: Seed::new(options.machine.seed.unwrap_or_else(machine::random)),
         control: None,
         sampling: options.machine.tee.map(SamplingControl::new),
@@ -365,7 +368,7 @@ pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
         idle_timeout: None,
         adaption: None,
         burst: usize::from(options.machine.burst),
-        hand_over_parcels: options
+        hand_over_batches: options
             .machine
             .ring
             .map_or(usual_ring, usize::from)
@@ -439,10 +442,10 @@ fn no_folder(option: &str, folder: &Path, error: &io::Error) -> Failure {
 }
 
 /// The columns of records, with those that only the source of this node needs, and the share by which packets are sampled.
-fn of_source(options: &RunSpec, selection: Selection) -> Selection {
+fn select_columns(options: &RunSpec, selection: Selection) -> Selection {
     match options.routers.listener {
         Some(_) => selection.with_open_fields(),
-        None => selection.of_sample(options.machine.tee.unwrap_or(Share::ALL)),
+        None => selection.with_share(options.machine.tee.unwrap_or(Share::ALL)),
     }
 }
 
@@ -465,7 +468,7 @@ fn window_lengths(options: &RunSpec, option: &str) -> Result<(u64, u64), Failure
             "{option} needs windows of time, which its column window_start names: give --every a time, as 10s"
         )));
     };
-    let usual_ns = match options.usual_every {
+    let usual_ns = match options.default_every {
         Some(Every::Time(length)) => length,
         _ => window_ns,
     };

@@ -86,7 +86,8 @@ pub(crate) fn split(options: &RunSpec) -> Result<Vec<NodeSpec>, Failure> {
                 )));
             }
             NodeKind::Routers => {
-                options.routers.listener = Some(listener(source).map_err(|failure| failure.of(name))?)
+                options.routers.listener =
+                    Some(listener(source).map_err(|failure| failure.with_option(name))?)
             }
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn settle(
 ) -> Result<ResolvedDesign, Failure> {
     let plan = ResolvedDesign::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(
         |refusal| {
-            let mut refusals = admission::of_config(config);
+            let mut refusals = admission::check_config(config);
             refusals.push(refusal);
             refusal::failure(&refusals)
         },

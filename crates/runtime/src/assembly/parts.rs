@@ -6,7 +6,7 @@ use flow::StatisticKind;
 use flowtable::{MeasuredParts, RequestedStatistic, StatisticSpec};
 
 /// Returns the parts that records carry.
-pub(crate) fn of_records(options: &RunSpec, parts: &MeasuredParts) -> record::RecordContents {
+pub(crate) fn select_record_parts(options: &RunSpec, parts: &MeasuredParts) -> record::RecordContents {
     let statistics = parts.statistics.iter().flatten().flat_map(|&(metric, ref spec)| {
         spec.statistics().iter().map(move |statistic| {
             let kind = match *statistic {
@@ -27,7 +27,7 @@ pub(crate) fn of_records(options: &RunSpec, parts: &MeasuredParts) -> record::Re
 }
 
 /// Returns all optional parts that the options request.
-pub(crate) fn of(options: &RunSpec) -> MeasuredParts {
+pub(crate) fn select_parts(options: &RunSpec) -> MeasuredParts {
     let metric = |metric, spec: Option<StatisticSpec>| spec.map(|spec| (metric, spec));
     MeasuredParts {
         statistics: [

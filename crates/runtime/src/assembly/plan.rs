@@ -38,14 +38,18 @@ pub(super) struct RunPlan {
 
 impl RunPlan {
     /// Checks what the options say.
-    pub(super) fn of(options: &RunSpec, origins: &Origins, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
+    pub(super) fn from_options(
+        options: &RunSpec,
+        origins: &Origins,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
         if let Some(source) = &options.recorded {
-            return Self::of_recorded(OpenRecording::of(options, source, stop)?, origins);
+            return Self::from_recording(OpenRecording::open(options, source, stop)?, origins);
         }
         let nodes = nodes::split(options)?;
         let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
         let asked = match &options.link {
-            None => QuerySet::of(options, origins, &names)?,
+            None => QuerySet::from_options(options, origins, &names)?,
             // Its controller asks: what is given beside that is refused with the rest.
             Some(_) => QuerySet::default(),
         };
@@ -61,7 +65,7 @@ impl RunPlan {
         let json_windows = has_lines && (is_live || origins.has("every") || shows_sent);
         let mut options = options.clone();
         options.question.every = every;
-        options.usual_every = asked.usual_every;
+        options.default_every = asked.default_every;
         options.json_windows = json_windows;
         let shows_windows =
             origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
@@ -78,7 +82,7 @@ impl RunPlan {
     }
 
     /// Checks what is asked of recorded rows.
-    fn of_recorded(opened: OpenRecording, origins: &Origins) -> Result<Self, Failure> {
+    fn from_recording(opened: OpenRecording, origins: &Origins) -> Result<Self, Failure> {
         let OpenRecording { options, nodes, asked, recorded } = opened;
         let plan = Self {
             options,
@@ -163,7 +167,7 @@ impl RunPlan {
         let mut options = adapt::sampled(own);
         options.packets.loss |= needs_loss;
         options.question.every = self.options.question.every;
-        options.usual_every = self.options.usual_every;
+        options.default_every = self.options.default_every;
         options.json_windows = self.options.json_windows;
         options.limit.memory = memory;
         options.capture.capture_bytes /= number;

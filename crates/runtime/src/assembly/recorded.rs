@@ -66,7 +66,7 @@ impl OpenRecording {
     ///
     /// # Errors
     /// If something is refused, no file can be read, or a signal ended it.
-    pub(super) fn of(
+    pub(super) fn open(
         options: &RunSpec,
         source: &RecordedOptions,
         stop: &Arc<AtomicBool>,
@@ -82,7 +82,7 @@ impl OpenRecording {
         })?;
         let set = &options.question.set;
         let (recording, shown_from_ns) = period::open(source, words.files, &texts, set)?;
-        let windows = WindowLengths::of(source, set, &texts, &recording)?;
+        let windows = WindowLengths::from_recording(source, set, &texts, &recording)?;
         let mut options = options.clone();
         options.question.key = *recording.files().key();
         windows.refuse_errors(&options, &texts)?;
@@ -94,7 +94,7 @@ impl OpenRecording {
         };
         // Reading all times may take long.
         signals::stop_on(&signals::ENDS, stop, stop)?;
-        let of_records = recording.of_records().map(PathBuf::from).collect();
+        let of_records = recording.record_files().map(PathBuf::from).collect();
         let surveyed = recording.survey(windows.base_ns, &setting, &mut || !stop.load(Relaxed));
         let surveyed = surveyed.map_err(Failure::usages)?;
         if surveyed.is_stopped {
@@ -105,14 +105,14 @@ impl OpenRecording {
             return Err(Failure::usage("the files have no rows: there is no window to judge"));
         }
         let mut asked = windows.asked(&options, &texts, &names)?;
-        asked.usual_every = Some(Every::Time(windows.usual_ns));
+        asked.default_every = Some(Every::Time(windows.default_ns));
         options.question.every = Every::Time(windows.base_ns);
-        options.usual_every = asked.usual_every;
+        options.default_every = asked.default_every;
         // Windows are all that there is.
         options.json_windows = true;
         let node = |name| NodeSpec { name, options: options.clone() };
         let nodes = names.into_iter().map(node).collect();
-        let tally = Arc::new(RecordedTally::of(&surveyed));
+        let tally = Arc::new(RecordedTally::from_survey(&surveyed));
         let recorded = RecordedRun {
             nodes: surveyed.nodes,
             of_records,

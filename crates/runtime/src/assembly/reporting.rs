@@ -25,7 +25,7 @@ pub(super) fn finish(
 ) -> Result<ExitCode, Failure> {
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
-    if StandardOutput::of(options).has_tables && !options.output.json {
+    if StandardOutput::from_spec(options).has_tables && !options.output.json {
         let stories = terminal::stories(&report.occurrences.stories);
         let more = || format!("{stories}{}", terminal::undecided(&report.occurrences.undecided));
         exit::print(&match (closing, report.nodes.is_empty()) {
@@ -63,9 +63,9 @@ pub(crate) struct NodeOutcome {
 
 impl NodeOutcome {
     /// Reports on a node that was measured. `is_unread`: all that was asked for went to a reader that has left.
-    pub(crate) fn of(measured: MeasurementResult, is_unread: bool) -> Self {
+    pub(crate) fn from_measured(measured: MeasurementResult, is_unread: bool) -> Self {
         let MeasurementResult { outcome, node, names, plan, wire, are_captures, routers } = measured;
-        let verdict = ExitStatus::of(&outcome, are_captures && !is_unread);
+        let verdict = ExitStatus::from_outcome(&outcome, are_captures && !is_unread);
         let unread = outcome.unread(are_captures && !is_unread);
         let ended = outcome.ended;
         let finished = outcome.records.finish();
@@ -82,7 +82,7 @@ impl NodeOutcome {
         } = finished;
         let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
         totals.node = Some(node.clone());
-        totals.lacks_untold(&untold_of_totals);
+        totals.mark_untold(&untold_of_totals);
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
             qualities.mark(std::slice::from_mut(&mut totals));
             qualities.mark(&mut answers);
@@ -91,7 +91,7 @@ impl NodeOutcome {
         });
         if let Some(why) = unread {
             let all = answers.iter_mut().chain(&mut longer).chain([&mut totals]);
-            all.for_each(|answer| answer.lacks(&why));
+            all.for_each(|answer| answer.mark_partial(&why));
         }
         let received = ended.packets.received;
         totals.coverage = outcome.loss.as_ref().map(|loss| model::coverage(received, loss.total()));

@@ -25,7 +25,7 @@ impl RowStore {
         Self { store, feed, tally: WindowTally::default(), lost: BTreeMap::new() }
     }
 
-    fn taken<K>(&mut self, start_ns: u64, rows: &Rows<K>, lost: u64) -> io::Result<()> {
+    fn tally_rows<K>(&mut self, start_ns: u64, rows: &Rows<K>, lost: u64) -> io::Result<()> {
         match lost {
             0 => self.tally.add(start_ns, rows),
             lost => *self.lost.entry(start_ns).or_default() += lost,
@@ -50,12 +50,12 @@ impl RowStore {
 impl RowOutput for RowStore {
     fn write_v4(&mut self, start_ns: u64, rows: &Rows<KeyV4>) -> io::Result<()> {
         let lost = self.feed.write_v4(start_ns, rows);
-        self.taken(start_ns, rows, lost)
+        self.tally_rows(start_ns, rows, lost)
     }
 
     fn write_v6(&mut self, start_ns: u64, rows: &Rows<KeyV6>) -> io::Result<()> {
         let lost = self.feed.write_v6(start_ns, rows);
-        self.taken(start_ns, rows, lost)
+        self.tally_rows(start_ns, rows, lost)
     }
 
     fn warnings(&mut self) -> Vec<String> {

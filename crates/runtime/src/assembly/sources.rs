@@ -136,7 +136,7 @@ fn of_frames(options: &RunSpec, files: &[String]) -> Result<Queues, Failure> {
             ..InterfaceOptions::default()
         };
         let source = InterfaceSource::open(name, &interface);
-        sources.push(Box::new(source.map_err(|error| Failure::from(error).of("--interface"))?));
+        sources.push(Box::new(source.map_err(|error| Failure::from(error).with_option("--interface"))?));
     }
     if let Some(spec) = &options.source.synthetic {
         sources.push(Box::new(SyntheticSource::open(spec, burst)?));

@@ -78,8 +78,8 @@ impl RecordWriter for WatchedWriter {
         self.call(|writer| writer.account(account))
     }
 
-    fn lacks(&mut self, shortfall: &Shortfall) {
-        self.writer.lacks(shortfall);
+    fn add_shortfall(&mut self, shortfall: &Shortfall) {
+        self.writer.add_shortfall(shortfall);
     }
 
     fn rotate(&mut self) -> io::Result<()> {

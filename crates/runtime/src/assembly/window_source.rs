@@ -74,7 +74,7 @@ impl WindowSource {
         match self {
             Self::Measured(measurement) => {
                 let measured = measurement.measure(control, windows, stop, observer)?;
-                Ok(NodeOutcome::of(measured, is_unread()))
+                Ok(NodeOutcome::from_measured(measured, is_unread()))
             }
             Self::Recorded(node) => node.play(control, windows, stop, observer),
         }

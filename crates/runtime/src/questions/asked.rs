@@ -31,11 +31,11 @@ pub struct QuerySet {
     /// True if some queries read losses of all flows.
     pub(crate) needs_loss: bool,
     /// True if some queries read losses of flows that they pin.
-    pub(crate) zooms: bool,
+    pub(crate) reads_tracked_losses: bool,
     /// The length of the run's windows that the queries need, where the user does not set it.
     pub(crate) every: Option<Every>,
     /// The length of the windows of queries that say nothing of time, where it is another one.
-    pub(crate) usual_every: Option<Every>,
+    pub(crate) default_every: Option<Every>,
     /// The options by which a further text would be checked.
     pub(crate) checking: CheckOptions,
     /// The places of the queries in the texts, by name.
@@ -44,7 +44,11 @@ pub struct QuerySet {
 
 impl QuerySet {
     /// Reads and checks what the options ask.
-    pub(crate) fn of(options: &RunSpec, origins: &Origins, nodes: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn from_options(
+        options: &RunSpec,
+        origins: &Origins,
+        nodes: &[String],
+    ) -> Result<Self, Failure> {
         let texts = texts(&Texts {
             query: &options.question.query,
             file: &options.question.file,
@@ -67,13 +71,13 @@ impl QuerySet {
             memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
             ..CheckOptions::default()
         };
-        let mut asked = Self::of_texts(&texts, checking, nodes, &options.question.enrich)?;
+        let mut asked = Self::from_texts(&texts, checking, nodes, &options.question.enrich)?;
         asked.set_interval(options, is_set)?;
         Ok(asked)
     }
 
     /// Checks texts, each of which may refer to the queries of those before it.
-    pub fn of_texts(
+    pub fn from_texts(
         texts: &[NamedText],
         mut checking: CheckOptions,
         nodes: &[String],
@@ -85,7 +89,7 @@ impl QuerySet {
             query_text::show(text, &checked);
             query_text::outcome(std::slice::from_ref(text), std::slice::from_ref(&checked))?;
             asked.take(&text.source(), &checked, nodes, enrich)?;
-            checking.standing.extend(checked.queries.iter().map(QueryItems::of));
+            checking.continuous.extend(checked.queries.iter().map(QueryItems::from_query));
         }
         asked.checking = checking;
         Ok(asked)
@@ -128,7 +132,7 @@ impl QuerySet {
             }
             self.places.insert(query.label.clone(), source.place(query.text_span.start));
             self.needs_loss |= query.needs_loss && !query.pins_flows;
-            self.zooms |= query.needs_loss && query.pins_flows;
+            self.reads_tracked_losses |= query.needs_loss && query.pins_flows;
             if let Some(sketch) = &query.sketch {
                 self.sketches.add(&query.plan, &sketch.task, &query.nodes);
                 continue;
@@ -176,7 +180,7 @@ impl QuerySet {
         // Queries that say nothing of time keep the usual windows.
         let over = Over::Windows { every_ns: usual, over_ns: usual };
         self.every = Some(Every::Time(common));
-        self.usual_every = Some(Every::Time(per.unwrap_or(usual)));
+        self.default_every = Some(Every::Time(per.unwrap_or(usual)));
         self.timeless.iter_mut().for_each(|query| query.over = over);
         Ok(())
     }
@@ -267,7 +271,7 @@ const SUMS: &str = "count(*) as flows, sum(total_count) as total_count, sum(tota
 /// The query that `--by FIELDS --sort ITEM` is short for.
 fn ranking(fields: &str, sort: Option<&str>, top: usize) -> String {
     let sort = sort.unwrap_or("total_byte");
-    let field = flow::usual_name(sort);
+    let field = flow::resolve_alias(sort);
     let is_counted = |name: &str| SUMS.split(" as ").skip(1).any(|part| part.split(',').next() == Some(name));
     let is_counter =
         flow::Field::named(field).is_some_and(|field| field.aggregation == flow::Aggregation::Sum);

@@ -12,7 +12,7 @@ use task::query::Across;
 use web::{HistoryAsked, RequestRefusal};
 
 /// The memory that a node may take where the client does not say it.
-pub(crate) const USUAL_MEMORY: u64 = 256 << 20;
+pub(crate) const DEFAULT_MEMORY: u64 = 256 << 20;
 
 /// Returns what nodes are asked, and what the client should think about. `place`: what has the nodes, in an error.
 pub fn asked(
@@ -36,7 +36,7 @@ pub fn asked(
             let first = over_rows::first_look(&asking, &facts);
             (first.into_iter().map(|recorded| (recorded, None)).collect(), Vec::new())
         }
-        false => of_text(site, &asked.text, &asking, &facts)?,
+        false => read_text(site, &asked.text, &asking, &facts)?,
     };
     let mut refused = Vec::new();
     let mut queries = Vec::new();
@@ -57,7 +57,7 @@ pub fn asked(
     let warnings = warnings.into_iter().chain(idle).collect();
     let time_ms = u64::try_from(asked.time.as_millis()).unwrap_or(u64::MAX);
     Ok((
-        HistoryRequest { queries, memory_bytes: asked.memory_bytes.unwrap_or(USUAL_MEMORY), time_ms },
+        HistoryRequest { queries, memory_bytes: asked.memory_bytes.unwrap_or(DEFAULT_MEMORY), time_ms },
         warnings,
     ))
 }
@@ -95,7 +95,7 @@ fn facts(site: &CheckContext, place: &str) -> Result<RowFacts, String> {
 /// Queries, each with how the answers of nodes become one; and warnings.
 type RecordedQueries = (Vec<(RecordedQuery, Option<Across>)>, Vec<String>);
 
-fn of_text(
+fn read_text(
     site: &CheckContext,
     text: &str,
     asking: &Asking<'_>,

@@ -47,7 +47,7 @@ pub fn first_look(asking: &Asking<'_>, facts: &RowFacts) -> Vec<RecordedQuery> {
         of_windows: false,
         of_run: true,
     };
-    let queries = standing::standing(&standing).into_iter();
+    let queries = standing::continuous_queries(&standing).into_iter();
     let queries = queries.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
     let period = asking.period;
     queries.map(|query| RecordedQuery { query, period, nodes: NodeFilter::Every }).collect()
@@ -121,7 +121,7 @@ pub fn recorded(
 
 fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &RowFacts) -> Result<RecordedQuery, Failure> {
     let period = match &checked.history {
-        Some(history) => Some(periods::of_query(history, facts.window_ns)?),
+        Some(history) => Some(periods::resolve_query(history, facts.window_ns)?),
         None => asking.period,
     };
     let over = match (checked.plan.over, asking.every_ns) {

@@ -13,9 +13,9 @@ fn now_ns() -> u64 {
 }
 
 /// The period of `--from` and `--to`.
-pub fn of_options(from: Option<&str>, to: Option<&str>) -> Result<Option<Period>, Failure> {
+pub fn parse_options(from: Option<&str>, to: Option<&str>) -> Result<Option<Period>, Failure> {
     let at = |option: &str, text: Option<&str>| {
-        text.map(|text| moment(text).map_err(|error| Failure::usage(error).of(option))).transpose()
+        text.map(|text| moment(text).map_err(|error| Failure::usage(error).with_option(option))).transpose()
     };
     match (at("--from", from)?, at("--to", to)?) {
         (None, None) => Ok(None),
@@ -25,7 +25,7 @@ pub fn of_options(from: Option<&str>, to: Option<&str>) -> Result<Option<Period>
 
 /// The period of a query's own `from` or `last`. `window_ns`: the length of the windows that are read, in one of which a time before now
 /// lies: it is the begin of that window.
-pub(crate) fn of_query(history: &HistoryRange, window_ns: Option<u64>) -> Result<Period, Failure> {
+pub(crate) fn resolve_query(history: &HistoryRange, window_ns: Option<u64>) -> Result<Period, Failure> {
     let at = |moment: TimePoint| match moment {
         TimePoint::At(ns) => u64::try_from(ns).unwrap_or(0),
         TimePoint::Ago(ns) => begin(now_ns().saturating_sub(ns), window_ns),
@@ -80,7 +80,7 @@ pub fn named(text: &str) -> Result<Period, Failure> {
             )),
         }),
     };
-    let (from, to) = period.map_err(|error| Failure::usage(error).of("--diff"))?;
+    let (from, to) = period.map_err(|error| Failure::usage(error).with_option("--diff"))?;
     not_empty(from, to)
 }
 

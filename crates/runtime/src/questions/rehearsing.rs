@@ -1,6 +1,6 @@
 //! Dry runs that clients ask for: from text to what would have happened.
 
-use crate::questions::history_asked::USUAL_MEMORY;
+use crate::questions::history_asked::DEFAULT_MEMORY;
 use controller::{
     DryRunController, DryRunSetting, DryRunStep, HistoryRequest, HistoryResult, InstalledText,
     QueryInstallError, Rehearsal, StandingQueries,
@@ -28,12 +28,12 @@ impl Rehearsed {
         let until = Instant::now().checked_add(asked.time);
         let DryRunAsked { file, text, period, memory_bytes, .. } = asked;
         let text = InstalledText { file, text, ..InstalledText::default() };
-        let rehearsal = standing.rehearsal(&text).map_err(refusal)?;
+        let rehearsal = standing.plan_dry_run(&text).map_err(refusal)?;
         let Rehearsal { chain, reach_ns, warnings } = rehearsal;
         let site = standing.site();
         let setting = DryRunSetting { key: site.key.clone(), window_ns: site.base_ns, period, reach_ns };
         let run = DryRunController::new(chain, &setting).map_err(invalid)?;
-        Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(USUAL_MEMORY), until })
+        Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(DEFAULT_MEMORY), until })
     }
 
     /// Plays the dry run. `ask` asks the stores of the nodes.

@@ -45,13 +45,13 @@ pub(crate) fn are_of_run(options: &RunSpec) -> bool {
 }
 
 /// The queries.
-pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {
+pub(crate) fn continuous_queries(asked: &StandingOptions) -> Vec<Query> {
     let mut queries = Vec::new();
     if asked.of_windows {
-        queries.extend(of(asked, Over::Window));
+        queries.extend(flows_and_losses(asked, Over::Window));
     }
     if asked.of_run {
-        queries.extend(of(asked, Over::Run));
+        queries.extend(flows_and_losses(asked, Over::Run));
         if asked.top != 0 {
             queries.extend(overview(asked));
         }
@@ -64,7 +64,7 @@ pub(crate) fn standing(asked: &StandingOptions) -> Vec<Query> {
 fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
     let by_bytes = |name, group: &[&str]| {
         let items = [OutputColumn::count("flows")].into_iter().chain(sums()).collect();
-        ranking(asked, name, Over::Run, group.iter().copied().map(GroupField::of).collect(), items, 2)
+        ranking(asked, name, Over::Run, group.iter().copied().map(GroupField::from_field).collect(), items, 2)
     };
     let by_peers = |name, group, peers, peer: &str| {
         let items: Vec<_> = [OutputColumn::distinct(peer, peers), OutputColumn::count("flows")]
@@ -72,7 +72,7 @@ fn overview(asked: &StandingOptions) -> impl Iterator<Item = Query> + '_ {
             .chain(sums())
             .collect();
         let flows = items[1].value.clone();
-        let mut query = ranking(asked, name, Over::Run, vec![GroupField::of(group)], items, 0);
+        let mut query = ranking(asked, name, Over::Run, vec![GroupField::from_field(group)], items, 0);
         query.order.push(Order::largest(flows));
         query
     };
@@ -122,7 +122,7 @@ fn conversations(asked: &StandingOptions, over: Over) -> Query {
     ];
     let directions = directions.into_iter().filter(|_| asked.biflow);
     let items = [OutputColumn::count("flows")].into_iter().chain(sums()).chain(directions).collect();
-    ranking(asked, "conversations", over, vec![GroupField::of("conversation")], items, 2)
+    ranking(asked, "conversations", over, vec![GroupField::from_field("conversation")], items, 2)
 }
 
 fn sums() -> [OutputColumn; 3] {
@@ -154,8 +154,8 @@ fn ranking(
 }
 
 /// Flows and losses, of windows or of the run.
-fn of(asked: &StandingOptions, over: Over) -> Vec<Query> {
-    let key = || asked.key.columns().map(GroupField::of).collect();
+fn flows_and_losses(asked: &StandingOptions, over: Over) -> Vec<Query> {
+    let key = || asked.key.columns().map(GroupField::from_field).collect();
     let mut queries = Vec::new();
     if asked.top != 0 && asked.biflow && over == Over::Window && have_conversations(&asked.key) {
         queries.push(conversations(asked, over));
@@ -216,9 +216,9 @@ mod tests {
             StandingOptions { key, tracks_loss, biflow: false, top: 3, of_windows: true, of_run: true };
         let site =
             PlanContext { tracks_loss, ..PlanContext::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
-        let queries = standing(&asked);
+        let queries = continuous_queries(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);
         assert!(planned.is_ok(), "{:?}", planned.err());
-        assert!(standing(&StandingOptions { top: 0, tracks_loss: false, ..asked }).is_empty());
+        assert!(continuous_queries(&StandingOptions { top: 0, tracks_loss: false, ..asked }).is_empty());
     }
 }

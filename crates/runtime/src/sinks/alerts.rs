@@ -154,7 +154,7 @@ impl AlertsSink {
 }
 
 impl Sink for AlertsSink {
-    fn shown(&self, output: &ControllerOutput) {
+    fn take_output(&self, output: &ControllerOutput) {
         if let ControllerOutput::Event(event) = output {
             self.with(|alerts| alerts.event(event));
         }

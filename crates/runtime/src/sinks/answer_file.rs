@@ -112,7 +112,7 @@ impl Sink for AnswerFile {
         self.write(answers.iter());
     }
 
-    fn shown(&self, output: &ControllerOutput) {
+    fn take_output(&self, output: &ControllerOutput) {
         match output {
             ControllerOutput::Answer(answer)
                 if screen::has_line(answer, answer.empty.is_some(), self.is_asked) =>

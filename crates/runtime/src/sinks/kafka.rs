@@ -10,7 +10,8 @@ use crate::spec::RunSpec;
 use crate::verdict::ExitStatus;
 use ::controller::ControllerOutput;
 use ::kafka::{
-    Bell, MemoryOutbox, Outbox, OutboxSender, Servers, StoredRows, Topics, client, of_answer, of_event,
+    Bell, MemoryOutbox, Outbox, OutboxSender, Servers, StoredRows, Topics, client, encode_answer,
+    encode_event,
 };
 use model::{Answer, RunReport, Window};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,7 +133,7 @@ impl Sink for KafkaSink {
         self.feed.iter().for_each(|feed| answers.iter().for_each(|answer| feed.answer(answer)));
     }
 
-    fn shown(&self, output: &ControllerOutput) {
+    fn take_output(&self, output: &ControllerOutput) {
         let Some(feed) = &self.feed else { return };
         match output {
             ControllerOutput::Answer(answer)
@@ -140,9 +141,9 @@ impl Sink for KafkaSink {
             {
                 feed.answer(answer);
             }
-            ControllerOutput::Event(event) => match of_event(event) {
+            ControllerOutput::Event(event) => match encode_event(event) {
                 Ok(message) => feed.feed.push([message]),
-                Err(_) => feed.feed.not_json(),
+                Err(_) => feed.feed.count_not_json(),
             },
             _ => {}
         }
@@ -158,9 +159,9 @@ impl Sink for KafkaSink {
 
 impl KafkaFeed {
     fn answer(&self, answer: &Answer) {
-        match of_answer(answer) {
+        match encode_answer(answer) {
             Ok(messages) => self.feed.push(messages),
-            Err(_) => self.feed.not_json(),
+            Err(_) => self.feed.count_not_json(),
         }
     }
 }
@@ -185,7 +186,7 @@ mod tests {
     fn a_run_that_fails_delivers_what_waits() {
         let outbox = MemoryOutbox::new(1 << 20, Bell::default());
         let feed = outbox.feed(true, Arc::default());
-        feed.push(of_answer(&Answer::new("q", None, Vec::new(), Vec::new())).expect("messages"));
+        feed.push(encode_answer(&Answer::new("q", None, Vec::new(), Vec::new())).expect("messages"));
         let taken = Arc::default();
         let producer = Box::new(Taking(Arc::clone(&taken)));
         let sink = ::kafka::DeliveryThread::start(

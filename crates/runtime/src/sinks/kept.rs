@@ -77,7 +77,7 @@ impl Sink for RetainedResults {
         window.answers.iter().for_each(|answer| state.answer(answer));
     }
 
-    fn shown(&self, output: &ControllerOutput) {
+    fn take_output(&self, output: &ControllerOutput) {
         match output {
             ControllerOutput::Answer(answer) => self.state().answer(answer),
             ControllerOutput::Event(event) => self.state().events.push((**event).clone()),

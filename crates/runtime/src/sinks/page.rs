@@ -65,7 +65,7 @@ struct ControllerSnapshot {
 
 impl ControllerSnapshot {
     /// Returns what is new since the last call.
-    fn of(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
+    fn from_controller(controller: &mut Controller, alerts: Vec<AlertmanagerView>) -> Self {
         Self {
             stories: controller.changed_stories(),
             queries: Some((controller.chain().clone(), controller.events().clone())),
@@ -75,7 +75,7 @@ impl ControllerSnapshot {
     }
 
     /// Returns the queries of a run without a controller.
-    fn of_queries(chain: Chain) -> Self {
+    fn from_queries(chain: Chain) -> Self {
         Self { queries: Some((chain, MachineState::default())), ..Self::default() }
     }
 }
@@ -110,8 +110,8 @@ impl Page {
         let store =
             store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
         let requests = store.as_ref().map(PageStore::requests);
-        let server =
-            web::serve(hub.clone(), listen, requests).map_err(|error| Failure::usage(error).of("--web"))?;
+        let server = web::serve(hub.clone(), listen, requests)
+            .map_err(|error| Failure::usage(error).with_option("--web"))?;
         say(&format!("the page and the API are at {}", server.url()));
         let (messages, received) = sync_channel(WAITING);
         let missed = Arc::default();
@@ -124,7 +124,7 @@ impl Page {
         let feed = PageFeed { messages: messages.clone(), may_wait: is_replay, missed };
         // What the executor refuses is said elsewhere.
         if let Some(chain) = telling.chain.clone() {
-            feed.changed(ControllerSnapshot::of_queries(chain));
+            feed.changed(ControllerSnapshot::from_queries(chain));
         }
         let page = Mutex::new(Some(Self { hub, server, messages, thread, store }));
         Ok(Some(Box::new(PageSink { feed, page, refreshed: Mutex::default(), stop: Arc::clone(stop) })))
@@ -173,7 +173,7 @@ impl Sink for PageSink {
         self.feed.send(PageMessage::Window(Box::new(result)));
     }
 
-    fn shown(&self, output: &ControllerOutput) {
+    fn take_output(&self, output: &ControllerOutput) {
         self.feed.send(PageMessage::Shown(Box::new(output.clone())));
     }
 
@@ -181,7 +181,7 @@ impl Sink for PageSink {
         let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
         if refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH) || controller.has_ended() {
             *refreshed = Some(Instant::now());
-            self.feed.changed(ControllerSnapshot::of(controller, alerts.to_vec()));
+            self.feed.changed(ControllerSnapshot::from_controller(controller, alerts.to_vec()));
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct PageStore {
 
 /// The store, and what the run knows.
 struct StoreReader {
-    standing: StandingQueries,
+    continuous: StandingQueries,
     /// The readings of the store, one for each node.
     stores: Vec<StoreReading>,
     is_over: Arc<AtomicBool>,
@@ -52,15 +52,15 @@ impl PageStore {
             nodes: nodes.iter().map(|node| node.node.clone()).collect(),
             key: options.question.key.parts(),
             base_ns,
-            window_ns: asked.usual_every.and_then(length).unwrap_or(base_ns),
+            window_ns: asked.default_every.and_then(length).unwrap_or(base_ns),
             set: options.question.set.clone(),
             settings: events::EventSettings::default(),
         };
-        let standing = StandingQueries::of_run(site.clone(), asked.checked.clone());
+        let standing = StandingQueries::from_queries(site.clone(), asked.checked.clone());
         let is_over = Arc::new(AtomicBool::new(false));
         let reader = StoreReader {
             // What the executor refuses was said before.
-            standing: standing.unwrap_or_else(|_| StandingQueries::new(site)),
+            continuous: standing.unwrap_or_else(|_| StandingQueries::new(site)),
             stores: nodes.iter().map(|node| StoreReading::new(folder.to_owned(), node)).collect(),
             is_over: Arc::clone(&is_over),
         };
@@ -96,7 +96,7 @@ impl StoreReader {
                 Request::DryRun { reply, .. } if reply.has_left() => {}
                 Request::History { asked, reply } => reply.send(self.answer(&asked)),
                 Request::DryRun { asked, reply } => {
-                    let played = Rehearsed::new(&self.standing, asked).and_then(|rehearsed| {
+                    let played = Rehearsed::new(&self.continuous, asked).and_then(|rehearsed| {
                         rehearsed.play(&mut |asked| {
                             if reply.has_left() || self.is_over.load(Relaxed) {
                                 return Err(RequestRefusal::Failed("nobody waits for it".to_owned()));
@@ -113,7 +113,7 @@ impl StoreReader {
     }
 
     fn answer(&self, asked: &HistoryAsked) -> Result<HistoryAnswers, RequestRefusal> {
-        let (asked, warnings) = history_asked::asked(self.standing.site(), "this run", asked)?;
+        let (asked, warnings) = history_asked::asked(self.continuous.site(), "this run", asked)?;
         let HistoryResult { answers, nodes, .. } = self.ask(asked);
         Ok(HistoryAnswers { answers, nodes, warnings })
     }
@@ -126,6 +126,6 @@ impl StoreReader {
             let ended = || job.task.no_answer("ended: the run ends");
             self.stores[node].answer(&job).unwrap_or_else(ended)
         };
-        asked.of_stores(&self.standing.site().nodes, &mut answer)
+        asked.query_stores(&self.continuous.site().nodes, &mut answer)
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct StandardOutput {
 
 impl StandardOutput {
     /// Returns what a run writes to standard output. The answers of a node of a deployment are its controller's.
-    pub(crate) fn of(spec: &RunSpec) -> Self {
+    pub(crate) fn from_spec(spec: &RunSpec) -> Self {
         let goes_there = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_meant);
         let is_taken = goes_there(&spec.output.flows) || goes_there(&spec.output.report);
         Self { has_tables: spec.link.is_none() && (spec.output.json || !is_taken) }

@@ -94,7 +94,7 @@ impl DryRunOptions {
             machine: MachineOptions::default(),
             link: None,
             recorded: Some(RecordedOptions { words, store, from, to, every, answers }),
-            usual_every: None,
+            default_every: None,
             json_windows: false,
         }
     }

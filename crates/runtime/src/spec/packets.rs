@@ -29,7 +29,7 @@ pub(crate) enum TunnelChoice {
 
 impl TunnelChoice {
     /// Returns which header that is.
-    pub(crate) fn of(self) -> Tunnel {
+    pub(crate) fn to_tunnel(self) -> Tunnel {
         match self {
             Self::Outer => Tunnel::Outer,
             Self::Inner => Tunnel::Inner,

@@ -48,7 +48,7 @@ struct MultiplyShift {
 
 impl MultiplyShift {
     #[inline(always)]
-    fn of(&self, hash: u64) -> u64 {
+    fn multiply(&self, hash: u64) -> u64 {
         let wide = |words: [u64; 2]| u128::from(words[1]) << 64 | u128::from(words[0]);
         (wide(self.a).wrapping_mul(u128::from(hash)).wrapping_add(wide(self.b)) >> 64) as u64
     }
@@ -94,16 +94,16 @@ impl RowLocator {
     /// The places of the first `D` rows. `ONE_WORD` must be [`RowLocator::are_of_one_word`], `SIGNS` the
     /// policy's.
     #[inline(always)]
-    pub(super) fn of<const D: usize, const ONE_WORD: bool, const SIGNS: bool>(
+    pub(super) fn place_first<const D: usize, const ONE_WORD: bool, const SIGNS: bool>(
         &self,
         hash: u64,
     ) -> [SignedPosition; D] {
-        let mut rest = self.words[0].of(hash);
+        let mut rest = self.words[0].multiply(hash);
         let values = if SIGNS { 2 * u64::from(self.width) } else { u64::from(self.width) };
         let mut first = 0_u32;
         std::array::from_fn(|row| {
             if !ONE_WORD && self.begins[row] {
-                rest = self.words[row].of(hash);
+                rest = self.words[row].multiply(hash);
             }
             let product = u128::from(rest) * u128::from(values);
             rest = product as u64;
@@ -118,7 +118,7 @@ impl RowLocator {
 
     /// The places of all rows that there could be, for questions.
     pub(super) fn all<const SIGNS: bool>(&self, hash: u64) -> [SignedPosition; MAX_ROWS] {
-        self.of::<MAX_ROWS, false, SIGNS>(hash)
+        self.place_first::<MAX_ROWS, false, SIGNS>(hash)
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             let mut low = [0_u32; 3];
             for seed in 0..SEEDS {
                 let places = RowLocator::draw(&Seed::new(seed), width, SIGNS);
-                let [x, y] = [x, y].map(|hash| places.of::<3, true, SIGNS>(hash));
+                let [x, y] = [x, y].map(|hash| places.place_first::<3, true, SIGNS>(hash));
                 met[x.iter().zip(y).filter(|(x, y)| **x == *y).count()] += 1;
                 for (row, (low, place)) in low.iter_mut().zip(x).enumerate() {
                     assert!((row * width..(row + 1) * width).contains(&place.index()));
@@ -203,6 +203,6 @@ mod tests {
         let places = RowLocator::draw(&Seed::new(1), 1 << 20, false);
         assert!(places.are_of_one_word(3) && !places.are_of_one_word(4));
         // Whether the rows have one word is known in two ways.
-        assert_eq!(places.of::<3, true, false>(99), places.of::<3, false, false>(99));
+        assert_eq!(places.place_first::<3, true, false>(99), places.place_first::<3, false, false>(99));
     }
 }

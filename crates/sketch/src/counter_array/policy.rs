@@ -17,7 +17,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static
     /// The policy's name in messages and benches.
     const KIND: &'static str;
     /// Rows unless their number is requested.
-    const USUAL_DEPTH: usize;
+    const DEFAULT_DEPTH: usize;
     /// The fewest counters of a row.
     const LEAST_WIDTH: usize = 1;
     /// True if a row's hash has a sign.
@@ -174,7 +174,7 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
 impl<C: CounterCell> Policy for CountMin<C> {
     type Cell = C;
     const KIND: &'static str = "count_min";
-    const USUAL_DEPTH: usize = 3;
+    const DEFAULT_DEPTH: usize = 3;
     const SPLITS: bool = true;
     const TAKES_LEAST: bool = true;
 
@@ -202,7 +202,7 @@ impl<C: CounterCell> Linear for CountMin<C> {}
 impl<C: CounterCell> Policy for Conservative<C> {
     type Cell = C;
     const KIND: &'static str = "conservative_update";
-    const USUAL_DEPTH: usize = 3;
+    const DEFAULT_DEPTH: usize = 3;
     const TAKES_LEAST: bool = true;
 
     #[inline(always)]
@@ -233,7 +233,7 @@ impl<C: CounterCell> Policy for Conservative<C> {
 impl<C: SignedCell> Policy for CountSketch<C> {
     type Cell = C;
     const KIND: &'static str = "count_sketch";
-    const USUAL_DEPTH: usize = 5;
+    const DEFAULT_DEPTH: usize = 5;
     const HAS_SIGNS: bool = true;
 
     fn counters(array: &CounterArray<Self>, hash: u64) -> [C; MAX_ROWS] {
@@ -294,7 +294,7 @@ impl<C: SignedCell> Signed for CountSketch<C> {
 impl<C: SignedCell> Policy for KAry<C> {
     type Cell = C;
     const KIND: &'static str = "k_ary";
-    const USUAL_DEPTH: usize = 5;
+    const DEFAULT_DEPTH: usize = 5;
     /// One counter cannot distinguish a flow from the rest.
     const LEAST_WIDTH: usize = 2;
     const SPLITS: bool = true;
@@ -339,7 +339,7 @@ impl<C: SignedCell> Signed for KAry<C> {
 impl<C: SignedCell> Policy for Turnstile<C> {
     type Cell = C;
     const KIND: &'static str = "count_min_turnstile";
-    const USUAL_DEPTH: usize = 5;
+    const DEFAULT_DEPTH: usize = 5;
     const SPLITS: bool = true;
 
     #[inline(always)]

@@ -78,9 +78,9 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         for burst in burst.chunks(BATCH) {
             for (found, update) in found.iter_mut().zip(burst) {
                 *found = if P::HAS_SIGNS {
-                    self.places.of::<D, false, true>(update.hash)
+                    self.places.place_first::<D, false, true>(update.hash)
                 } else {
-                    self.places.of::<D, false, false>(update.hash)
+                    self.places.place_first::<D, false, false>(update.hash)
                 };
                 found.iter().for_each(|place| prefetch(&self.cells, place.index()));
             }

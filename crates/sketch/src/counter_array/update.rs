@@ -34,7 +34,7 @@ impl<P: Policy> CounterArray<P> {
     /// Counts a burst, and shows each packet to the observer.
     #[inline(always)]
     pub(crate) fn add<K>(&mut self, burst: &[Update<K>], observer: &mut impl CounterObserver<Update<K>, P>) {
-        self.add_weighed(burst, Weights::of(burst), |update| (update.hash, update.weight), observer);
+        self.add_weighed(burst, Weights::from_burst(burst), |update| (update.hash, update.weight), observer);
     }
 
     /// Counts one of each key.
@@ -89,9 +89,9 @@ impl<P: Policy> CounterArray<P> {
         let functions = self.places.clone();
         let places = |hash: u64| -> [SignedPosition; D] {
             if P::HAS_SIGNS {
-                functions.of::<D, ONE_WORD, true>(hash)
+                functions.place_first::<D, ONE_WORD, true>(hash)
             } else {
-                functions.of::<D, ONE_WORD, false>(hash)
+                functions.place_first::<D, ONE_WORD, false>(hash)
             }
         };
         let weighed = self.counters.weighed();
@@ -130,7 +130,7 @@ fn count_rows<P: Policy, const D: usize, const ONE_WORD: bool, Packet>(
 ) {
     const { assert!(!(P::SPLITS && P::HAS_SIGNS)) };
     let functions = functions.clone();
-    let places = |packet: &Packet| functions.of::<D, ONE_WORD, false>(of(packet).0);
+    let places = |packet: &Packet| functions.place_first::<D, ONE_WORD, false>(of(packet).0);
     if !split.are_far() {
         for packet in burst {
             places(packet).into_iter().for_each(|place| split.count(place.unsigned(), 1));

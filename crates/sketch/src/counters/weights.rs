@@ -14,7 +14,7 @@ pub(crate) struct Weights {
 impl Weights {
     /// Returns the weights of these packets.
     #[inline(always)]
-    pub(crate) fn of<K>(burst: &[Update<K>]) -> Self {
+    pub(crate) fn from_burst<K>(burst: &[Update<K>]) -> Self {
         let with = |all: Self, update: &Update<K>| Self {
             sum: all.sum.saturating_add(update.weight),
             are_ones: all.are_ones & (update.weight == 1),

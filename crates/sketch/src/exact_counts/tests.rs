@@ -151,8 +151,8 @@ fn merges_resets_and_refusals() {
 
 #[test]
 fn memory_is_what_the_configuration_says_and_never_grows() {
-    oracle::sizes_are_kept::<Counts>();
-    oracle::sizes_are_kept::<ExactCounts<KeyV6>>();
+    oracle::check_sizes::<Counts>();
+    oracle::check_sizes::<ExactCounts<KeyV6>>();
     fn of<K: Key>(capacity: usize) {
         let config = ExactConfig::<K>::new(capacity, Seed::new(1));
         assert_eq!(ExactCounts::new(&config).expect("memory").bytes(), config.bytes(), "{config}");
@@ -179,7 +179,7 @@ fn keys_of_ipv6_are_told_apart_by_all_of_their_bits() {
         .map(|bit| {
             let mut bytes = [0x5a; 40];
             bytes[bit / 8] ^= 1 << (bit % 8);
-            KeyV6::of_bytes(bytes)
+            KeyV6::from_bytes(bytes)
         })
         .collect();
     let updates: Vec<_> =

@@ -100,7 +100,7 @@ impl<K: Key> Merge for FlowSample<K> {
 impl<K: Key> FlowSample<K> {
     /// The estimate of a flow with an entry. It had one from its first packet on, unless a merged table was
     /// full.
-    fn of_sum(&self, sum: u64) -> Estimate {
+    fn estimate_sum(&self, sum: u64) -> Estimate {
         let upper = match sum.saturating_add(self.table.not_kept) {
             u64::MAX => f64::INFINITY,
             upper => upper as f64,
@@ -113,8 +113,8 @@ impl<K: Key> Frequency<K> for FlowSample<K> {
     fn estimate(&self, key: &K) -> Estimate {
         let hash = key.hash(&self.config.seed);
         match self.table.get(hash, key) {
-            Some((sum, _)) => self.of_sum(sum),
-            None if self.is_taken(hash) => self.of_sum(0),
+            Some((sum, _)) => self.estimate_sum(sum),
+            None if self.is_taken(hash) => self.estimate_sum(0),
             None => Estimate::unbounded(0.0),
         }
     }
@@ -124,7 +124,7 @@ impl<K: Key> HeavyHitters<K> for FlowSample<K> {
     /// Heavy hitters among the sampled flows: a sample of all heavy ones.
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let heavy = self.table.all().filter(|(_, sum, _)| *sum >= threshold);
-        let keys = heavy.map(|(key, sum, _)| (*key, self.of_sum(sum))).collect();
+        let keys = heavy.map(|(key, sum, _)| (*key, self.estimate_sum(sum))).collect();
         HeavyKeys::new(keys, self.table.not_kept > 0)
     }
 }

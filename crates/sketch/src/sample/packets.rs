@@ -52,7 +52,7 @@ impl<K: Key> PacketSample<K> {
     }
 
     /// An estimate of what this much was taken of. `mean` gives the bounds of a mean.
-    fn of_sum(&self, sum: u64, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
+    fn estimate_sum(&self, sum: u64, mean: impl Fn(f64) -> (f64, f64)) -> Estimate {
         let p = self.config.probability();
         let value = sum as f64 / p;
         // One of the merged samples may have turned the flow away that another kept.
@@ -75,14 +75,14 @@ impl<K: Key> PacketSample<K> {
     }
 
     /// Returns the estimate of a flow that is asked for, whatever was taken of it.
-    fn of_asked(&self, sum: u64) -> Estimate {
-        self.of_sum(sum, |seen| chernoff::mean_of(seen, CONFIDENCE))
+    fn estimate_queried(&self, sum: u64) -> Estimate {
+        self.estimate_sum(sum, |seen| chernoff::mean_of(seen, CONFIDENCE))
     }
 
     /// Returns the estimate of a flow that what was taken of it made part of an answer.
-    fn of_named(&self, sum: u64) -> Estimate {
+    fn estimate_reported(&self, sum: u64) -> Estimate {
         let total = self.total as f64 * self.config.probability() / self.unit();
-        self.of_sum(sum, |seen| chernoff::mean_of_any(seen, total, CONFIDENCE))
+        self.estimate_sum(sum, |seen| chernoff::mean_of_any(seen, total, CONFIDENCE))
     }
 }
 
@@ -147,9 +147,9 @@ impl<K: Key> Merge for PacketSample<K> {
 impl<K: Key> Frequency<K> for PacketSample<K> {
     fn estimate(&self, key: &K) -> Estimate {
         match self.table.get(key.hash(&self.config.seed), key) {
-            Some((sum, _)) => self.of_asked(sum),
+            Some((sum, _)) => self.estimate_queried(sum),
             None if self.table.not_kept > 0 => Estimate::unbounded(0.0),
-            None => self.of_asked(0),
+            None => self.estimate_queried(0),
         }
     }
 }
@@ -158,7 +158,7 @@ impl<K: Key> HeavyHitters<K> for PacketSample<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let p = self.config.probability();
         let heavy = self.table.all().filter(|(_, sum, _)| *sum as f64 / p >= threshold as f64);
-        let heavy = heavy.map(|(key, sum, _)| (*key, self.of_named(sum)));
+        let heavy = heavy.map(|(key, sum, _)| (*key, self.estimate_reported(sum)));
         HeavyKeys::new(heavy.collect(), self.table.not_kept > 0)
     }
 }

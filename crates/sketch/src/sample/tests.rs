@@ -231,7 +231,7 @@ fn merges_resets_and_sizes() {
     let (first, second) = (&stream.updates[..], &second.updates[..]);
     fn all<S: Summary<Configuration = SampleConfig<S>> + Merge + SamplingMethod>() {
         oracle::do_not_merge::<S>(&config(5, 900, 1), &config(6, 900, 1));
-        oracle::sizes_are_kept::<S>();
+        oracle::check_sizes::<S>();
         assert!(S::new(&config(0, 5, 1)).is_err() && S::new(&config(5, 0, 1)).is_err());
     }
     all::<Packets>();

@@ -85,7 +85,7 @@ fn all_of<O: PriorityQueue>() {
     let answers = |summary: &SpaceSaving<KeyV4, O>| oracle::all_answers(summary, &stream);
     oracle::reset_equals_new(&config(60, 1), &stream.updates, &second.updates, answers);
     oracle::do_not_merge::<SpaceSaving<KeyV4, O>>(&config(60, 1), &config(61, 1));
-    oracle::sizes_are_kept::<SpaceSaving<KeyV4, O>>();
+    oracle::check_sizes::<SpaceSaving<KeyV4, O>>();
     assert!(SpaceSaving::<KeyV4, O>::new(&config(0, 1)).is_err());
 }
 

@@ -7,7 +7,7 @@ use record::read::FlowFile;
 use store::{Level, NodeSetting};
 
 fn share(percent: u32) -> Share {
-    Share::of_ppm(percent * 10_000).expect("a share")
+    Share::from_ppm(percent * 10_000).expect("a share")
 }
 
 /// What is known of a window of a sample.
@@ -18,7 +18,7 @@ fn facts(percent: u32) -> WindowFacts {
 
 fn of_sample(percent: u32) -> NodeSetting {
     let usual = setting("n", SECOND, false);
-    NodeSetting { is_live: false, selection: usual.selection.clone().of_sample(share(percent)), ..usual }
+    NodeSetting { is_live: false, selection: usual.selection.clone().with_share(share(percent)), ..usual }
 }
 
 /// The shares of all windows of a level, and how many windows had frames.

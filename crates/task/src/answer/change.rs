@@ -39,10 +39,10 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let key = &asked.task.key;
     let v4: Vec<&FamilyState<_>> = before.iter().map(|state| &state.v4).collect();
     let changes = |threshold| -> Result<ChangedFlows, Unmergeable> {
-        let (mut flows, mut is_cut_short) = of_part(&state.v4, &v4, threshold, key)?;
+        let (mut flows, mut is_cut_short) = changes_of_part(&state.v4, &v4, threshold, key)?;
         if let Some(v6) = &state.v6 {
             let before: Vec<&FamilyState<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
-            let (more, more_cut) = of_part(v6, &before, threshold, key)?;
+            let (more, more_cut) = changes_of_part(v6, &before, threshold, key)?;
             flows.extend(more);
             is_cut_short |= more_cut;
         }
@@ -61,7 +61,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 type ChangedFlows = (Vec<(FlowKey, Estimate)>, bool);
 
 /// The flows whose weight differs from the mean of what was before by `threshold` or more, divided by the number of windows before.
-fn of_part<K: Key>(
+fn changes_of_part<K: Key>(
     now: &FamilyState<K>,
     before: &[&FamilyState<K>],
     threshold: u64,

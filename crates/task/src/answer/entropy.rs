@@ -10,9 +10,9 @@ use sketch::SizeDistribution;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let state = asked.state();
-    let mut parts = vec![(state.v4.total as f64, of_part(&state.v4))];
+    let mut parts = vec![(state.v4.total as f64, estimate_part(&state.v4))];
     if let Some(v6) = &state.v6 {
-        parts.push((v6.total as f64, of_part(v6)));
+        parts.push((v6.total as f64, estimate_part(v6)));
     }
     parts.retain(|(total, _)| *total > 0.0);
     let not_kept = not_kept(&state.v4) + state.v6.as_ref().map_or(0, not_kept);
@@ -41,13 +41,13 @@ fn not_kept<K: Key>(part: &FamilyState<K>) -> u64 {
     }
 }
 
-fn of_part<K: Key>(part: &FamilyState<K>) -> Option<Estimate> {
+fn estimate_part<K: Key>(part: &FamilyState<K>) -> Option<Estimate> {
     let StateKind::Counted(counted) = &part.of else { return None };
     match &**counted {
         // By the sizes in their order: that of the table depends on the seed, and with it the last digits of a sum over it.
-        FlowCounter::Exact(table) => {
-            SizeDistribution::of(table.iter().map(|(_, weight)| weight)).entropy().map(Estimate::exact)
-        }
+        FlowCounter::Exact(table) => SizeDistribution::from_sizes(table.iter().map(|(_, weight)| weight))
+            .entropy()
+            .map(Estimate::exact),
         FlowCounter::SizeArray(array) => array.distribution().entropy().map(Estimate::unbounded),
         FlowCounter::StreamSample(sample) => sample.entropy(),
         _ => None,

@@ -10,11 +10,16 @@ use sketch::{ExactCounts, Frequency, HeavyKeys};
 
 /// Returns both families' flows with `threshold` or more; those of each that are not among its `most` largest may
 /// only be counted.
-pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, most: usize) -> SelectedFlows {
+pub(super) fn find_in_both(
+    asked: &AnswerInput<'_>,
+    level: usize,
+    threshold: u64,
+    most: usize,
+) -> SelectedFlows {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
-    let mut found = of_part(&state.v4, &key, threshold, most);
+    let mut found = find_in_part(&state.v4, &key, threshold, most);
     if let Some(v6) = &state.v6 {
-        let v6 = of_part(v6, &key, threshold, most);
+        let v6 = find_in_part(v6, &key, threshold, most);
         found.flows.extend(v6.flows);
         found.more += v6.more;
         found.is_cut_short |= v6.is_cut_short;
@@ -22,7 +27,7 @@ pub(super) fn of_both(asked: &AnswerInput<'_>, level: usize, threshold: u64, mos
     found
 }
 
-fn of_part<K: Key>(part: &FamilyState<K>, key: &KeySpec, threshold: u64, most: usize) -> SelectedFlows {
+fn find_in_part<K: Key>(part: &FamilyState<K>, key: &KeySpec, threshold: u64, most: usize) -> SelectedFlows {
     if part.total == 0 {
         return SelectedFlows::default();
     }
@@ -53,19 +58,19 @@ fn largest<K: Key>(table: &ExactCounts<K>, spec: &KeySpec, threshold: u64, most:
 
 pub(super) fn heavy_hitters(asked: &AnswerInput<'_>) -> QualifiedRows {
     let threshold = asked.threshold(asked.state().total());
-    of_largest(asked, asked.figure(), threshold)
+    find_largest(asked, asked.figure(), threshold)
 }
 
 pub(super) fn super_spreaders(asked: &AnswerInput<'_>) -> QualifiedRows {
-    of_largest(asked, super::CONTACTS, asked.threshold(asked.state().total()))
+    find_largest(asked, super::CONTACTS, asked.threshold(asked.state().total()))
 }
 
-fn of_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> QualifiedRows {
+fn find_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -> QualifiedRows {
     let most = asked.task.spec.top;
-    let SelectedFlows { flows, more, is_cut_short } = of_both(asked, 0, threshold, most);
+    let SelectedFlows { flows, more, is_cut_short } = find_in_both(asked, 0, threshold, most);
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
-    ranked(asked, figure, (rows, more), is_cut_short, |least| of_both(asked, 0, least, 0).is_cut_short)
+    ranked(asked, figure, (rows, more), is_cut_short, |least| find_in_both(asked, 0, least, 0).is_cut_short)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     // The longest prefixes are first.
     for (number, level) in asked.task.levels.iter().enumerate() {
         // All of them: what is left of one depends on those below it.
-        let heavy = flows::of_both(asked, number, threshold, usize::MAX);
+        let heavy = flows::find_in_both(asked, number, threshold, usize::MAX);
         is_cut_short |= heavy.is_cut_short;
         let mut below: BTreeMap<FlowKey, Vec<(FlowKey, Estimate)>> = BTreeMap::new();
         for (key, estimate) in uncovered.drain(..) {

@@ -15,13 +15,13 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
         true => Point::Address(IpAddr::V4(Ipv4Addr::from_bits(value as u32))),
         false => Point::Number(value as u64),
     };
-    let (mut quantiles, mut not_kept) = of_part(asked, &state.v4, v4);
+    let (mut quantiles, mut not_kept) = quantiles_of_part(asked, &state.v4, v4);
     if let Some(part) = &state.v6 {
         let v6 = |value: f64| {
             let bits = u128::from((value as u64) << IPV6_LEFT_OUT) << 64;
             Point::Address(IpAddr::V6(Ipv6Addr::from_bits(bits)))
         };
-        let (more, more_not_kept) = of_part(asked, part, v6);
+        let (more, more_not_kept) = quantiles_of_part(asked, part, v6);
         quantiles.extend(more);
         not_kept += more_not_kept;
     }
@@ -33,7 +33,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 }
 
 /// Quantiles of one family, and the packets whose value found no room.
-fn of_part<K: Key>(
+fn quantiles_of_part<K: Key>(
     asked: &AnswerInput<'_>,
     part: &FamilyState<K>,
     point: impl Fn(f64) -> Point,

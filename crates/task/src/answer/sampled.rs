@@ -5,7 +5,7 @@ use crate::task_answer::{TaskAnswer, TaskRows};
 use flow::{Bounds, Estimate, Sampled};
 
 /// Makes the answer one of all packets. Only answers that are heavy hitters of a share of the traffic are counted of a sample.
-pub(crate) fn of_all(answer: &mut TaskAnswer, spec: &TaskSpec, sampled: &Sampled) {
+pub(crate) fn scale_to_all(answer: &mut TaskAnswer, spec: &TaskSpec, sampled: &Sampled) {
     answer.is_exact = false;
     if let TaskRows::Flows { flows, .. } = &mut answer.rows {
         for flow in flows {
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn both_bounds_widen_and_either_may_fail() {
-        let sampled = Sampled::new(Share::of_ppm(500_000).expect("a share"), 100, 0, 1500);
+        let sampled = Sampled::new(Share::from_ppm(500_000).expect("a share"), 100, 0, 1500);
         let exact = scaled(Estimate::exact(40.0), Weight::Packets, &sampled);
         assert_eq!(exact, sampled.packets(40.0));
         let seen = Estimate::bounded(40.0, 35.0, 40.0, 0.99);

@@ -13,9 +13,9 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 
 /// The distribution of both families together, whose flows are distinct.
 fn distribution(state: &FeedState) -> (SizeDistribution, String) {
-    let (mut all, mut not_kept) = of_part(&state.v4);
+    let (mut all, mut not_kept) = sizes_of_part(&state.v4);
     if let Some(v6) = &state.v6 {
-        let (more, more_not_kept) = of_part(v6);
+        let (more, more_not_kept) = sizes_of_part(v6);
         all.merge(&more);
         not_kept += more_not_kept;
     }
@@ -28,11 +28,11 @@ fn distribution(state: &FeedState) -> (SizeDistribution, String) {
     (all, status)
 }
 
-fn of_part<K: Key>(part: &FamilyState<K>) -> (SizeDistribution, u64) {
+fn sizes_of_part<K: Key>(part: &FamilyState<K>) -> (SizeDistribution, u64) {
     match &part.of {
         StateKind::Counted(counted) if part.total > 0 => match &**counted {
             FlowCounter::Exact(table) => {
-                (SizeDistribution::of(table.iter().map(|(_, packets)| packets)), table.not_kept())
+                (SizeDistribution::from_sizes(table.iter().map(|(_, packets)| packets)), table.not_kept())
             }
             FlowCounter::SizeArray(array) => (array.distribution(), 0),
             FlowCounter::PacketSample(sample) => {

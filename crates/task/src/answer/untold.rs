@@ -6,18 +6,20 @@ use crate::tasks::PlannedTask;
 use flow::Untold;
 
 /// Returns the numbers that matter to the answers of a task; the others are 0.
-pub(crate) fn of_task(task: &PlannedTask, untold: &Untold) -> Untold {
+pub(crate) fn limit_to_task(task: &PlannedTask, untold: &Untold) -> Untold {
     let TaskSpec { kind, quantity, weight, of, .. } = &task.spec;
     let counted = name_of(*weight);
     match kind {
-        TaskKind::Quantiles => untold.of(|field| [quantity.field(), counted].contains(&field), &[], false),
+        TaskKind::Quantiles => {
+            untold.limit_to_fields(|field| [quantity.field(), counted].contains(&field), &[], false)
+        }
         TaskKind::SuperSpreaders => {
             let pair: Vec<_> = task.key.columns().chain(of.columns()).collect();
-            untold.of(|_| false, &pair, false)
+            untold.limit_to_fields(|_| false, &pair, false)
         }
         TaskKind::HeavyHitters | TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => {
             let key: Vec<_> = task.key.columns().collect();
-            untold.of(|field| field == counted, &key, false)
+            untold.limit_to_fields(|field| field == counted, &key, false)
         }
     }
 }

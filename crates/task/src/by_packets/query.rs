@@ -39,7 +39,7 @@ pub(crate) fn split(
     let (mut planned, mut tables) = (Vec::new(), Vec::new());
     let mut refusals = Vec::new();
     for query in queries {
-        let all = Needs::of(query, site).all();
+        let all = Needs::from_query(query, site).all();
         let known = tables.iter().position(|table| *table == all);
         let table = known.unwrap_or_else(|| {
             tables.push(all);
@@ -55,7 +55,7 @@ pub(crate) fn split(
 
 /// Returns why packets cannot answer a query that tells the packets of a flow apart; nothing where they can, or rows of flows answer it.
 pub fn refused_by_packets(query: &Query, site: &PlanContext) -> Vec<Refusal> {
-    if Needs::of(query, site).all().is_empty() {
+    if Needs::from_query(query, site).all().is_empty() {
         return Vec::new();
     }
     let refused = split(Generation::default(), &[query], site).err().unwrap_or_default();
@@ -72,14 +72,14 @@ impl SplitQuery {
         table: usize,
         site: &PlanContext,
     ) -> Result<Self, Vec<Refusal>> {
-        let needs = Needs::of(query, site);
+        let needs = Needs::from_query(query, site);
         let by = || needs.all().fields().next().map_or_else(String::new, |field| field.name.to_owned());
         let statistic = || query.statistics().first().map(ToString::to_string);
         if let Some(field) = query.loss_field().or_else(statistic) {
             return Err(vec![Refusal::NotByPackets { field, by: by() }]);
         }
         // Rows by packets do not tell what a whole flow has.
-        if let Some(field) = query.of_flow() {
+        if let Some(field) = query.first_whole_flow_name() {
             return Err(vec![Refusal::NotByPackets { field, by: by() }]);
         }
         let passes = passes(query, &needs, site);
@@ -88,7 +88,7 @@ impl SplitQuery {
         }
         let site = PlanContext {
             tracks_loss: false,
-            zoom: crate::rows::ZoomOffer::None,
+            tracked_flows: crate::rows::ZoomOffer::None,
             statistics: Vec::new(),
             changing: needs.all(),
             ..site.clone()
@@ -220,14 +220,14 @@ mod tests {
 
     /// A row of VLAN 5 with one packet, and others without a place of which it is not known whether they are of it.
     fn window(without_place: u64) -> SplitWindow {
-        let key = KeyV4::of_words(&[1, 2]);
+        let key = KeyV4::from_words(&[1, 2]);
         let row = WindowRow { packets: 1, bytes: 40, wire_bytes: 54, vlan: 5, ..WindowRow::<()>::default() };
         let mut rows = SplitRows {
             unplaced: Unplaced { packets: without_place, bytes: 0, wire_bytes: 0, keyless: 0 },
             ..SplitRows::default()
         };
         rows.v4.rows.push(row.with_key(key));
-        let mut window = SplitWindow::of_nothing(None);
+        let mut window = SplitWindow::empty(None);
         window.tables.push(rows);
         window
     }
@@ -240,7 +240,7 @@ mod tests {
             over: Over::Run,
             filter: Some(compared(Expression::field("vlan"), Comparison::Equal, 5)),
             having: Some(compared(OutputColumn::sum("total_count").value, Comparison::Less, 7)),
-            ..Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_count")])
+            ..Query::new("q", [GroupField::from_field("src_addr")], [OutputColumn::sum("total_count")])
         };
         let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, usize::MAX));
         let site = PlanContext { by_packets: PacketFieldPolicy::Counted, ..site };

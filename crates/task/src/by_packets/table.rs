@@ -254,7 +254,7 @@ mod tests {
 
     impl OfNumber for KeyV4 {
         fn of_words_of(number: u64) -> Self {
-            packet::MaskedKey::of_words(&[number, 7])
+            packet::MaskedKey::from_words(&[number, 7])
         }
     }
 

@@ -86,7 +86,7 @@ pub struct SplitWindow {
 
 impl SplitWindow {
     /// A window of which no worker counted anything, and why, if there is a reason.
-    pub(crate) fn of_nothing(fault: Option<String>) -> Self {
+    pub(crate) fn empty(fault: Option<String>) -> Self {
         Self { fault, ..Self::default() }
     }
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 fn site() -> PlanContext {
     let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
-    PlanContext { zoom: ZoomOffer::Offered, window_ns: Some(1), ..site }
+    PlanContext { tracked_flows: ZoomOffer::Offered, window_ns: Some(1), ..site }
 }
 
 fn net(text: &str) -> Network {
@@ -30,7 +30,10 @@ fn one_of(field: &str, values: impl IntoIterator<Item = i64>) -> Condition {
 }
 
 fn query(name: &str, filter: Option<Condition>) -> Query {
-    Query { filter, ..Query::new(name, [GroupField::of("dst_addr")], [OutputColumn::sum("ploss_byte")]) }
+    Query {
+        filter,
+        ..Query::new(name, [GroupField::from_field("dst_addr")], [OutputColumn::sum("ploss_byte")])
+    }
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn a_set_has_the_pins_of_all_queries_that_need_them() {
     let plan = |queries: &[Query], others: &[Query]| {
         TaskSet::plan_with(Generation::new(1), queries, others, None, &site())
     };
-    let rows = Query::new("rows", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
+    let rows = Query::new("rows", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]);
     assert!(plan(std::slice::from_ref(&rows), &[]).expect("possible").pins().is_none());
     let own = query("own", Some(within("dst_addr", &["10.0.0.1/32"])));
     let other = query("other", Some(equal("port", 443)));
@@ -129,10 +132,10 @@ fn a_site_with_losses_of_all_flows_pins_none() {
     let set = TaskSet::plan(Generation::new(1), &[query("q", None)], None, &site).expect("it has losses");
     assert!(set.pins().is_none());
     let pinned = [query("q", Some(equal("dst_port", 443)))];
-    let site = PlanContext { tracks_loss: false, zoom: ZoomOffer::None, ..site };
+    let site = PlanContext { tracks_loss: false, tracked_flows: ZoomOffer::None, ..site };
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no losses");
     assert!(matches!(refused[0].1, Refusal::NeedsLoss { .. }));
-    let site = PlanContext { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
+    let site = PlanContext { tracked_flows: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no zoom");
     assert!(refused[0].1.to_string().ends_with("not: it rains"), "{}", refused[0].1);
 }
@@ -189,12 +192,12 @@ fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
         refusal(of_packets("q", &["gap_mean", "size_p50"], port()), &apart),
         Refusal::NotFollowed { field: field(&gap), why: "there are two".to_owned() }
     );
-    let without = PlanContext { zoom: ZoomOffer::NotPossible("it rains".to_owned()), ..site() };
+    let without = PlanContext { tracked_flows: ZoomOffer::NotPossible("it rains".to_owned()), ..site() };
     assert_eq!(
         refusal(of_packets("q", &["size_p50"], port()), &without),
         Refusal::NotFollowed { field: field(&size), why: "it rains".to_owned() }
     );
-    let none = PlanContext { zoom: ZoomOffer::None, ..site() };
+    let none = PlanContext { tracked_flows: ZoomOffer::None, ..site() };
     assert_eq!(
         refusal(of_packets("q", &["size_p50"], port()), &none),
         Refusal::NotInRows { field: field(&size) }

@@ -16,7 +16,7 @@ const FAILURE: f64 = 0.05;
 /// Flows that are kept next to a Count-Min array where only its memory is given.
 const CANDIDATES: f64 = 1024.0;
 /// Contacts from which on a source is a spreader, if the user gives none.
-const USUAL_SPREADER: f64 = 1_000.0;
+const DEFAULT_SPREADER: f64 = 1_000.0;
 
 /// The largest configuration of this many bytes.
 fn sized<S: Summary>(bytes: usize) -> Option<S::Configuration> {
@@ -109,7 +109,7 @@ pub(super) fn error_bound<K: Key>(
         TaskKind::SuperSpreaders => {
             let contacts = match question.spec.limit {
                 Limit::Count(count) => count as f64,
-                Limit::SharePpm(_) | Limit::Any => USUAL_SPREADER,
+                Limit::SharePpm(_) | Limit::Any => DEFAULT_SPREADER,
             };
             // Half of the contacts are dropped whenever there is no room.
             let one_in = 2_f64.powf((packets / room).log2().ceil().max(0.0));

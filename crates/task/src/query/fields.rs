@@ -11,7 +11,7 @@ impl Query {
     }
 
     /// The first name that is of what a whole flow has of a field in which its packets may differ.
-    pub(crate) fn of_flow(&self) -> Option<String> {
+    pub(crate) fn first_whole_flow_name(&self) -> Option<String> {
         self.names()
             .into_iter()
             .find(|name| DerivedField::named(name).is_some_and(|field| field.derived == Derived::OfFlow))
@@ -57,7 +57,7 @@ impl Aggregate {
     /// The fields that it reads; what a whole flow has of a field keeps its own name.
     pub(crate) fn fields(&self) -> BTreeSet<String> {
         let mut read = BTreeSet::new();
-        of_aggregate(self, &mut read);
+        collect_from_aggregate(self, &mut read);
         read.into_iter().flat_map(|name| sources(name, |derived| derived != Derived::OfFlow)).collect()
     }
 }
@@ -92,12 +92,12 @@ pub(crate) fn value_names(value: &Expression, read: &mut BTreeSet<String>) {
             value_names(left, read);
             value_names(right, read);
         }
-        Expression::Aggregate(aggregate) => of_aggregate(aggregate, read),
+        Expression::Aggregate(aggregate) => collect_from_aggregate(aggregate, read),
         Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) => {}
     }
 }
 
-fn of_aggregate(aggregate: &Aggregate, read: &mut BTreeSet<String>) {
+fn collect_from_aggregate(aggregate: &Aggregate, read: &mut BTreeSet<String>) {
     aggregate.arguments().into_iter().for_each(|argument| argument.add_names(read));
     read.extend(aggregate.planning().also_reads().map(str::to_owned));
 }

@@ -76,7 +76,7 @@ impl Merging {
             let node = sampled.node.as_deref().unwrap_or("a node");
             merged.rows.clear();
             merged.rest.open();
-            merged.lacks(&format!("{OF_SAMPLES}: the rows of {node} are of one"));
+            merged.mark_partial(&format!("{OF_SAMPLES}: the rows of {node} are of one"));
         }
         merged
     }

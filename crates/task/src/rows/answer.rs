@@ -136,8 +136,8 @@ impl QueryWindowState {
                 let rest = selected.rest.value(aggregate, &selected.first);
                 let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
                 let rest = selected.spilled_rest(number, rest, setting, open);
-                let rest = setting.sampled.map_or(rest, |sampled| plan.of_all(&sampled, number, rest));
-                Some((item.column.name.clone(), of_kind(rest, item.column.kind)))
+                let rest = setting.sampled.map_or(rest, |sampled| plan.scale_to_all(&sampled, number, rest));
+                Some((item.column.name.clone(), convert_to_kind(rest, item.column.kind)))
             });
             answer.rest = Rest { groups: selected.others, is_open: false, totals: totals.collect() };
             // Of what is in no group it is not known which groups it has, and of some groups whether they pass.
@@ -151,17 +151,17 @@ impl QueryWindowState {
         };
         let is_counted = bounds.is_some() || is_one && plan.items.iter().all(counts_outside);
         if covered.outside.totals.packets != 0 && !is_counted {
-            covered.outside.totals.lacks(&mut answer);
+            covered.outside.totals.mark_in(&mut answer);
         }
         if let Some(bounds) = &bounds {
             let is_listed = matches!(self.groups, Kinds::All(_) | Kinds::Parts(_));
             bounded(&mut answer, bounds, plan, is_listed);
         }
         if open != 0 {
-            answer.lacks(&undecided(open));
+            answer.mark_partial(&undecided(open));
         }
         if self.unplaced_rows != 0 {
-            answer.lacks(&format!(
+            answer.mark_partial(&format!(
                 "memory ran out: {} rows, or groups of another core's rows, are in no group",
                 self.unplaced_rows
             ));
@@ -242,7 +242,7 @@ impl GroupContext<'_> {
     /// Returns the amounts that packets without a place add to all groups but these.
     fn without(&self, shown: &[AnswerGroup]) -> Amounts {
         let of = |bounds: &GroupBounds| {
-            bounds.without(shown.iter().map(|shown| bounds.of(shown.number & OF_V6 != 0, &shown.words)))
+            bounds.without(shown.iter().map(|shown| bounds.get(shown.number & OF_V6 != 0, &shown.words)))
         };
         self.bounds.map_or(Amounts::default(), of)
     }
@@ -420,17 +420,17 @@ fn value(item: &PlannedItem, group: &GroupView<'_>, heaviest: &HashMap<u64, Valu
         ItemValue::Member(number) => group.key_value(*number),
         ItemValue::Node => Value::Text(group.setting.plan.node.clone()),
         ItemValue::Conversation => group.conversation(),
-        ItemValue::Mac(value) => value.of(group).natural().map_or(Value::Null, mac),
+        ItemValue::Mac(value) => value.evaluate(group).natural().map_or(Value::Null, mac),
         ItemValue::Name(value, names) => {
-            value.of(group).natural().map_or(Value::Null, |number| Value::Text(names.name(number)))
+            value.evaluate(group).natural().map_or(Value::Null, |number| Value::Text(names.name(number)))
         }
         ItemValue::Top { .. } => heaviest.get(&group.number).cloned().unwrap_or_default(),
-        ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),
+        ItemValue::Number(value) => convert_to_kind(value.evaluate(group), item.column.kind),
     }
 }
 
 /// A number as a column of this kind holds it.
-pub(super) fn of_kind(number: Scalar, kind: ColumnKind) -> Value {
+pub(super) fn convert_to_kind(number: Scalar, kind: ColumnKind) -> Value {
     match (kind, number) {
         (ColumnKind::Time, Scalar::Integer(ns)) => u64::try_from(ns).map_or(Value::Null, Value::Time),
         (ColumnKind::Signed, number) => number.signed(),

@@ -71,7 +71,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         Self { program, batch, pass: 0, values: vec![None; program.len()] }
     }
 
-    pub(crate) fn of_pass(self, pass: usize) -> Self {
+    pub(crate) fn with_pass(self, pass: usize) -> Self {
         Self { pass, ..self }
     }
 

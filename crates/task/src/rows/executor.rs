@@ -184,7 +184,7 @@ impl RowQueries {
         };
         self.asks_of_run().then(|| RunPartials {
             merged: (0..self.site.pass_count())
-                .map(|pass| MergedRows::of_pass(self.run.columns.clone(), &self.site, pass))
+                .map(|pass| MergedRows::for_pass(self.run.columns.clone(), &self.site, pass))
                 .collect(),
             whole: WholeRows::new(&self.run, &self.site, reads),
         })
@@ -233,7 +233,7 @@ impl RowQueries {
                 "memory ran out: {} in no flow",
                 notation::counted_as(unplaced, "row", ["is", "are"])
             );
-            answers.iter_mut().for_each(|answer| answer.lacks(&reason));
+            answers.iter_mut().for_each(|answer| answer.mark_partial(&reason));
         }
         answers
     }
@@ -283,8 +283,8 @@ impl RowPartials {
     /// # Errors
     /// If the other is of another generation; nothing is changed then.
     pub fn merge(&mut self, queries: &RowQueries, other: &Self) -> Result<(), OtherGeneration> {
-        queries.generation.takes(self.generation)?;
-        self.generation.takes(other.generation)?;
+        queries.generation.check_same(self.generation)?;
+        self.generation.check_same(other.generation)?;
         for ((state, other), plan) in self.states.iter_mut().zip(&other.states).zip(&queries.window.plans) {
             state.merge(plan, other);
         }

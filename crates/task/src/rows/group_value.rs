@@ -84,7 +84,7 @@ impl GroupValue {
         }
     }
 
-    pub(crate) fn of(&self, group: &impl Group) -> Scalar {
+    pub(crate) fn evaluate(&self, group: &impl Group) -> Scalar {
         match self {
             Self::Aggregate(number) => group.aggregate(*number),
             Self::Rate(number) => group.rate(*number),
@@ -95,7 +95,9 @@ impl GroupValue {
                 None => Scalar::Unknown,
             },
             Self::Constant(constant) => *constant,
-            Self::Arithmetic(left, operator, right) => left.of(group).calculate(*operator, right.of(group)),
+            Self::Arithmetic(left, operator, right) => {
+                left.evaluate(group).calculate(*operator, right.evaluate(group))
+            }
         }
     }
 }
@@ -121,8 +123,10 @@ impl GroupCondition {
                 not.map_or(Some(true), |none| none.then_some(false))
             }
             Self::Not(part) => part.holds(group).map(|holds| !holds),
-            Self::Compare(left, comparison, right) => left.of(group).compare(*comparison, right.of(group)),
-            Self::IsNull(value) => value.of(group).is_null(),
+            Self::Compare(left, comparison, right) => {
+                left.evaluate(group).compare(*comparison, right.evaluate(group))
+            }
+            Self::IsNull(value) => value.evaluate(group).is_null(),
             Self::IsMemberNull(number) => group.member(*number).map(|member| member == Value::Null),
             Self::InNetworks(number, networks) => {
                 let Some(Value::Address(address) | Value::Prefix { address, .. }) = group.member(*number)

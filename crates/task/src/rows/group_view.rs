@@ -34,7 +34,7 @@ pub(crate) struct GroupContext<'a> {
 
 impl<'a> GroupContext<'a> {
     /// Creates the setting for the order of groups that is not by a rate.
-    pub(crate) fn of_order(plan: &'a QueryPlan) -> Self {
+    pub(crate) fn for_order(plan: &'a QueryPlan) -> Self {
         Self {
             plan,
             collections: None,
@@ -61,7 +61,7 @@ impl GroupView<'_> {
     /// Returns the amounts that packets without a place add to the group.
     pub(crate) fn spilled(&self) -> Amounts {
         let bounds = self.setting.bounds;
-        bounds.map_or(Amounts::default(), |bounds| bounds.of(self.number & OF_V6 != 0, self.words))
+        bounds.map_or(Amounts::default(), |bounds| bounds.get(self.number & OF_V6 != 0, self.words))
     }
 
     /// Returns an aggregate's state, its meaning, and what is kept beside it.
@@ -79,7 +79,7 @@ impl Group for GroupView<'_> {
         let rows = kept.value_of_group(state, &beside);
         let spilled = self.setting.plan.spilled[number];
         let seen = self.setting.bounds.map_or(rows, |bounds| bounds.widen(spilled, rows, &self.spilled()));
-        match self.of_all(number, seen) {
+        match self.scale_to_all(number, seen) {
             Scalar::Null if self.setting.is_open => Scalar::Unknown,
             value => value,
         }
@@ -101,8 +101,8 @@ impl Group for GroupView<'_> {
 
     fn conversation(&self) -> Value {
         let key = match self.number & OF_V6 == 0 {
-            true => lesser(KeyV4::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
-            false => lesser(KeyV6::of_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+            true => lesser(KeyV4::from_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
+            false => lesser(KeyV6::from_words(self.words)).flow_key(&KeySpec::FIVE_TUPLE),
         };
         conversation(&key).map_or(Value::Null, Value::Conversation)
     }

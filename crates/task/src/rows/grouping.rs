@@ -42,7 +42,7 @@ impl GroupKeyParts {
 
 /// The name of a field in lower case, usual names replaced.
 pub(crate) fn own_name(field: &str) -> String {
-    flow::usual_name(field).to_ascii_lowercase()
+    flow::resolve_alias(field).to_ascii_lowercase()
 }
 
 /// True for a field that is a value of rows, not of their keys.

@@ -24,7 +24,7 @@ impl KeyFilter {
     pub fn plan(condition: &Condition, site: &PlanContext) -> Result<Self, Refusal> {
         let mut program = RowProgram::default();
         let node = program.condition(condition, site)?;
-        let predicate = KeyPredicate::of(node, &program);
+        let predicate = KeyPredicate::from_node(node, &program);
         match predicate.is_decided() {
             true => Ok(Self(predicate)),
             false => Err(Refusal::Misplaced { what: "a condition that flow keys do not decide".to_owned() }),

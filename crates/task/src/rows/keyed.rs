@@ -149,7 +149,7 @@ pub(crate) struct Renumbered {
 
 impl Renumbered {
     /// Returns the new number of the group with this number; `None` if it has no place there, or is none.
-    pub(crate) fn of(&self, number: u64) -> Option<u64> {
+    pub(crate) fn get(&self, number: u64) -> Option<u64> {
         let groups = if number & OF_V6 == 0 { &self.v4 } else { &self.v6 };
         match *groups.get(number as u32 as usize)? {
             NO_GROUP => None,
@@ -162,8 +162,8 @@ impl Renumbered {
 pub(crate) fn flow_key(number: u64, words: &[u64], spec: &KeySpec) -> FlowKey {
     use packet::Key;
     match number & OF_V6 == 0 {
-        true => KeyV4::of_words(words).flow_key(spec),
-        false => KeyV6::of_words(words).flow_key(spec),
+        true => KeyV4::from_words(words).flow_key(spec),
+        false => KeyV6::from_words(words).flow_key(spec),
     }
 }
 

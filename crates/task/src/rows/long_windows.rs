@@ -116,8 +116,8 @@ impl Pane {
         let columns = &plans.plans.columns;
         let merges = plans.plans.plans.iter().any(|plan| plan.merges);
         let rows = (0..site.pass_count()).filter(|_| merges).map(|pass| match order {
-            ArrivalOrder::ByTime => MergedRows::of_pass(columns.clone(), site, pass),
-            ArrivalOrder::Any => MergedRows::of_any_order(columns, site),
+            ArrivalOrder::ByTime => MergedRows::for_pass(columns.clone(), site, pass),
+            ArrivalOrder::Any => MergedRows::for_any_order(columns, site),
         });
         Self { rows: rows.collect(), states: plans.plans.states(site), account: None }
     }
@@ -589,12 +589,12 @@ impl PaneSeries {
         let mut answers = plans.plans.answers(&mut states, covered);
         for answer in &mut answers {
             if unplaced != 0 {
-                answer.lacks(&unmerged(unplaced));
+                answer.mark_partial(&unmerged(unplaced));
             }
             if account.refused_rows != 0 {
-                answer.lacks(&late_rows(account.refused_rows));
+                answer.mark_partial(&late_rows(account.refused_rows));
             }
-            lacks_losses(answer, account.unfollowed);
+            mark_lost(answer, account.unfollowed);
             answer.coverage = account.lost.map(|lost| model::coverage(account.received, lost));
             if watched != window {
                 answer.watched = Some(watched);
@@ -608,11 +608,11 @@ impl PaneSeries {
 }
 
 /// An answer of pinned flows lacks what `unfollowed` of their packets would have added.
-pub fn lacks_losses(answer: &mut Answer, unfollowed: u64) {
+pub fn mark_lost(answer: &mut Answer, unfollowed: u64) {
     if unfollowed != 0 && answer.class == Class::Zoom {
         let of_pinned = ["of a pinned flow was", "of pinned flows were"];
         let packets = notation::counted_as(unfollowed, "packet", of_pinned);
-        answer.lacks(&format!(
+        answer.mark_partial(&format!(
             "memory ran out: {packets} not followed, whose losses and statistics are not known"
         ));
     }

@@ -9,7 +9,7 @@ use packet::KeySpec;
 
 /// A member of the flow key, by its name in keys.
 pub(crate) fn key_value(key: &FlowKey, name: &str, field: &GroupField, of: &KeySpec) -> Value {
-    let value = Value::of_key(key, name).unwrap_or_default();
+    let value = Value::from_key(key, name).unwrap_or_default();
     match (value, prefix_lengths(field, name, of)) {
         (Value::Address(address), Some([v4, v6])) => {
             Value::Prefix { address, length: if address.is_ipv4() { v4 } else { v6 } }

@@ -74,11 +74,11 @@ const ROWS: usize = 1024;
 
 impl MergedRows {
     pub(crate) fn new(columns: Vec<RowValue>, site: &PlanContext) -> Self {
-        Self::of_pass(columns, site, 0)
+        Self::for_pass(columns, site, 0)
     }
 
     /// Creates merged rows for the rows of a [pass](Site::passes).
-    pub(crate) fn of_pass(columns: Vec<RowValue>, site: &PlanContext, pass: usize) -> Self {
+    pub(crate) fn for_pass(columns: Vec<RowValue>, site: &PlanContext, pass: usize) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
         let initial = rules.iter().map(|rule| match rule {
@@ -111,7 +111,7 @@ impl MergedRows {
 
     /// Creates merged rows for rows that come in any order: where first or last values are among the columns, they have those of
     /// [times](columns_of_any_order) too.
-    pub(crate) fn of_any_order(columns: &[RowValue], site: &PlanContext) -> Self {
+    pub(crate) fn for_any_order(columns: &[RowValue], site: &PlanContext) -> Self {
         let columns = columns_of_any_order(columns);
         let mut rows = Self::new(columns, site);
         let place = |of: RowValue| rows.columns.iter().position(|column| *column == of);
@@ -125,7 +125,7 @@ impl MergedRows {
 
     /// Creates a table without rows that merges in the same way.
     pub(crate) fn empty(&self, site: &PlanContext, pass: usize) -> Self {
-        Self { times: self.times, ..Self::of_pass(self.columns.clone(), site, pass) }
+        Self { times: self.times, ..Self::for_pass(self.columns.clone(), site, pass) }
     }
 
     /// Adds IPv4 rows in columns; returns those whose keys had no memory, if there are any.
@@ -422,7 +422,7 @@ fn each<K: MaskedKey, const N: usize>(
     let mut batch = RowBatch::default();
     for start in (0..table.len()).step_by(ROWS) {
         let rows = start..table.len().min(start + ROWS);
-        let keys = table.keys()[rows.clone()].iter().map(|words| K::of_words(&words[..K::WORDS]));
+        let keys = table.keys()[rows.clone()].iter().map(|words| K::from_words(&words[..K::WORDS]));
         batch.refill(keys, columns, table.states(rows));
         give(&batch);
     }

@@ -103,10 +103,10 @@ impl QueryPlan {
 
 fn rank(order: &PlannedOrder, group: &impl Group) -> Ranked {
     match &order.by {
-        OrderBy::Number(value) => Ranked::Number(value.of(group)),
+        OrderBy::Number(value) => Ranked::Number(value.evaluate(group)),
         OrderBy::Member(number) => Ranked::Member(group.member(*number).unwrap_or_default()),
         OrderBy::Name(value, names) => {
-            let name = value.of(group).natural().map(|number| names.name(number));
+            let name = value.evaluate(group).natural().map(|number| names.name(number));
             Ranked::Member(name.map_or(Value::Null, Value::Text))
         }
         OrderBy::Conversation => Ranked::Member(group.conversation()),

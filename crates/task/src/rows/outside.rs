@@ -35,7 +35,7 @@ impl Unplaced {
     }
 
     /// Says in an answer that they are in none of its groups.
-    pub(crate) fn lacks(&self, answer: &mut Answer) {
+    pub(crate) fn mark_in(&self, answer: &mut Answer) {
         let without_place = self.packets.saturating_sub(self.keyless);
         let had = ["had no place in the table: it is", "had no place in the table: they are"];
         let told = [
@@ -44,7 +44,7 @@ impl Unplaced {
         ];
         for (packets, why) in [(without_place, had), (self.keyless, told)] {
             if packets != 0 {
-                answer.lacks(&format!("{} in no group", notation::counted_as(packets, "packet", why)));
+                answer.mark_partial(&format!("{} in no group", notation::counted_as(packets, "packet", why)));
             }
         }
     }
@@ -98,13 +98,13 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &QueryPla
     let is_told = plan.items.iter().all(|item| plan.is_bounded(&item.value));
     let undecided = bounds.undecided();
     if undecided != 0 {
-        answer.lacks(&format!(
+        answer.mark_partial(&format!(
             "of {} no place in the table it is not known whether the filter lets {} through",
             notation::counted_as(undecided, "packet", ["that had"; 2]),
             if undecided == 1 { "its flow" } else { "their flows" }
         ));
     } else if has_unbounded || !is_told {
-        answer.lacks("packets that had no place in the table do not tell all of its values");
+        answer.mark_partial("packets that had no place in the table do not tell all of its values");
     }
     if !is_listed {
         let packets = bounds.packets();
@@ -112,7 +112,7 @@ pub(crate) fn bounded(answer: &mut Answer, bounds: &GroupBounds, plan: &QueryPla
             "had no place in the table: a flow of which only it tells is",
             "had no place in the table: flows of which only they tell are",
         ];
-        answer.lacks(&format!("{} not in it", notation::counted_as(packets, "packet", had)));
+        answer.mark_partial(&format!("{} not in it", notation::counted_as(packets, "packet", had)));
     }
     if has_estimates {
         answer.class = Class::Sketch;

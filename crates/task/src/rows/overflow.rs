@@ -51,7 +51,8 @@ impl SummaryPlan {
             PlannedGrouping::Parts(parts) if parts.extras.is_empty() => Some(parts.clone()),
             PlannedGrouping::Parts(_) => return None,
         };
-        let filter = filter.map_or(KeyPredicate::Always(true), |filter| KeyPredicate::of(filter, program));
+        let filter =
+            filter.map_or(KeyPredicate::Always(true), |filter| KeyPredicate::from_node(filter, program));
         Some(Self { filter, parts })
     }
 

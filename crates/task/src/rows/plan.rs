@@ -4,7 +4,7 @@ mod group;
 mod merging;
 
 pub(crate) use group::{kind_of_picked, kind_of_values, prefix_lengths, unit_of_value};
-pub(crate) use merging::{has_rule, is_total, of_keys};
+pub(crate) use merging::{has_rule, is_total, reads_only_keys};
 
 use super::aggregates::{Kind, PlannedAggregate};
 use super::group_value::{GroupCondition, GroupValue};
@@ -14,7 +14,7 @@ use super::program::KEY_MEMBERS;
 use super::program::{NameTable, NodeId, ProgramNode, RowProgram, Type};
 use super::values::ValueOf;
 use crate::ChangingFields;
-use crate::packet_needs::{of_flows, read_by, weighs};
+use crate::packet_needs::{read_by, refuse_weighing, rewrite_for_whole_flows};
 use crate::pins::pins_of;
 use crate::query::{Aggregate, Condition, Expression, GroupField, Grouping, MOST_GROUPS, Query};
 use crate::row_refusal::Refusal;
@@ -150,9 +150,9 @@ impl QueryPlan {
         program: &mut RowProgram,
     ) -> Result<Self, Vec<Refusal>> {
         let as_asked = query;
-        let query = &of_flows(query, site)?;
+        let query = &rewrite_for_whole_flows(query, site)?;
         let mut refusals = Vec::new();
-        let whole_key = || site.key.columns().map(GroupField::of).collect::<Vec<_>>();
+        let whole_key = || site.key.columns().map(GroupField::from_field).collect::<Vec<_>>();
         let fields = match &query.group {
             Grouping::All => Vec::new(),
             Grouping::Flows => whole_key(),
@@ -172,12 +172,12 @@ impl QueryPlan {
             .filter
             .as_ref()
             .and_then(|filter| planner.row_condition(filter).map_err(|refusal| refusals.push(refusal)).ok());
-        let zoomed = site.zoomed_field(query);
+        let zoomed = site.tracked_flow_field(query);
         if let Some(field) = &zoomed
             && query.filter.as_ref().and_then(pins_of).is_none()
         {
             let field = field.clone();
-            refusals.push(match site.zooms_losses(query) {
+            refusals.push(match site.tracks_pinned_losses(query) {
                 true => Refusal::NeedsPins { field },
                 false => Refusal::NeedsPinsOfPackets { field },
             });
@@ -212,7 +212,7 @@ impl QueryPlan {
         let PlanBuilder { fields, aggregates, sets, lists, program, .. } = planner;
         if refusals.is_empty() {
             // By the names that were asked for: what whole flows have is not by packets.
-            let weighed = as_asked.aggregates().into_iter().map(|aggregate| weighs(aggregate, site));
+            let weighed = as_asked.aggregates().into_iter().map(|aggregate| refuse_weighing(aggregate, site));
             refusals.extend(weighed.filter_map(Result::err));
         }
         if !refusals.is_empty() {

@@ -67,7 +67,7 @@ impl PlanSet {
         if batch.is_empty() {
             return;
         }
-        let mut evaluation = Evaluation::new(&self.program, batch).of_pass(pass);
+        let mut evaluation = Evaluation::new(&self.program, batch).with_pass(pass);
         let states = states.iter_mut().zip(&self.plans).enumerate();
         for (_, (state, plan)) in states.filter(|(at, _)| takes(*at)) {
             state.add(plan, &mut evaluation);

@@ -27,18 +27,18 @@ pub(crate) enum KeyNumber {
 
 impl KeyPredicate {
     /// The condition that is this node of a program.
-    pub(crate) fn of(node: NodeId, program: &RowProgram) -> Self {
-        let all = |nodes: &[NodeId]| nodes.iter().map(|node| Self::of(*node, program)).collect();
+    pub(crate) fn from_node(node: NodeId, program: &RowProgram) -> Self {
+        let all = |nodes: &[NodeId]| nodes.iter().map(|node| Self::from_node(*node, program)).collect();
         let unknown = |predicate: Option<Self>| predicate.unwrap_or(Self::Unknown);
         match program.node(node) {
             ProgramNode::Constant(Constant::Boolean(holds)) => Self::Always(*holds),
             ProgramNode::And(parts) => Self::And(all(parts)),
             ProgramNode::Or(parts) => Self::Or(all(parts)),
-            ProgramNode::Not(part) => Self::Not(Box::new(Self::of(*part, program))),
+            ProgramNode::Not(part) => Self::Not(Box::new(Self::from_node(*part, program))),
             ProgramNode::InNetworks(sides, networks) => Self::InNetworks(sides, networks.clone()),
             ProgramNode::SameAddress => Self::SameAddress,
             ProgramNode::Compare(left, comparison, right) => {
-                let number = |node: &NodeId| KeyNumber::of(*node, program);
+                let number = |node: &NodeId| KeyNumber::from_node(*node, program);
                 unknown(
                     number(left)
                         .zip(number(right))
@@ -46,10 +46,10 @@ impl KeyPredicate {
                 )
             }
             ProgramNode::IsIn(value, list) => {
-                unknown(KeyNumber::of(*value, program).map(|value| Self::IsIn(value, list.clone())))
+                unknown(KeyNumber::from_node(*value, program).map(|value| Self::IsIn(value, list.clone())))
             }
             ProgramNode::IsNull(value) => {
-                unknown(KeyNumber::of(*value, program).map(|_| Self::Always(false)))
+                unknown(KeyNumber::from_node(*value, program).map(|_| Self::Always(false)))
             }
             _ => Self::Unknown,
         }
@@ -112,12 +112,12 @@ fn junction<K: MaskedKey>(parts: &[KeyPredicate], key: &K, decisive: bool) -> Op
 }
 
 impl KeyNumber {
-    fn of(node: NodeId, program: &RowProgram) -> Option<Self> {
+    fn from_node(node: NodeId, program: &RowProgram) -> Option<Self> {
         match program.node(node) {
             ProgramNode::Member(member) => Some(Self::Member(*member)),
             ProgramNode::Constant(Constant::Unsigned(number)) => Some(Self::Constant((*number).into())),
             ProgramNode::Constant(Constant::Signed(number)) => Some(Self::Constant((*number).into())),
-            ProgramNode::Cast(node, Type::Signed) => Self::of(*node, program),
+            ProgramNode::Cast(node, Type::Signed) => Self::from_node(*node, program),
             _ => None,
         }
     }

@@ -228,7 +228,7 @@ impl RowProgram {
 
     /// A field that is a number or a name.
     pub(crate) fn field(&mut self, field: &str, site: &PlanContext) -> Result<NodeId, Refusal> {
-        let name = flow::usual_name(field).to_ascii_lowercase();
+        let name = flow::resolve_alias(field).to_ascii_lowercase();
         let member = match name.as_str() {
             "protocol" => Some(RowKeyMember::Protocol),
             "src_port" => Some(RowKeyMember::SourcePort),

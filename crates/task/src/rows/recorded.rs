@@ -103,7 +103,7 @@ impl RowQueries {
             only_merged,
             part: RowScratch::default(),
             merged: merges.then(|| {
-                let merged = MergedRows::of_any_order(&set.columns, site);
+                let merged = MergedRows::for_any_order(&set.columns, site);
                 (merged, WholeRows::new(set, site, of_merged))
             }),
             single: WholeRows::new(set, site, of_single),
@@ -219,7 +219,7 @@ impl RecordedRows {
             let reason = unmerged(unplaced);
             let merges =
                 |answer: &Answer| set.plans.iter().any(|plan| plan.merges && plan.query.name == answer.query);
-            of_all.iter_mut().filter(|answer| merges(answer)).for_each(|answer| answer.lacks(&reason));
+            of_all.iter_mut().filter(|answer| merges(answer)).for_each(|answer| answer.mark_partial(&reason));
         }
         answers.extend(of_all);
         answers

@@ -32,7 +32,7 @@ impl QueryPlan {
     }
 
     /// The value of an aggregate of all packets, of which rows tell `seen`.
-    pub(crate) fn of_all(&self, sampled: &Sampled, number: usize, seen: Scalar) -> Scalar {
+    pub(crate) fn scale_to_all(&self, sampled: &Sampled, number: usize, seen: Scalar) -> Scalar {
         // What was not sampled may have a value.
         let Some([value, lower, upper]) = seen.interval() else { return unbounded(seen) };
         let estimate = match self.spilled[number] {
@@ -105,7 +105,7 @@ fn undecided(groups: &Kinds, setting: GroupContext<'_>) -> u64 {
 
 impl GroupView<'_> {
     /// A value that rows tell, as an estimate where their packets were sampled.
-    pub(super) fn of_all(&self, number: usize, seen: Scalar) -> Scalar {
-        self.setting.sampled.map_or(seen, |sampled| self.setting.plan.of_all(&sampled, number, seen))
+    pub(super) fn scale_to_all(&self, number: usize, seen: Scalar) -> Scalar {
+        self.setting.sampled.map_or(seen, |sampled| self.setting.plan.scale_to_all(&sampled, number, seen))
     }
 }

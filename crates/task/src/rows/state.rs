@@ -113,7 +113,7 @@ impl QueryWindowState {
                         plan.merge_states(unplaced, theirs);
                     }
                 });
-                collections.merge(&other.collections, plan, |number, add| match numbers.of(number) {
+                collections.merge(&other.collections, plan, |number, add| match numbers.get(number) {
                     Some(number) => add(groups.state_mut(number), number),
                     None => add(unplaced, UNPLACED),
                 });

@@ -131,7 +131,7 @@ fn site(memory: usize) -> PlanContext {
 const SPAN: Span = Span { start_ns: 0, end_ns: 10 };
 
 fn query(group: &[&str], items: Vec<OutputColumn>, limit: Option<usize>) -> Query {
-    Query { limit, ..Query::new("q", group.iter().copied().map(GroupField::of), items) }
+    Query { limit, ..Query::new("q", group.iter().copied().map(GroupField::from_field), items) }
 }
 
 /// The answer of a window whose rows arrive in two blocks of each family, as one or as two that merge.

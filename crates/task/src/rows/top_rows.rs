@@ -141,7 +141,7 @@ impl TopRow {
     fn compare(&self, other: &Self, plan: &QueryPlan) -> Ordering {
         let [one, two] = [self, other].map(|row| {
             plan.ranked(&GroupView {
-                setting: GroupContext::of_order(plan),
+                setting: GroupContext::for_order(plan),
                 number: row.number(),
                 words: &row.key,
                 state: &row.state,

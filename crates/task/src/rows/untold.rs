@@ -21,9 +21,10 @@ impl QueryPlan {
         }
         let fields = self.query.fields();
         let key: Vec<&str> = if self.is_of_flows() { self.key.columns().collect() } else { Vec::new() };
-        let untold = untold.of(|field| fields.contains(field), &key, self.query.loss_field().is_some());
+        let untold =
+            untold.limit_to_fields(|field| fields.contains(field), &key, self.query.loss_field().is_some());
         let untold = if sums_alone(&self.query, WIRE_BYTES) { untold.but(WIRE_BYTES) } else { untold };
-        match self.query.filter.as_ref().and_then(|filter| of_protocol(filter, TCP)) {
+        match self.query.filter.as_ref().and_then(|filter| holds_for_protocol(filter, TCP)) {
             Some(false) => untold.without_tcp(),
             _ => untold,
         }
@@ -31,7 +32,7 @@ impl QueryPlan {
 
     /// Makes an answer of the plan partial where what packets and records did not tell matters to it.
     pub(crate) fn tell_untold(&self, untold: &Untold, answer: &mut Answer) {
-        answer.lacks_untold(&self.untold(untold));
+        answer.mark_untold(&self.untold(untold));
         if sums_alone(&self.query, WIRE_BYTES) && self.query.fields().contains(WIRE_BYTES) {
             model::wire_bytes_sentence(untold).into_iter().for_each(|sentence| answer.remark(&sentence));
         }
@@ -41,7 +42,7 @@ impl QueryPlan {
     pub(crate) fn tell_rates(&self, untold: &Untold, answer: &mut Answer) {
         let fields = self.query.fields();
         for time in TIMES.into_iter().filter(|time| self.query.has_rates() && !fields.contains(*time)) {
-            answer.lacks_untold(&untold.only(time));
+            answer.mark_untold(&untold.only(time));
         }
     }
 
@@ -82,12 +83,12 @@ fn is_of_sums(value: &Expression, field: &str) -> bool {
 }
 
 /// Returns whether a condition holds for all packets of a protocol, or for none; `None` where the protocol does not tell it.
-fn of_protocol(condition: &Condition, protocol: i64) -> Option<bool> {
+fn holds_for_protocol(condition: &Condition, protocol: i64) -> Option<bool> {
     let is_protocol = |value: &Expression| matches!(value, Expression::Field(field) if field == "protocol");
     let junction = |parts: &[Condition], decides: bool| {
         let mut of_all = Some(!decides);
         for part in parts {
-            match of_protocol(part, protocol) {
+            match holds_for_protocol(part, protocol) {
                 Some(holds) if holds == decides => return Some(decides),
                 Some(_) => {}
                 None => of_all = None,
@@ -98,7 +99,7 @@ fn of_protocol(condition: &Condition, protocol: i64) -> Option<bool> {
     match condition {
         Condition::And(parts) => junction(parts, false),
         Condition::Or(parts) => junction(parts, true),
-        Condition::Not(part) => of_protocol(part, protocol).map(|holds| !holds),
+        Condition::Not(part) => holds_for_protocol(part, protocol).map(|holds| !holds),
         Condition::Compare(value, comparison, Expression::Integer(other)) if is_protocol(value) => {
             Some(comparison.holds(protocol.cmp(other)))
         }
@@ -111,7 +112,7 @@ fn of_protocol(condition: &Condition, protocol: i64) -> Option<bool> {
 
 /// Returns the numbers that matter to sums of packets and bytes and to the number of flows of such keys; the others are 0.
 pub(crate) fn untold_of_totals(untold: &Untold, key: &KeySpec) -> Untold {
-    untold.of(
+    untold.limit_to_fields(
         |field| matches!(field, "total_count" | "total_byte"),
         &key.columns().collect::<Vec<_>>(),
         false,
@@ -155,7 +156,7 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(of_protocol(&condition, TCP), expected, "{condition:?}");
+            assert_eq!(holds_for_protocol(&condition, TCP), expected, "{condition:?}");
         }
     }
 }

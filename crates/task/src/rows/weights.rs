@@ -37,7 +37,7 @@ impl Entropies {
 
     /// The entropy of a group by an aggregate. Values for which there was no memory, of this weight, may all be one or all be
     /// different.
-    pub(crate) fn of(&self, aggregate: usize, group: u64, beyond: u64) -> Scalar {
+    pub(crate) fn estimate(&self, aggregate: usize, group: u64, beyond: u64) -> Scalar {
         let sums = self.0.get(aggregate).and_then(|groups| groups.get(&group)).copied().unwrap_or_default();
         match (sums.weight, beyond) {
             (0, 0) => Scalar::Null,

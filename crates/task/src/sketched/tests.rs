@@ -11,13 +11,14 @@ fn largest(field: &str) -> Query {
 }
 
 fn entropy(weight: &str) -> Query {
-    let of = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum(weight.to_owned()));
+    let of = Aggregate::Entropy(GroupField::from_field("dst_port"), ValueWeight::Sum(weight.to_owned()));
     Query::new("q", [], [OutputColumn::new("bits", Expression::Aggregate(of))])
 }
 
 #[test]
 fn queries_are_tasks() {
-    let count = Query::new("q", [GroupField::of("src_addr")], [OutputColumn::distinct("dst_addr", "n")]);
+    let count =
+        Query::new("q", [GroupField::from_field("src_addr")], [OutputColumn::distinct("dst_addr", "n")]);
     let above = |comparison| {
         let having = Condition::Compare(count.columns[1].value.clone(), comparison, Expression::Integer(99));
         Query { having: Some(having), ..count.clone() }
@@ -58,7 +59,7 @@ fn queries_are_tasks() {
 
 #[test]
 fn the_key_has_the_prefixes_of_the_run() {
-    let query = Query::new("q", [GroupField::of("src_addr")], [OutputColumn::sum("total_byte")]);
+    let query = Query::new("q", [GroupField::from_field("src_addr")], [OutputColumn::sum("total_byte")]);
     let key = KeySpec::parse("src_addr/24/48,dst_port").expect("a key");
     let task = task_of(&query, &HOW, &key).expect("a task");
     assert_eq!(task.key, Some(KeySpec::parse("src_addr/24/48").expect("a key")));
@@ -106,12 +107,12 @@ fn what_no_structure_answers_is_refused_by_name() {
         (largest("wire_byte"), QueryClause::Columns, "not wire_byte"),
         (largest("ploss_byte"), QueryClause::Columns, "not ploss_byte"),
         (
-            Query { group: Grouping::By(vec![GroupField::of("addr")]), ..base() },
+            Query { group: Grouping::By(vec![GroupField::from_field("addr")]), ..base() },
             QueryClause::Group,
             "not by addr",
         ),
         (
-            Query { group: Grouping::By(vec![GroupField::of("tcp_flags")]), ..base() },
+            Query { group: Grouping::By(vec![GroupField::from_field("tcp_flags")]), ..base() },
             QueryClause::Group,
             "not by tcp_flags",
         ),
@@ -121,8 +122,12 @@ fn what_no_structure_answers_is_refused_by_name() {
         (aggregate(Aggregate::Mean(field())), QueryClause::Columns, "means"),
         (aggregate(Aggregate::Rate(field())), QueryClause::Columns, "sums"),
         (aggregate(Aggregate::Quantile(field(), 0.5)), QueryClause::Columns, "--task quantiles"),
-        (aggregate(Aggregate::CountDistinct(GroupField::of("vlan"))), QueryClause::Columns, "null"),
-        (aggregate(Aggregate::CountDistinct(GroupField::of("port"))), QueryClause::Columns, "not by port"),
+        (aggregate(Aggregate::CountDistinct(GroupField::from_field("vlan"))), QueryClause::Columns, "null"),
+        (
+            aggregate(Aggregate::CountDistinct(GroupField::from_field("port"))),
+            QueryClause::Columns,
+            "not by port",
+        ),
         (
             Query {
                 having: Some(greater(entropy("total_byte").columns[0].value.clone())),

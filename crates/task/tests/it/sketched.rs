@@ -9,10 +9,11 @@ use task::sketched::{Counting, task_of};
 use task::{Generation, RunProperties, Size, TaskRunner, TaskSet, Tasks, WindowId};
 
 fn planned() -> Tasks {
-    let bytes = Query::new("most", [GroupField::of("dst_addr")], [OutputColumn::sum("total_byte")]);
+    let bytes = Query::new("most", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]);
     let columns =
         vec![OutputColumn::new("b", bytes.columns[1].value.clone()), OutputColumn::field("dst_addr")];
-    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum("total_count".to_owned()));
+    let entropy =
+        Aggregate::Entropy(GroupField::from_field("dst_port"), ValueWeight::Sum("total_count".to_owned()));
     let queries = [
         Query { columns, ..bytes },
         Query::new("bits", [], [OutputColumn::new("even", Expression::Aggregate(entropy))]),

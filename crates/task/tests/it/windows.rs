@@ -206,7 +206,7 @@ fn a_worker_that_is_gone_holds_up_nobody() {
     let states = first.turn(Box::new(tasks.states().expect("memory")));
     let window = WindowId::new(5);
     assert!(desk.part(FIRST, window, states).is_empty(), "the other one may still come");
-    assert_eq!(desk.gone(SECOND).len(), 1);
+    assert_eq!(desk.end_worker(SECOND).len(), 1);
     assert_eq!(desk.report(window, Some(0)).len(), 1);
     assert!(desk.report(window.next(), Some(0)).is_empty(), "nobody counted anything");
 }
@@ -222,7 +222,7 @@ fn a_worker_that_was_given_up_is_not_heard_any_more() {
         count(&mut first, &packets);
         desk.part(FIRST, window, first.turn(states()));
     }
-    assert_eq!(desk.failed(SECOND).len(), 2);
+    assert_eq!(desk.fail_worker(SECOND).len(), 2);
     // It awakes, and gets its memory back.
     count(&mut late, &packets);
     let emptied = desk.part(SECOND, WindowId::new(5), late.turn(states()));

@@ -33,14 +33,14 @@ pub struct PathSpec {
 const KEYS: [&str; 9] =
     ["connections", "over", "segments", "hops", "lossy", "loss", "reorder", "rtt", "seed"];
 
-const USUAL_OVER: Duration = Duration::from_secs(1);
+const DEFAULT_OVER: Duration = Duration::from_secs(1);
 const OVER: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 impl Default for PathSpec {
     fn default() -> Self {
         Self {
             connections: 20,
-            over: USUAL_OVER,
+            over: DEFAULT_OVER,
             segments: 1000,
             hops: 3,
             lossy: 2,
@@ -124,6 +124,6 @@ impl fmt::Display for PathSpec {
             "connections={connections},segments={segments},hops={hops},lossy={lossy},loss={loss},reorder={reorder},rtt={rtt_us},seed={seed}"
         )?;
         // Truths that were written before this key existed stay the same.
-        if *over == USUAL_OVER { Ok(()) } else { write!(f, ",over={}s", over.as_secs_f64()) }
+        if *over == DEFAULT_OVER { Ok(()) } else { write!(f, ",over={}s", over.as_secs_f64()) }
     }
 }

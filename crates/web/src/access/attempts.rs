@@ -60,13 +60,13 @@ impl Attempts {
 
     /// Takes an attempt that costs nothing to refuse. Otherwise the error is the time until there may be one again.
     pub(super) fn take_of_address(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
-        self.lately().of_address(address, now).take(OF_ADDRESS, now)
+        self.lately().get_or_insert(address, now).take(OF_ADDRESS, now)
     }
 
     /// Takes an attempt that is checked.
     pub(super) fn take(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut lately = self.lately();
-        lately.of_address(address, now).take(OF_ADDRESS, now)?;
+        lately.get_or_insert(address, now).take(OF_ADDRESS, now)?;
         let taken = lately.of_all.get_or_insert(AttemptBucket { until: now }).take(OF_ALL, now);
         taken.inspect_err(|_| lately.give_back(address))
     }
@@ -82,7 +82,7 @@ impl Attempts {
 }
 
 impl Lately {
-    fn of_address(&mut self, address: IpAddr, now: Instant) -> &mut AttemptBucket {
+    fn get_or_insert(&mut self, address: IpAddr, now: Instant) -> &mut AttemptBucket {
         let place = network(address);
         if self.of_addresses.len() >= MOST_ADDRESSES && !self.of_addresses.contains_key(&place) {
             self.of_addresses.retain(|_, taken| taken.until > now);

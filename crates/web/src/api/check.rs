@@ -63,7 +63,7 @@ pub(super) async fn check(
 
 fn written(checking: &Checking, file: &str, text: &str, replaces: bool) -> serde_json::Result<Vec<u8>> {
     let mut checked = equery::check(&SourceText { name: file, text }, &checking.options);
-    let queries = checked.queries.iter().map(QueryItems::of).collect();
+    let queries = checked.queries.iter().map(QueryItems::from_query).collect();
     let has_errors = checked.has_errors();
     let refused = if has_errors { Vec::new() } else { checking.refusals(file, text, replaces) };
     let unexplained = if has_errors { 0 } else { checked.queries.len().saturating_sub(MOST_EXPLAINED) };
@@ -86,7 +86,7 @@ pub(super) async fn language(State(app): State<Arc<App>>, uri: Uri) -> Result<Re
     let words = LanguageView {
         language: equery::language(),
         nodes: options.known_nodes.as_deref().unwrap_or_default(),
-        queries: &options.standing,
+        queries: &options.continuous,
         variables: options.set.iter().map(|(name, _)| name.as_str()).collect(),
     };
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&words)?))

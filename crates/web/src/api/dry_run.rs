@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The time that a dry run may take where a client does not say it, and the longest.
-const USUAL_TIME: Duration = Duration::from_secs(60);
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
 const MOST_TIME: Duration = Duration::from_secs(600);
 /// The time that the owner of the hub may take beyond the dry run.
 const MORE: Duration = Duration::from_secs(30);
 /// The time that is played where a client does not say it, nanoseconds.
-const USUAL_PERIOD_NS: u64 = 3_600_000_000_000;
+const DEFAULT_PERIOD_NS: u64 = 3_600_000_000_000;
 
 pub(super) async fn play(
     State(app): State<Arc<App>>,
@@ -36,7 +36,7 @@ pub(super) async fn play(
     let asked = DryRunAsked { text, ..asked };
     let period = asked.period;
     let terms = Terms {
-        patience: asked.time.saturating_add(MORE),
+        timeout: asked.time.saturating_add(MORE),
         of_run: "a run without a store remembers nothing to play: give it --store DIR",
         late: ": ask again, for a shorter time",
     };
@@ -48,12 +48,13 @@ pub(super) async fn play(
 /// Returns what the parameters ask.
 fn asked(uri: &Uri) -> Result<DryRunAsked, ApiFailure> {
     let parameters = Parameters::read(uri, &["file", "from", "to", "memory", "time"])?;
-    let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
+    let time = parameters.duration("time")?.unwrap_or(DEFAULT_TIME);
     if time.is_zero() || time > MOST_TIME {
         return Err(ApiFailure::bad("time: a dry run has 10min at most, and more than nothing"));
     }
     let end_ns = parameters.time_or_ago("to")?.unwrap_or_else(now_ns);
-    let start_ns = parameters.time_or_ago("from")?.unwrap_or_else(|| end_ns.saturating_sub(USUAL_PERIOD_NS));
+    let start_ns =
+        parameters.time_or_ago("from")?.unwrap_or_else(|| end_ns.saturating_sub(DEFAULT_PERIOD_NS));
     if start_ns >= end_ns {
         return Err(ApiFailure::bad("from: it is not before the end of the time that is played"));
     }

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The time that nodes may take where a client does not say it, and the longest.
-const USUAL_TIME: Duration = Duration::from_secs(30);
+const DEFAULT_TIME: Duration = Duration::from_secs(30);
 const MOST_TIME: Duration = Duration::from_secs(600);
 /// The time that the controller may take beyond the nodes.
 const MORE: Duration = Duration::from_secs(30);
 /// Rows of the rankings of a question without a text.
-const USUAL_TOP: usize = 10;
+const DEFAULT_TOP: usize = 10;
 
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
@@ -30,7 +30,7 @@ pub(super) async fn ask(
     let text = body::read_text(&headers, body, app.body_time).await?;
     let asked = HistoryAsked { text, ..asked };
     let terms = Terms {
-        patience: asked.time.saturating_add(MORE),
+        timeout: asked.time.saturating_add(MORE),
         of_run: "a run answers no questions about history: edison query --store DIR asks its store",
         late: ": ask again",
     };
@@ -44,7 +44,7 @@ pub(super) async fn ask(
 fn asked(uri: &Uri) -> Result<HistoryAsked, ApiFailure> {
     let names = ["nodes", "from", "to", "per", "top", "memory", "time"];
     let parameters = Parameters::read(uri, &names)?;
-    let time = parameters.duration("time")?.unwrap_or(USUAL_TIME);
+    let time = parameters.duration("time")?.unwrap_or(DEFAULT_TIME);
     if time.is_zero() || time > MOST_TIME {
         return Err(ApiFailure::bad("time: nodes have 10min at most, and more than nothing"));
     }
@@ -58,7 +58,7 @@ fn asked(uri: &Uri) -> Result<HistoryAsked, ApiFailure> {
         from_ns: parameters.time_or_ago("from")?,
         to_ns: parameters.time_or_ago("to")?,
         every_ns: per.map(|per| u64::try_from(per.as_nanos()).unwrap_or(u64::MAX)),
-        top: top.map_or(USUAL_TOP, |top| usize::try_from(top).unwrap_or(usize::MAX)),
+        top: top.map_or(DEFAULT_TOP, |top| usize::try_from(top).unwrap_or(usize::MAX)),
         memory_bytes: memory,
         time,
     })

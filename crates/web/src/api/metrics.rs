@@ -12,6 +12,6 @@ use std::sync::Arc;
 pub(super) async fn write(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     let hub = app.hub.clone();
-    let text = on_a_thread(move || Ok(metrics::of(&hub))).await?;
+    let text = on_a_thread(move || Ok(metrics::render(&hub))).await?;
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE))], text).into_response())
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest time that a controller may take for a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_NAME: usize = 255;
 /// The file of queries that come without one.
 const UNNAMED: &str = "query";
@@ -62,7 +62,7 @@ pub(super) async fn remove(
 /// Returns the terms of changes of queries: nodes are not waited for.
 fn terms() -> Terms {
     Terms {
-        patience: PATIENCE,
+        timeout: TIMEOUT,
         of_run: "queries of a run stay as they are: give them with -f, or use a controller",
         late: " and may still do it: look at /api/v1/queries",
     }

@@ -13,7 +13,7 @@ const TAKEN: [&str; 7] = ["query", "node", "column", "unit", "job", "instance", 
 
 pub(super) fn write(text: &mut Text, queries: &[QueryView]) {
     let exported: Vec<_> =
-        queries.iter().filter(|query| query.metric).flat_map(ExportedAnswers::of).collect();
+        queries.iter().filter(|query| query.metric).flat_map(ExportedAnswers::from_query).collect();
     for (name, help, bound) in [
         (
             "edison_query_value",
@@ -85,7 +85,7 @@ struct ExportedAnswers<'a> {
 }
 
 impl<'a> ExportedAnswers<'a> {
-    fn of(query: &'a QueryView) -> Vec<Self> {
+    fn from_query(query: &'a QueryView) -> Vec<Self> {
         let mut of_node: BTreeMap<&str, Vec<&Answer>> = BTreeMap::new();
         for answer in &query.latest {
             of_node.entry(answer.node.as_deref().unwrap_or_default()).or_default().push(answer);

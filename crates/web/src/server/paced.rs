@@ -33,7 +33,7 @@ impl Signs {
 pub(super) struct Paced<S> {
     stream: S,
     signs: Arc<Signs>,
-    patience: Duration,
+    timeout: Duration,
     /// The deadline, which runs while something waits to be taken.
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Paced<S> {
 impl<S> Paced<S> {
     pub(super) fn new(stream: S, patience: Duration) -> (Self, Arc<Signs>) {
         let signs = Arc::<Signs>::default();
-        (Self { stream, signs: Arc::clone(&signs), patience, deadline: None }, signs)
+        (Self { stream, signs: Arc::clone(&signs), timeout: patience, deadline: None }, signs)
     }
 
     /// Returns what a write came to, or that it has waited for too long.
@@ -50,7 +50,7 @@ impl<S> Paced<S> {
             self.deadline = None;
             return written;
         }
-        let patience = self.patience;
+        let patience = self.timeout;
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
         if deadline.as_mut().poll(context).is_pending() {
             return Poll::Pending;

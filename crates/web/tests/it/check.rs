@@ -19,7 +19,7 @@ fn options() -> CheckOptions {
     CheckOptions {
         set: vec![("Large".to_owned(), "10K".to_owned())],
         known_nodes: Some(vec!["Node1".to_owned(), "Node2".to_owned()]),
-        standing: vec![standing],
+        continuous: vec![standing],
         base_window_ns: Some(1_000_000_000),
         key: Some(vec!["src_addr".to_owned(), "dst_addr".to_owned()]),
         ..CheckOptions::default()
@@ -49,7 +49,7 @@ fn here() -> (Hub, web::Server) {
 fn a_text_is_checked_and_explained_for_what_is_here() {
     let (_hub, server) = here();
     let address = server.address();
-    let explain = ExplainContext { grace_ns: 3_000_000_000, ..ExplainContext::of(&options()) };
+    let explain = ExplainContext { grace_ns: 3_000_000_000, ..ExplainContext::from_options(&options()) };
     let right =
         "who: select src_addr, sum(total_byte) as b where node_id = Node2 groupby src_addr having b > Large
                  every 1s when flood.sources > 5 run 2s;
@@ -65,7 +65,7 @@ fn a_text_is_checked_and_explained_for_what_is_here() {
     ];
     for text in [right].into_iter().chain(wrong) {
         let checked = equery::check(&SourceText { name: "a b.eq", text }, &options());
-        let standing: Vec<QueryItems> = checked.queries.iter().map(QueryItems::of).collect();
+        let standing: Vec<QueryItems> = checked.queries.iter().map(QueryItems::from_query).collect();
         let explanation = (!checked.has_errors()).then(|| equery::explain(&checked, &explain));
         assert_eq!(explanation.is_some(), text == right, "{text}: {:?}", checked.diagnostics);
         let expected = json!({
@@ -111,7 +111,7 @@ fn the_words_are_those_of_the_checker_and_of_this_place() {
     let words = json(server.address(), "/api/v1/language");
     let mut expected = json!(equery::language());
     expected["nodes"] = json!(["Node1", "Node2"]);
-    expected["queries"] = json!(options().standing);
+    expected["queries"] = json!(options().continuous);
     expected["variables"] = json!(["Large"]);
     assert_eq!(words, expected);
     let items = json!([{ "name": "flood", "columns": ["sources"], "keys": ["dst_addr"] }]);

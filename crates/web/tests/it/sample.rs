@@ -60,7 +60,7 @@ pub(crate) fn totals() -> Answer {
     answer.revision = 3;
     answer.watched = Some(window(0));
     answer.empty = Some(1);
-    answer.lacks("a reason");
+    answer.mark_partial("a reason");
     answer.account = Some(Account { packets, loss: None });
     answer.task = Some(model::TaskNote {
         text: "entropy".to_owned(),

@@ -108,7 +108,7 @@ impl FlowSink for RecordAdder {
         self.flows += 1;
         self.packets += record.total_count;
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 impl PlainTables {

@@ -89,7 +89,7 @@ impl AnswerScore {
     }
 
     #[cfg(test)]
-    pub(super) fn of_values(values: Vec<(AccuracyMetric, f64)>) -> Self {
+    pub(super) fn from_values(values: Vec<(AccuracyMetric, f64)>) -> Self {
         Self { values, confidence: None }
     }
 
@@ -103,7 +103,7 @@ pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
     let mut score = AnswerScore::default();
     match (truth, &answer.rows) {
         (WindowTruth::Flows { figures, least }, TaskRows::Flows { flows, .. }) => {
-            of_flows(&mut score, figures, *least, flows);
+            score_flows(&mut score, figures, *least, flows);
             if answer.name == "super_spreaders" {
                 score.values.retain(|(metric, _)| *metric != AccuracyMetric::Aae);
                 score
@@ -120,10 +120,10 @@ pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
             let error = (estimate.value - bits).abs();
             let is_none = error == 0.0 && *bits == 0.0;
             score.set(AccuracyMetric::RelativeError, Some(if is_none { 0.0 } else { error / bits }));
-            of_bounds(&mut score, std::iter::once((estimate, *bits)));
+            score_bounds(&mut score, std::iter::once((estimate, *bits)));
         }
         (WindowTruth::Quantiles(values), TaskRows::Quantiles { quantiles, .. }) => {
-            of_quantiles(&mut score, values, quantiles);
+            score_quantiles(&mut score, values, quantiles);
         }
         // Nothing was answered.
         _ => {}
@@ -131,7 +131,7 @@ pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
     score
 }
 
-fn of_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: f64, rows: &[EstimatedFlow]) {
+fn score_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: f64, rows: &[EstimatedFlow]) {
     let belongs = |figure: f64| figure.abs() >= least;
     let figure = |key: &FlowKey| figures.get(key).copied().unwrap_or(0.0);
     let named: HashSet<FlowKey> = rows.iter().map(|row| row.key).collect();
@@ -150,11 +150,11 @@ fn of_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: f64
     let relative: f64 = errors.iter().map(|(error, figure)| error / figure).sum();
     score.set(AccuracyMetric::Are, share(relative, errors.len()));
     score.set(AccuracyMetric::Aae, share(errors.iter().map(|(error, _)| error).sum(), errors.len()));
-    of_bounds(score, rows.iter().map(|row| (&row.estimate, figure(&row.key))));
+    score_bounds(score, rows.iter().map(|row| (&row.estimate, figure(&row.key))));
 }
 
 /// Sets the coverage of estimates, each of which comes with the truth.
-fn of_bounds<'a>(score: &mut AnswerScore, rows: impl Iterator<Item = (&'a Estimate, f64)>) {
+fn score_bounds<'a>(score: &mut AnswerScore, rows: impl Iterator<Item = (&'a Estimate, f64)>) {
     // What was added up in another order differs in the last bits.
     let near = |value: f64| 1e-9 * value.abs();
     let rows = rows.filter_map(|(estimate, truth)| {
@@ -187,7 +187,7 @@ fn wmre(sizes: &HashMap<u64, f64>, rows: &[(u64, f64)]) -> Option<f64> {
     (mean > 0.0).then(|| difference / mean)
 }
 
-fn of_quantiles(score: &mut AnswerScore, values: &[Vec<Point>; 2], rows: &[QuantileRow]) {
+fn score_quantiles(score: &mut AnswerScore, values: &[Vec<Point>; 2], rows: &[QuantileRow]) {
     let family = |value: &Point| {
         let is_second = matches!(value, Point::Address(std::net::IpAddr::V6(_)));
         &values[usize::from(is_second)]

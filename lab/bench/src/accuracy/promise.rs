@@ -46,12 +46,12 @@ impl AccuracyTarget {
 }
 
 /// The memory of a question of which nothing is promised, such as changes, bytes.
-const USUAL_MEMORY: usize = 1 << 20;
+const DEFAULT_MEMORY: usize = 1 << 20;
 
 /// The memory in which something is promised of a question.
 pub(super) fn memory_of(question: &AccuracyQuestion) -> usize {
     let promise = PROMISES.iter().find(|promise| promise.question == question.name);
-    promise.map_or(USUAL_MEMORY, |promise| promise.memory)
+    promise.map_or(DEFAULT_MEMORY, |promise| promise.memory)
 }
 
 /// Measures all of them.

@@ -319,7 +319,7 @@ mod tests {
             let mut trials = Trials::default();
             for packets in counted {
                 let outcome = trial::run(&spec, TrialDesign::ONE, &windows, false).expect("an answer");
-                trials.add(Ok((AnswerScore::of_values(vec![]), outcome)), *packets);
+                trials.add(Ok((AnswerScore::from_values(vec![]), outcome)), *packets);
             }
             refused.into_iter().for_each(|why| trials.add(Err(why.to_owned()), PACKETS));
             trials.is_checked()
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_median_and_its_spread() {
-        let of = |f1: f64| AnswerScore::of_values(vec![(AccuracyMetric::F1, f1)]);
+        let of = |f1: f64| AnswerScore::from_values(vec![(AccuracyMetric::F1, f1)]);
         assert_eq!(spread(&[of(0.5), of(1.0), of(0.75)], AccuracyMetric::F1), Some([0.75, 0.5, 1.0]));
         assert_eq!(spread(&[of(0.5), of(1.0)], AccuracyMetric::F1), Some([0.75, 0.5, 1.0]));
         assert_eq!(spread(&[of(0.5)], AccuracyMetric::Recall), None);

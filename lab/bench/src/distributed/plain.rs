@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// The interval at which messages that were taken are acknowledged, as a controller does that stores them first.
 const GROUP: Duration = Duration::from_millis(100);
 /// The longest time for which the last messages are awaited.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Messages that are delivered ahead of their acknowledgement.
 const AHEAD: u16 = 256;
 /// Connections that are made at the same time.
@@ -70,7 +70,7 @@ pub(super) fn by_protocol(
     let link = amqp::controller_link(settings).map_err(|error| error.to_string())?;
     let began = Instant::now();
     while !link.state().connected {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             return Err(format!("the broker is away: {:?}", link.state().reason));
         }
         std::thread::sleep(GROUP);
@@ -131,7 +131,7 @@ fn send_by_protocol(fleet: &Fleet, results: &[WindowResult], pace: ProbePace) ->
 
 fn await_all(arrived: &AtomicU64, sent: u64) {
     let began = Instant::now();
-    while arrived.load(Relaxed) < sent && began.elapsed() < PATIENCE {
+    while arrived.load(Relaxed) < sent && began.elapsed() < TIMEOUT {
         std::thread::sleep(GROUP);
     }
 }
@@ -177,7 +177,7 @@ pub(super) fn by_plain_library(
             heartbeats += publisher.await.map_err(|error| error.to_string())??;
         }
         let waiting = Instant::now();
-        while arrived.load(Relaxed) < sent + heartbeats && waiting.elapsed() < PATIENCE {
+        while arrived.load(Relaxed) < sent + heartbeats && waiting.elapsed() < TIMEOUT {
             if consuming.is_finished() {
                 return Err(consuming.await.map_or_else(text, |ended| format!("the consumer: {ended:?}")));
             }

@@ -23,7 +23,7 @@ sh "$1/broker.sh" kill "$1/broker"
 pid=$(cat "$1/controller.pid" 2>/dev/null) && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$1/" && kill "$pid"
 rm -rf "$1""#;
 /// Longer than a program takes to start or to end on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The deployment. It ends when it is dropped, and when this process ends, by whatever.
 pub(super) struct TestDeployment {
@@ -141,7 +141,7 @@ impl TestDeployment {
                 return Ok(controller);
             }
             let has_ended = !matches!(controller.child.try_wait(), Ok(None));
-            if has_ended || began.elapsed() > PATIENCE {
+            if has_ended || began.elapsed() > TIMEOUT {
                 return Err(format!("the controller does not start: {}", text.trim_end()));
             }
             std::thread::sleep(Duration::from_millis(50));

@@ -91,7 +91,7 @@ impl TaskListJob {
             let source = Ipv4Addr::from(0xc000_0000 + flow).octets();
             let parts = KeyParts { protocol: 6, ..KeyParts::default() };
             let row = WindowRow {
-                key: KeyV4::of_parts([source, address(key).octets()], parts),
+                key: KeyV4::from_parts([source, address(key).octets()], parts),
                 packets: 1,
                 bytes: u64::from(flow % 1_000 + 40),
                 ..WindowRow::default()

@@ -19,7 +19,7 @@ const ETHERNET: u16 = 1;
 /// Packets per second of the traffic, as in `edison-lab bench query`.
 const RATE: u64 = 1_000_000;
 /// A query of each window, which answers all groups.
-const STANDING: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr limit 1M every 1s";
+const CONTINUOUS_QUERY: &str = "q1: select dst_addr, count(src_addr) as n groupby dst_addr limit 1M every 1s";
 /// A query that the standing one never starts.
 const TRIGGERED: &str = "q2: select count(*) when q1.n > 1000G";
 
@@ -39,9 +39,9 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(
     let truth = write_capture(&capture, &spec)?;
     let mut node = OsString::from("NodeX=");
     node.push(&capture);
-    let chain = format!("{STANDING}; {TRIGGERED}");
+    let chain = format!("{CONTINUOUS_QUERY}; {TRIGGERED}");
     let count = |source: OsString, queries: &str| callgrind::count([source, "-q".into(), queries.into()]);
-    let (direct, controlled) = (count(capture.into(), STANDING)?, count(node, &chain)?);
+    let (direct, controlled) = (count(capture.into(), CONTINUOUS_QUERY)?, count(node, &chain)?);
     let more = 100.0 * (controlled.instructions as f64 / direct.instructions as f64 - 1.0);
     for (variant, counted) in [("direct", &direct), ("controlled", &controlled)] {
         check(counted, packets, &truth).map_err(|wrong| format!("transport, {variant}: {wrong}"))?;

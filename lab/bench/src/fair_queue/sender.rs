@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Frames that are handed to the kernel at once.
 const BATCH: usize = 64;
 /// Time for which the kernel may take nothing.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// All packets by the times at which they are due.
 pub(super) struct PacketSchedule {
@@ -58,7 +58,7 @@ impl PacketSchedule {
                 continue;
             }
             match sink.tx_burst(&batch).map_err(|error| error.to_string())? {
-                0 if progress.elapsed() > PATIENCE => return Err(format!("{interface} takes no frames")),
+                0 if progress.elapsed() > TIMEOUT => return Err(format!("{interface} takes no frames")),
                 0 => std::thread::yield_now(),
                 taken => (next, progress) = (next + taken, Instant::now()),
             }

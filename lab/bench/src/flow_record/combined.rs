@@ -54,7 +54,7 @@ impl BenchFlowTable for Combined {
     fn load(&mut self, flows: &[StreamFlow]) {
         let mut later = Vec::new();
         for (hash, packets) in StreamFlow::first_of_each_hash(flows) {
-            let counted = EntryCounts::of(packets);
+            let counted = EntryCounts::from_packets(packets);
             if !self.buckets[low(hash)].entries.load(high(hash), counted) {
                 later.push((low(hash), high(hash), counted));
             }

@@ -12,7 +12,7 @@ impl EntryCounts {
     /// differ in nothing but finding the entry.
     pub(super) const PACKET_BYTES: u32 = crate::cuckoo::PACKET.total_byte;
 
-    pub(super) fn of(packets: u64) -> Self {
+    pub(super) fn from_packets(packets: u64) -> Self {
         Self { packets, bytes: packets * u64::from(Self::PACKET_BYTES) }
     }
 

@@ -30,7 +30,7 @@ impl BenchFlowTable for Cuckoo {
     fn entries(&mut self) -> Entries {
         let mut entries = Vec::new();
         self.end(|record| {
-            let Some(tuple) = record.key.as_ref().and_then(Tuple::of_record) else { return };
+            let Some(tuple) = record.key.as_ref().and_then(Tuple::from_record_key) else { return };
             entries
                 .push((tuple.key(), EntryCounts { packets: record.total_count, bytes: record.total_byte }));
         });

@@ -90,7 +90,7 @@ impl PointTraffic {
         };
         let before = stream.keys().len() - packets as usize;
         let rss = Toeplitz::new(&Toeplitz::MICROSOFT_KEY);
-        let hashes: Vec<u32> = stream.keys().iter().map(|key| Tuple::of(key).rss(&rss)).collect();
+        let hashes: Vec<u32> = stream.keys().iter().map(|key| Tuple::from_v4(key).rss(&rss)).collect();
         let mut places = HashMap::with_capacity(stream.distinct());
         let mut flows: Vec<StreamFlow> = Vec::with_capacity(stream.distinct());
         for (&key, &hash) in stream.keys().iter().zip(&hashes) {

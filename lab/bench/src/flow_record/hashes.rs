@@ -69,7 +69,7 @@ impl Function {
     }
 
     /// Checked by hashing the data again in a slice, for which its tests have published vectors.
-    fn of_slice(
+    fn from_slice_hash(
         name: &'static str,
         hash: fn(&[u8], u32) -> u32,
         fixed: impl Fn(&Tuple) -> u32 + Clone + 'static,
@@ -153,8 +153,8 @@ fn functions() -> Vec<Function> {
                 (0..5).fold(0, |all, at| all ^ member(at)) == folded.xor
             },
         ),
-        Function::of_slice("hash_murmur3", murmur3, |tuple| murmur3(tuple.bytes(), SEED)),
-        Function::of_slice("hash_spooky", spooky, |tuple| spooky(tuple.bytes(), SEED)),
+        Function::from_slice_hash("hash_murmur3", murmur3, |tuple| murmur3(tuple.bytes(), SEED)),
+        Function::from_slice_hash("hash_spooky", spooky, |tuple| spooky(tuple.bytes(), SEED)),
         bits,
         toeplitz("hash_toeplitz_table", &Toeplitz::MICROSOFT_KEY),
         toeplitz("hash_toeplitz_symmetric", &Toeplitz::SYMMETRIC_KEY),
@@ -176,7 +176,7 @@ fn functions() -> Vec<Function> {
 fn point(flows: u64, seconds: f64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     // So that nearly all flows come.
     let traffic = PointTraffic::draw(flows.saturating_mul(4).min(MOST_PACKETS), flows, 0.0, Arrival::Drawn)?;
-    let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
+    let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::from_v4(&flow.key)).collect();
     drop(traffic);
     let inputs: Vec<Tuple> = tuples.iter().copied().cycle().take(INPUTS).collect();
     let mut functions: Vec<(Function, bool)> =
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn every_function_passes_its_check_and_a_wrong_fold_does_not() {
         let traffic = PointTraffic::draw(4_000, 2_000, 0.0, Arrival::Drawn).unwrap();
-        let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::of(&flow.key)).collect();
+        let tuples: Vec<Tuple> = traffic.flows.iter().map(|flow| Tuple::from_v4(&flow.key)).collect();
         for function in functions() {
             let folded = (function.pass)(&tuples);
             assert!((function.check)(&tuples, folded), "{}", function.name);

@@ -164,7 +164,7 @@ fn frames(count: usize, flows: u64, zipf: f64) -> Result<(Vec<Mbuf>, Vec<SentFra
     let mut sent = Vec::with_capacity(count);
     for (key, &rss) in traffic.packets().keys.iter().zip(traffic.packets().hashes) {
         let made = generator.next_frame(&mut buffer).ok_or("the generator made too few frames")?;
-        let tuple = Tuple::of(key);
+        let tuple = Tuple::from_v4(key);
         if tuple.has_ports() && mbufs.len() < count {
             mbufs.push(Mbuf::new(rss, &buffer[..made.captured as usize]));
             sent.push(SentFrame { tuple, rss });

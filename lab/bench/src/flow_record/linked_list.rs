@@ -79,7 +79,8 @@ impl BenchFlowTable for LinkedList {
 
     fn load(&mut self, flows: &[StreamFlow]) {
         let arrivals = StreamFlow::first_of_each_hash(flows);
-        let arrivals = arrivals.map(|(hash, packets)| (low(hash), high(hash), EntryCounts::of(packets)));
+        let arrivals =
+            arrivals.map(|(hash, packets)| (low(hash), high(hash), EntryCounts::from_packets(packets)));
         self.0.lists.load(&mut self.0.heads, arrivals);
     }
 
@@ -117,8 +118,9 @@ impl BenchFlowTable for LinkedListFullKeys {
     }
 
     fn load(&mut self, flows: &[StreamFlow]) {
-        let arrivals =
-            flows.iter().map(|flow| (low(flow.hash), flow.key, EntryCounts::of(u64::from(flow.packets))));
+        let arrivals = flows
+            .iter()
+            .map(|flow| (low(flow.hash), flow.key, EntryCounts::from_packets(u64::from(flow.packets))));
         self.0.lists.load(&mut self.0.heads, arrivals);
     }
 

@@ -67,7 +67,7 @@ impl<T: Copy + Eq> ListArena<T> {
             }
             (last, at) = (at, entry.next);
         }
-        self.append(head, last, id, EntryCounts::of(1));
+        self.append(head, last, id, EntryCounts::from_packets(1));
     }
 
     /// Appends an entry to the list of which `last` is the last one.
@@ -129,8 +129,8 @@ mod tests {
             for &(list, id) in &ids {
                 lists.count(&mut heads[list], id);
                 match model[list].iter_mut().find(|(known, _)| *known == id) {
-                    Some((_, counted)) => *counted = EntryCounts::of(counted.packets + 1),
-                    None => model[list].push((id, EntryCounts::of(1))),
+                    Some((_, counted)) => *counted = EntryCounts::from_packets(counted.packets + 1),
+                    None => model[list].push((id, EntryCounts::from_packets(1))),
                 }
             }
             for (head, model) in heads.iter().zip(&model) {

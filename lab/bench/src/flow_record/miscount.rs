@@ -99,7 +99,7 @@ impl<'a> TableModel<'a> {
         let mut is_right = vec![false; flows.len()];
         for (key, counted) in entries {
             if let Some(place) = self.traffic.place(key) {
-                is_right[place] = *counted == EntryCounts::of(flows[place].counted(passes));
+                is_right[place] = *counted == EntryCounts::from_packets(flows[place].counted(passes));
             }
         }
         let mut miscount = self.nothing_right(entries.len());
@@ -119,7 +119,8 @@ impl<'a> TableModel<'a> {
     ) -> (bool, Miscount) {
         let (kept, left_out): (Vec<&HashGroup>, Vec<&HashGroup>) =
             self.groups.iter().partition(|group| group.is_early || !only_early);
-        let expected = kept.iter().map(|group| (group.hash, EntryCounts::of(group.counted(passes))));
+        let expected =
+            kept.iter().map(|group| (group.hash, EntryCounts::from_packets(group.counted(passes))));
         let left_out: u64 = left_out.iter().map(|group| group.counted(passes)).sum();
         let agrees = expected.eq(entries.iter().copied()) && untracked == left_out;
         // Losses are counted from the table's entries, not from the model's.

@@ -187,7 +187,7 @@ impl FlowSink for CollectedRecords {
     fn flow_ended(&mut self, record: FlowRecord) {
         self.0.push(record);
     }
-    fn no_place<K: Key>(&mut self, _: &K, _: &PacketFields) {}
+    fn table_full<K: Key>(&mut self, _: &K, _: &PacketFields) {}
 }
 
 /// Adds the lines of all variants at one point.

@@ -33,7 +33,7 @@ fn sorted(table: &mut dyn BenchFlowTable) -> Vec<(u32, EntryCounts)> {
 fn by_hash(hashes: &[u32]) -> Vec<(u32, EntryCounts)> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     hashes.iter().for_each(|&hash| *counts.entry(hash).or_default() += 1);
-    counts.into_iter().map(|(hash, packets)| (hash, EntryCounts::of(packets))).collect()
+    counts.into_iter().map(|(hash, packets)| (hash, EntryCounts::from_packets(packets))).collect()
 }
 
 proptest! {
@@ -76,7 +76,7 @@ proptest! {
         keys.iter().for_each(|&key| *truth.entry(key).or_default() += 1);
         prop_assert_eq!(entries.len(), truth.len());
         for (key, counted) in entries {
-            prop_assert_eq!(truth.get(&key).map(|&packets| EntryCounts::of(packets)), Some(counted));
+            prop_assert_eq!(truth.get(&key).map(|&packets| EntryCounts::from_packets(packets)), Some(counted));
         }
     }
 

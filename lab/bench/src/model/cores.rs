@@ -82,7 +82,8 @@ fn give_out(
         }
         let popularity = Popularity::zipf(flows, zipf);
         let cores = threads as u64;
-        let prediction = CoreSplits::of(machine, costs, felt_l3, &popularity, cores).predicted(design, cores);
+        let prediction =
+            CoreSplits::compute(machine, costs, felt_l3, &popularity, cores).predicted(design, cores);
         let measured = line.mpps();
         line.bench = BENCH;
         line.more.extend([
@@ -104,7 +105,7 @@ fn predict(machine: &MachineModel, costs: &Costs, points: &Points, out: &mut dyn
         for &flows in &flows {
             let popularity = Popularity::zipf(flows, zipf);
             let most = CORES[CORES.len() - 1];
-            let parts = CoreSplits::of(machine, costs, costs.felt_l3, &popularity, most);
+            let parts = CoreSplits::compute(machine, costs, costs.felt_l3, &popularity, most);
             let params = |more: Vec<(&'static str, Value)>| {
                 [vec![("flows", json!(flows)), ("zipf", json!(zipf))], more].concat()
             };

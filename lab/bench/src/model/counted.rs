@@ -68,7 +68,7 @@ pub(super) struct SummaryHarness<S: Summary, K> {
 #[inline(always)]
 fn update<K: ModelKey>(flow: u32, seed: &Seed) -> Update<K> {
     let Update { key, hash, weight } = Update::new(key_of(flow), WEIGHT, seed);
-    Update { key: K::of(key), hash, weight }
+    Update { key: K::from_v4(key), hash, weight }
 }
 
 impl<K: ModelKey, S: UpdateBurst<K> + PointQuery> SummaryHarness<S, K> {

@@ -36,19 +36,19 @@ impl Key for NoKey {
 
 /// The form in which a structure takes a key.
 pub(super) trait ModelKey: Key {
-    fn of(key: KeyV4) -> Self;
+    fn from_v4(key: KeyV4) -> Self;
 }
 
 impl ModelKey for KeyV4 {
     #[inline(always)]
-    fn of(key: KeyV4) -> Self {
+    fn from_v4(key: KeyV4) -> Self {
         key
     }
 }
 
 impl ModelKey for NoKey {
     #[inline(always)]
-    fn of(_: KeyV4) -> Self {
+    fn from_v4(_: KeyV4) -> Self {
         Self
     }
 }

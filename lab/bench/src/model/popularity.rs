@@ -44,7 +44,7 @@ impl Popularity {
     }
 
     /// The popularity of `entries` entries with the same skew.
-    pub(super) fn of(&self, entries: u64) -> Self {
+    pub(super) fn with_entries(&self, entries: u64) -> Self {
         Self::zipf(entries, self.skew)
     }
 

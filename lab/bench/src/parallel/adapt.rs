@@ -116,7 +116,7 @@ fn config() -> MeasurementConfig {
         limits: Limits::new(2 << 30, usize::MAX),
         seed: Seed::new(1),
         burst: BURST,
-        hand_over_parcels: TUNED_HAND_OVER_PACKETS / BURST,
+        hand_over_batches: TUNED_HAND_OVER_PACKETS / BURST,
         ..MeasurementConfig::default()
     }
 }
@@ -183,7 +183,7 @@ fn measure(
     let (chain, begins) = ChainedWires::new(queues);
     let mut sources: Vec<Box<dyn PacketSource>> = vec![Box::new(chain)];
     let plan = plan(variant.workers)?;
-    let share = Share::of_ppm(variant.share_ppm).ok_or("a share")?;
+    let share = Share::from_ppm(variant.share_ppm).ok_or("a share")?;
     let sampling = SamplingControl::new(share);
     let mut config = MeasurementConfig { sampling: Some(sampling.clone()), ..config() };
     let adaption = variant.adapts.then(|| {

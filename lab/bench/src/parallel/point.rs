@@ -60,7 +60,7 @@ pub struct WirePoint {
 
 impl WirePoint {
     /// Flow tables at the first load of a paper's settings.
-    pub fn of(preset: &Preset, design: &'static str, cores: Option<usize>, queues: usize) -> Self {
+    pub fn new(preset: &Preset, design: &'static str, cores: Option<usize>, queues: usize) -> Self {
         let mut point = Self::at(preset, (design, cores, queues), preset.loads[0]);
         point.variant = design.replace(' ', "_");
         point
@@ -267,7 +267,7 @@ mod tests {
             flows: 500,
             rate: "200kpps",
             mbufs: None,
-            ..WirePoint::of(flowatcher(), design, None, 1)
+            ..WirePoint::new(flowatcher(), design, None, 1)
         }
     }
 

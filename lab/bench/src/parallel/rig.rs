@@ -107,7 +107,7 @@ impl RigTraffic {
         let seen = |record: &FlowRecord| Some((bytes_of(&record.key?)?, record.total_count));
         let seen: HashMap<_, _> = records.iter().filter_map(seen).collect();
         let flows = self.truth.iter().map(|(flow, all)| (*all, seen.get(flow).copied().unwrap_or(0)));
-        Accuracy::of(sampled, flows)
+        Accuracy::from_sampled(sampled, flows)
     }
 
     /// Returns true if there is one record for each flow at most, and every record's count is between those of `least` and `most` passes:
@@ -381,7 +381,7 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
             CountingStructure::Sketches(_) | CountingStructure::Packets => MeasuredParts::default(),
         },
         burst: setting.burst,
-        hand_over_parcels: setting.between_cores.div_ceil(setting.burst).max(2),
+        hand_over_batches: setting.between_cores.div_ceil(setting.burst).max(2),
         timed: setting.timed,
         sampling: setting.sampling.map(SamplingControl::new),
         ..MeasurementConfig::default()

@@ -24,7 +24,7 @@ pub(super) struct Accuracy {
 
 impl Accuracy {
     /// A flow for each pair of its packets and of those that were sampled.
-    pub(super) fn of(sampled: &Sampled, flows: impl Iterator<Item = (u64, u64)> + Clone) -> Self {
+    pub(super) fn from_sampled(sampled: &Sampled, flows: impl Iterator<Item = (u64, u64)> + Clone) -> Self {
         let least = HEAVY * flows.clone().map(|(all, _)| all as f64).sum::<f64>();
         let (mut count, mut within) = (0_usize, 0_usize);
         let [mut heavy, mut taken, mut both, mut certain, mut certain_heavy, mut possible_heavy] =
@@ -82,9 +82,9 @@ mod tests {
     fn a_sample_of_all_is_the_truth_and_a_wrong_one_is_not() {
         let flows = [(100_u64, 100_u64), (1, 1), (100_000, 100_000)];
         let all = Sampled::new(Share::ALL, 100_101, 0, 64);
-        let accuracy = Accuracy::of(&all, flows.into_iter());
+        let accuracy = Accuracy::from_sampled(&all, flows.into_iter());
         assert!(accuracy.is_as_promised() && accuracy.precision == 1.0 && accuracy.heavy == 1);
-        let wrong = Accuracy::of(&all, flows.into_iter().map(|(all, seen)| (all, seen / 2)));
+        let wrong = Accuracy::from_sampled(&all, flows.into_iter().map(|(all, seen)| (all, seen / 2)));
         assert!(!wrong.is_as_promised());
     }
 }

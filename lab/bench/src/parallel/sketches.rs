@@ -27,7 +27,7 @@ pub enum SketchKind {
 impl SketchKind {
     /// Entries of a row. Of the Simple Hash Table the second of the paper's three sizes (section 4.4.2); the others are
     /// not stated in the paper, and a counter of the Reversible sketch takes half a kilobyte with its sets.
-    pub const fn usual_width(self) -> usize {
+    pub const fn default_width(self) -> usize {
         match self {
             Self::CountMin => 64 << 10,
             Self::Reversible => 16 << 10,
@@ -235,7 +235,7 @@ mod tests {
                             wire: WireSpec { queues, ..WireSpec::default() },
                             plan: ResolvedDesign { split, ..plan.clone() },
                             kept: CountingStructure::Sketches(WorkerSketches {
-                                size: (sketch, sketch.usual_width()),
+                                size: (sketch, sketch.default_width()),
                                 state,
                             }),
                             sampling: None,

@@ -45,7 +45,7 @@ fn variants() -> Result<Vec<TeeVariant>, String> {
         variants.push(TeeVariant {
             name: format!("tee_{percent}"),
             case,
-            share: Share::of_ppm(percent * 10_000),
+            share: Share::from_ppm(percent * 10_000),
         });
     }
     Ok(variants)

@@ -43,7 +43,7 @@ pub(super) fn points(preset: &Preset, load: OfferedLoad) -> impl Iterator<Item =
         let queues = if design.starts_with("rss") { CORES } else { 1 };
         WirePoint {
             variant: name.to_owned(),
-            counting: TallyKind::Sketch(sketch, sketch.usual_width()),
+            counting: TallyKind::Sketch(sketch, sketch.default_width()),
             paper: paper.map(|[dropped, seconds]| [dropped, seconds * 1e9]),
             ..WirePoint::at(preset, (design, Some(CORES), queues), load)
         }
@@ -75,7 +75,7 @@ mod tests {
                 "RS" => SketchKind::Reversible,
                 _ => SketchKind::SimpleHashTable,
             };
-            assert_eq!(point.counting, TallyKind::Sketch(sketch, sketch.usual_width()));
+            assert_eq!(point.counting, TallyKind::Sketch(sketch, sketch.default_width()));
             // "Portions" of a burst (Algorithms 1 and 2).
             assert_eq!(point.design.contains("position"), !point.design.starts_with("rss"));
         }

@@ -1,7 +1,7 @@
 //! The same questions over Parquet files, as `edison query` answers them: rows of windows, and flow records with addresses as text.
 
 use super::duckdb::{self, DuckDbSource};
-use super::questions::{ComparedQuery, of_files, questions};
+use super::questions::{ComparedQuery, file_questions, questions};
 use super::{ReferenceRow, SPAN, figures};
 use crate::BenchResult;
 use crate::compare::{in_turn, median, thread_time};
@@ -78,7 +78,7 @@ pub(super) fn run(
     let mut jobs: Vec<FileQueryJob> = questions()
         .into_iter()
         .map(|question| FileQueryJob::new("rows", question, rows))
-        .chain(of_files().into_iter().map(|question| FileQueryJob::new("records", question, &records)))
+        .chain(file_questions().into_iter().map(|question| FileQueryJob::new("records", question, &records)))
         .collect();
     let times = in_turn(&mut jobs, seconds, FileQueryJob::round);
     let sql = |path: &Path| {

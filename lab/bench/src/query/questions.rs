@@ -56,17 +56,17 @@ fn top(name: &'static str, group: &[&str], value: OutputColumn) -> Query {
     Query {
         order: vec![Order::largest(value.value.clone())],
         limit: Some(TOP),
-        ..Query::new(name, group.iter().copied().map(GroupField::of), [value])
+        ..Query::new(name, group.iter().copied().map(GroupField::from_field), [value])
     }
 }
 
 /// Questions about files of flow records, whose addresses are text: a sum by protocol of one port, of one network, and of a host's flows.
-pub(crate) fn of_files() -> Vec<ComparedQuery> {
+pub(crate) fn file_questions() -> Vec<ComparedQuery> {
     let is_https = Condition::compare("dst_port", Comparison::Equal, 443);
     let network = Condition::InPrefixes("src_addr".to_owned(), vec![(Ipv4Addr::new(10, 0, 0, 0).into(), 16)]);
     let by_protocol = |name, filter| Query {
         filter: Some(filter),
-        ..Query::new(name, [GroupField::of("protocol")], [OutputColumn::sum("total_byte")])
+        ..Query::new(name, [GroupField::from_field("protocol")], [OutputColumn::sum("total_byte")])
     };
     vec![
         ComparedQuery {
@@ -184,7 +184,8 @@ fn of_other_values() -> Vec<ComparedQuery> {
         Operator::Divide,
         Box::new(Expression::sum("total_count")),
     );
-    let entropy = Aggregate::Entropy(GroupField::of("dst_port"), ValueWeight::Sum("total_count".to_owned()));
+    let entropy =
+        Aggregate::Entropy(GroupField::from_field("dst_port"), ValueWeight::Sum("total_count".to_owned()));
     let is_web =
         Condition::In(Expression::field("dst_port"), vec![Expression::Integer(80), Expression::Integer(443)]);
     let is_large = Condition::compare("total_byte", Comparison::Greater, 1000);

@@ -56,7 +56,7 @@ impl ContenderKey for Tuple {
     }
 
     fn from_key(key: &KeyV4) -> Self {
-        Tuple::of(key)
+        Tuple::from_v4(key)
     }
 
     fn to_key(self) -> KeyV4 {

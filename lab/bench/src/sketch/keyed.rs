@@ -108,14 +108,14 @@ fn heavy_addresses_come_back() -> ContenderCheck {
     Box::new(|contender, stream| {
         let mut addresses = HashMap::<[u8; 4], (KeyV4, u64)>::new();
         for (key, count) in &stream.flows {
-            let [a, b, c, d, ..] = *Tuple::of(key).addresses();
+            let [a, b, c, d, ..] = *Tuple::from_v4(key).addresses();
             addresses.entry([a, b, c, d]).or_insert((*key, 0)).1 += u64::from(*count);
         }
         let threshold = stream.packets() / 500;
         let listed = contender.listed(threshold);
         addresses.iter().all(|(address, (key, count))| {
             let is_listed =
-                |list: &Vec<KeyV4>| list.iter().any(|key| Tuple::of(key).addresses()[..4] == *address);
+                |list: &Vec<KeyV4>| list.iter().any(|key| Tuple::from_v4(key).addresses()[..4] == *address);
             contender.estimate(key).is_some_and(|value| value >= *count as f64)
                 && (*count < threshold || listed.as_ref().is_none_or(is_listed))
         })

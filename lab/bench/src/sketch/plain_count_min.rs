@@ -61,7 +61,7 @@ impl<const TUNED: bool> Contender for PlainCountMin<TUNED> {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let places = self.places(&Tuple::of(key));
+        let places = self.places(&Tuple::from_v4(key));
         self.rows.iter().zip(places).map(|(row, place)| row[place]).min().map(f64::from)
     }
 

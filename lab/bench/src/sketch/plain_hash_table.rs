@@ -128,7 +128,7 @@ impl<E: TableEntry, const TUNED: bool> Contender for PlainHashTable<E, TUNED> {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let tuple = Tuple::of(key);
+        let tuple = Tuple::from_v4(key);
         Some(self.entries[self.place(&tuple)].most(&tuple).into())
     }
 

@@ -128,7 +128,7 @@ impl Contender for PlainHeap {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let number = self.numbers.get(&FlowTuple(Tuple::of(key)));
+        let number = self.numbers.get(&FlowTuple(Tuple::from_v4(key)));
         let place = number.map_or(0, |number| self.places[*number as usize] as usize);
         Some(self.nodes[place].count.into())
     }

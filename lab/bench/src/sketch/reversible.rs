@@ -57,7 +57,7 @@ impl Contender for Reversible {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        Some(self.0.estimate(&source(&Tuple::of(key))).value)
+        Some(self.0.estimate(&source(&Tuple::from_v4(key))).value)
     }
 
     fn listed(&self, threshold: u64) -> Option<Vec<KeyV4>> {
@@ -150,7 +150,7 @@ impl<const TUNED: bool> Contender for PlainReversible<TUNED> {
     }
 
     fn estimate(&self, key: &KeyV4) -> Option<f64> {
-        let address = Self::known_as(source(&Tuple::of(key)));
+        let address = Self::known_as(source(&Tuple::from_v4(key)));
         (0..self.rows.len()).map(|row| self.rows[row][self.place(row, address)]).min().map(f64::from)
     }
 

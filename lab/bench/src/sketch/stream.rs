@@ -20,7 +20,7 @@ impl SketchStream {
             .map_err(|error| format!("{error}"))?;
         let stream = KeyStream::ipv4(&spec);
         let keys = stream.keys().to_vec();
-        let tuples = keys.iter().map(Tuple::of).collect();
+        let tuples = keys.iter().map(Tuple::from_v4).collect();
         Ok(Self { keys, tuples, flows: stream.counts().collect() })
     }
 

@@ -83,12 +83,12 @@ pub(super) fn window(random: &mut SplitMix, start_ns: u64, count: u64, ports: bo
         }
     };
     let mut rows: Vec<_> = (0..count).map(row).collect();
-    rows.sort_unstable_by_key(of);
+    rows.sort_unstable_by_key(addresses_of);
     rows
 }
 
 /// Destination and source.
-fn of(row: &WindowRow<KeyV4>) -> [u128; 2] {
+fn addresses_of(row: &WindowRow<KeyV4>) -> [u128; 2] {
     let [source, destination] = row.key.addresses();
     [destination, source]
 }
@@ -123,7 +123,7 @@ impl BenchStore {
         for hour in 0..hours {
             let windows = std::iter::once((START + hour * HOUR, of_hour));
             made.file(&mut manifest, Level::Hour, HOUR, windows, &mut random, &mut |made, row| {
-                let [_, source] = of(row);
+                let [_, source] = addresses_of(row);
                 *made.networks.entry(source as u32 >> 8).or_default() += row.bytes;
             })?;
         }

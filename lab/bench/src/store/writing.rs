@@ -82,7 +82,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<WritingRound, String> {
         source: Some("synthetic".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns: WINDOW,
-        usual_ns: WINDOW,
+        default_ns: WINDOW,
         tracks_loss: false,
         has_wire_bytes: true,
         selection: Selection::all(),

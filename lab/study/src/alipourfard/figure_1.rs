@@ -63,7 +63,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
     let size = || Axis::Bytes { label: "size of the structure".to_owned() };
     let curves = |value: &str| {
         [(SIMPLE, "simple hash table"), (COUNT_MIN, "Count-Min, 3 rows"), (HEAP, "SpaceSaving heap")]
-            .map(|(series, name)| Curve::of(rows, series, name, "bytes", value))
+            .map(|(series, name)| Curve::from_rows(rows, series, name, "bytes", value))
             .to_vec()
     };
     let panel = |title: &str, y: &str, value: &str| Panel {
@@ -85,7 +85,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
                 ("count-min", "Count-Min"),
                 ("space-saving-heap", "heap"),
             ]
-            .map(|(series, name)| Curve::of(rows, series, name, "bytes", "f1"))
+            .map(|(series, name)| Curve::from_rows(rows, series, name, "bytes", "f1"))
             .to_vec(),
         },
     ]

@@ -63,7 +63,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
                 curve("17 bytes", "entries_of_17"),
                 curve("44 bytes", "entries_of_44"),
                 curve("44 bytes, whole lines", "entries_of_44_by_line"),
-                Curve::of_paper("44 bytes", said),
+                Curve::from_paper("44 bytes", said),
             ],
         }
     };

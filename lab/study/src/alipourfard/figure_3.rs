@@ -52,11 +52,13 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
     let large = rows.only("bytes", LARGE as f64);
     let of_three =
         [(SIMPLE, "simple hash table"), (COUNT_MIN, "Count-Min, 3 rows"), (HEAP, "SpaceSaving heap")]
-            .map(|(series, name)| Curve::of(&large, series, name, "zipf", "mpps"));
+            .map(|(series, name)| Curve::from_rows(&large, series, name, "zipf", "mpps"));
     let mut by_size: Vec<_> = SIZES
-        .map(|(bytes, name)| Curve::of(&rows.only("bytes", bytes as f64), SIMPLE, name, "zipf", "mpps"))
+        .map(|(bytes, name)| {
+            Curve::from_rows(&rows.only("bytes", bytes as f64), SIMPLE, name, "zipf", "mpps")
+        })
         .to_vec();
-    by_size.push(Curve::of_paper("2 MB: above", &[(0.5, 10.0)]));
+    by_size.push(Curve::from_paper("2 MB: above", &[(0.5, 10.0)]));
     vec![
         panel("(a) Three structures of 32 MiB", of_three.to_vec()),
         panel("(b) Simple hash table by size", by_size),

@@ -40,7 +40,9 @@ fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
         let bytes = kib << 10;
         StudyPoint::new(format!("two cores bytes={bytes} zipf=1 seconds={seconds}"), move || {
             let mut rows = Vec::new();
-            bench::figures::two_cores(bytes, 1.0, seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
+            bench::figures::two_cores(bytes, 1.0, seconds, &mut |line| {
+                rows.push(FigureRow::from_line(&line))
+            })?;
             Ok(rows)
         })
         .unless(machine.lacks_cores(2))
@@ -51,7 +53,7 @@ fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
 fn panels(rows: &FigureRows) -> Vec<Panel> {
     let ratio = |name: &str, value: &str| {
         let spots = rows.ratios("shared", "separate", "bytes", value);
-        Curve { of_paper: false, ..Curve::of_paper(name, &spots) }
+        Curve { of_paper: false, ..Curve::from_paper(name, &spots) }
     };
     let panel = |title: &str, y: &str, curves: Vec<Curve>| Panel {
         title: title.to_owned(),
@@ -64,10 +66,10 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
             "Time per packet on two cores",
             "ns",
             vec![
-                Curve::of(rows, "separate", "separate, mean", "bytes", "ns_per_packet"),
-                Curve::of(rows, "shared", "shared, mean", "bytes", "ns_per_packet"),
-                Curve::of(rows, "separate", "separate, 95th percentile", "bytes", "p95_ns"),
-                Curve::of(rows, "shared", "shared, 95th percentile", "bytes", "p95_ns"),
+                Curve::from_rows(rows, "separate", "separate, mean", "bytes", "ns_per_packet"),
+                Curve::from_rows(rows, "shared", "shared, mean", "bytes", "ns_per_packet"),
+                Curve::from_rows(rows, "separate", "separate, 95th percentile", "bytes", "p95_ns"),
+                Curve::from_rows(rows, "shared", "shared, 95th percentile", "bytes", "p95_ns"),
             ],
         ),
         panel(
@@ -76,8 +78,8 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
             vec![
                 ratio("mean", "ns_per_packet"),
                 ratio("95th percentile", "p95_ns"),
-                Curve::of_paper("mean", &[(SMALL as f64, 2.0)]),
-                Curve::of_paper("95th percentile", &[(SMALL as f64, 2.7)]),
+                Curve::from_paper("mean", &[(SMALL as f64, 2.0)]),
+                Curve::from_paper("95th percentile", &[(SMALL as f64, 2.7)]),
             ],
         ),
     ]

@@ -44,13 +44,13 @@ fn points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let table = |(flows, _): (u64, &str)| {
         StudyPoint::new(format!("tee flows={flows} zipf=0.5 seconds={seconds}"), move || {
             let mut rows = Vec::new();
-            bench::figures::tee(flows, seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
+            bench::figures::tee(flows, seconds, &mut |line| rows.push(FigureRow::from_line(&line)))?;
             Ok(rows)
         })
     };
     let answers = StudyPoint::new("tee answers packets=1000000 flows=100000 zipf=1", || {
         let mut rows = Vec::new();
-        bench::figures::tee_answers(&mut |line| rows.push(FigureRow::of_line(&line)))?;
+        bench::figures::tee_answers(&mut |line| rows.push(FigureRow::from_line(&line)))?;
         Ok(rows)
     });
     let points = TABLES.into_iter().map(table).chain([answers]);
@@ -63,7 +63,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
         let spot = |(at, (series, _)): (usize, &(&str, &str))| Some((at as f64, value(series)?));
         VARIANTS.iter().enumerate().filter_map(spot).collect()
     };
-    let own = |name: &str, spots: &[(f64, f64)]| Curve { of_paper: false, ..Curve::of_paper(name, spots) };
+    let own = |name: &str, spots: &[(f64, f64)]| Curve { of_paper: false, ..Curve::from_paper(name, spots) };
     let panel = |title: &str, y: &str, curves| Panel {
         title: title.to_owned(),
         x: Axis::Names {
@@ -76,18 +76,22 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
     let speeds = TABLES.map(|(flows, name)| {
         own(name, &spots(&|series| Some(rows.at(series, "flows", flows as f64)?.value("mpps"))))
     });
-    let precision =
-        |series: &str| Some(100.0 * rows.of(&format!("{series}_answers")).next()?.value("precision"));
+    let precision = |series: &str| {
+        Some(100.0 * rows.rows_of_series(&format!("{series}_answers")).next()?.value("precision"))
+    };
     vec![
         panel(
             "Throughput of the core that receives",
             "million packets/s",
-            speeds.into_iter().chain([Curve::of_paper("2 MB", &[(0.0, 9.4), (PAPERS, 13.0)])]).collect(),
+            speeds.into_iter().chain([Curve::from_paper("2 MB", &[(0.0, 9.4), (PAPERS, 13.0)])]).collect(),
         ),
         panel(
             "Precision of heavy hitters",
             "%",
-            vec![own("Edison", &spots(&precision)), Curve::of_paper("2 MB", &[(0.0, 97.0), (PAPERS, 75.0)])],
+            vec![
+                own("Edison", &spots(&precision)),
+                Curve::from_paper("2 MB", &[(0.0, 97.0), (PAPERS, 75.0)]),
+            ],
         ),
     ]
 }
@@ -99,7 +103,7 @@ fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
         let at = |series| rows.at(series, "flows", flows as f64).map(|row| row.value("mpps"));
         Some(at("tee_15")? / at("not_tee")?)
     };
-    let answers = rows.of("tee_15_answers").next();
+    let answers = rows.rows_of_series("tee_15_answers").next();
     let (Some(small), Some(large), Some(answers)) = (times(TABLES[0]), times(TABLES[1]), answers) else {
         let why = machine.lacks_cores(2).unwrap_or_else(|| "nothing is measured".to_owned());
         return FindingResult::open(finding, why);

@@ -13,7 +13,7 @@ pub(super) fn model(scale: Scale, shows: fn(&FigureRow) -> bool) -> StudyPoint {
     let seconds = scale.pick(0.5, 3.0);
     StudyPoint::new(format!("model seconds={seconds}"), move || {
         let mut rows = Vec::new();
-        bench::figures::model(seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
+        bench::figures::model(seconds, &mut |line| rows.push(FigureRow::from_line(&line)))?;
         Ok(rows)
     })
     .only(shows)

@@ -12,7 +12,7 @@ pub(crate) const HEAP: &str = "space_saving_heap";
 pub(crate) fn sizes(bytes: u64, zipf: f64, seconds: f64) -> StudyPoint {
     StudyPoint::new(format!("structures bytes={bytes} zipf={zipf} seconds={seconds}"), move || {
         let mut rows = Vec::new();
-        bench::figures::structures(bytes, zipf, seconds, &mut |line| rows.push(FigureRow::of_line(&line)))?;
+        bench::figures::structures(bytes, zipf, seconds, &mut |line| rows.push(FigureRow::from_line(&line)))?;
         Ok(rows)
     })
 }
@@ -22,7 +22,7 @@ pub(crate) fn heavy_hitters(bytes: u64, seeds: u64) -> StudyPoint {
     StudyPoint::new(format!("heavy hitters bytes={bytes} seeds={seeds}"), move || {
         let mut rows = Vec::new();
         bench::figures::heavy_hitters(bytes, seeds, &mut |line| {
-            rows.push(FigureRow::of_line(&line).with("bytes", bytes));
+            rows.push(FigureRow::from_line(&line).with("bytes", bytes));
         })?;
         Ok(rows)
     })

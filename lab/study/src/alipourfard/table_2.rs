@@ -62,7 +62,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
         curves: vec![
             curve("in bursts", "bursts_ns"),
             curve("one at a time", "one_at_a_time_ns"),
-            Curve::of_paper("bound for 10 Gbit/s", &most),
+            Curve::from_paper("bound for 10 Gbit/s", &most),
         ],
     }]
 }

@@ -88,8 +88,9 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
 
 fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "one core supports all entries of Table 2 for a second of up to 40 Gbit/s";
-    let up_to_40: Vec<_> =
-        (rows.of(ENTRIES)).filter(|row| row.param("gbit_s") <= 40.0 && entry(row) != OWN).collect();
+    let up_to_40: Vec<_> = (rows.rows_of_series(ENTRIES))
+        .filter(|row| row.param("gbit_s") <= 40.0 && entry(row) != OWN)
+        .collect();
     let Some(most) = up_to_40.iter().map(|row| row.value("cores")).reduce(f64::max) else {
         return FindingResult::open(finding, "nothing is measured");
     };

@@ -72,7 +72,7 @@ fn clusters(machine: &MachineProfile, scale: Scale, frame: u32) -> Vec<StudyPoin
     let measured = StudyPoint::new(key, move || {
         let mut rows = Vec::new();
         bench::figures::designs("ares", frame, &fits, packets, seconds, &mut |line| {
-            rows.push(received(FigureRow::of_line(&line), frame));
+            rows.push(received(FigureRow::from_line(&line), frame));
         })?;
         Ok(rows)
     });
@@ -103,7 +103,7 @@ fn meters(scale: Scale, frame: u32, programs: Vec<(&'static str, PathBuf)>) -> S
         let mut rows = Vec::new();
         let spec = format!("packets={packets},flows={flows},zipf=0,size={frame},snap=96,seed=1");
         bench::figures::meters(&spec, rounds, &programs, &mut |line| {
-            let mut row = FigureRow::of_line(&line).with("frame", frame);
+            let mut row = FigureRow::from_line(&line).with("frame", frame);
             row.values.insert("received_mpps".to_owned(), row.value("mpps"));
             if row.series == "edison" {
                 row.series = "Edison, capture".to_owned();

@@ -88,7 +88,7 @@ pub(super) fn tables(scale: Scale) -> StudyPoint {
                 seconds: scale.pick(3.0, 10.0),
                 ..Points::default()
             };
-            rows.extend(measure_record(RecordPart::Tables, &points)?.iter().map(FigureRow::of_line));
+            rows.extend(measure_record(RecordPart::Tables, &points)?.iter().map(FigureRow::from_line));
         }
         Ok(rows)
     })
@@ -117,7 +117,7 @@ fn thread_points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
         let of = |(name, design, cores): (&str, &'static str, usize), rate| WirePoint {
             variant: name.to_owned(),
             rate,
-            ..WirePoint::of(preset(), design, Some(cores), 1)
+            ..WirePoint::new(preset(), design, Some(cores), 1)
         };
         let points = [QUEUE_RATE, OVERLOAD]
             .map(|rate| {

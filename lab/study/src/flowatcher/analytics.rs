@@ -61,7 +61,7 @@ fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
 fn panels(rows: &FigureRows) -> Vec<Panel> {
     let panel = |title: String, rate: f64, value: &str, y: Axis| {
         let rows = rows.only(MPPS, rate);
-        let curves = SERIES.map(|(name, _)| Curve::of(&rows, name, name, "flows", value));
+        let curves = SERIES.map(|(name, _)| Curve::from_rows(&rows, name, name, "flows", value));
         Panel { title, x: Axis::Log { label: "flows".to_owned() }, y, curves: curves.into() }
     };
     let [line, over] = [LINE_RATE, OVERLOAD].map(mpps);

@@ -142,7 +142,7 @@ fn batch_panels(rows: &FigureRows) -> Vec<Panel> {
             title: format!("Lost at {rate} Mpps"),
             x: Axis::Log { label: "batch, packets".to_owned() },
             y: percent("loss"),
-            curves: curves.map(|(series, name)| Curve::of(&rows, series, name, "burst", DROP)).into(),
+            curves: curves.map(|(series, name)| Curve::from_rows(&rows, series, name, "burst", DROP)).into(),
         }
     };
     vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
@@ -199,7 +199,7 @@ fn queue_panels(rows: &FigureRows) -> Vec<Panel> {
             title: format!("Lost at {rate} Mpps"),
             x: Axis::Linear { label: "receive queues, one for each core".to_owned() },
             y: percent("loss"),
-            curves: curves.map(|(series, name)| Curve::of(&rows, series, name, "queues", DROP)).into(),
+            curves: curves.map(|(series, name)| Curve::from_rows(&rows, series, name, "queues", DROP)).into(),
         }
     };
     vec![panel(mpps(LINE_RATE)), panel(mpps(OVERLOAD))]
@@ -231,7 +231,7 @@ pub(super) fn models(machine: &MachineProfile, scale: Scale) -> StudyPoint {
         let of = |(name, (design, queues)): (&str, (&'static str, usize)), rate| WirePoint {
             variant: name.to_owned(),
             rate,
-            ..WirePoint::of(preset(), design, Some(cores), queues)
+            ..WirePoint::new(preset(), design, Some(cores), queues)
         };
         let points = [LINE_RATE, OVERLOAD]
             .map(|rate| [(COMPLETION, ("rss", cores)), (PIPELINE, pipeline)].map(|model| of(model, rate)))

@@ -143,7 +143,7 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<FigureRow> {
     rows
 }
 
-fn of(rows: &FigureRows, queueing: Queueing) -> FigureRows {
+fn filter_queueing(rows: &FigureRows, queueing: Queueing) -> FigureRows {
     let is_it = |row: &&FigureRow| row.params.get("queueing").is_some_and(|known| known == name(queueing));
     FigureRows(rows.0.iter().filter(is_it).cloned().collect())
 }
@@ -151,20 +151,23 @@ fn of(rows: &FigureRows, queueing: Queueing) -> FigureRows {
 fn panels(rows: &FigureRows) -> Vec<Panel> {
     let flow = || Axis::Log { label: "flow".to_owned() };
     let rates = |queueing| {
-        let rows = of(rows, queueing);
+        let rows = filter_queueing(rows, queueing);
         Panel {
             title: format!("Rates, {}", name(queueing)),
             x: flow(),
             y: Axis::Log { label: "packets a second".to_owned() },
             curves: [BEFORE, AFTER, FAIR]
-                .map(|series| Curve::of(&rows, series, series, "flow", "packets_per_second"))
+                .map(|series| Curve::from_rows(&rows, series, series, "flow", "packets_per_second"))
                 .into(),
         }
     };
     let gaps = |queueing| {
-        let rows = of(rows, queueing);
-        let spots =
-            rows.of(AFTER).map(|row| Spot { x: row.param("flow"), y: row.value("gap_mean"), spread: None });
+        let rows = filter_queueing(rows, queueing);
+        let spots = rows.rows_of_series(AFTER).map(|row| Spot {
+            x: row.param("flow"),
+            y: row.value("gap_mean"),
+            spread: None,
+        });
         Curve {
             name: name(queueing).to_owned(),
             of_paper: false,
@@ -185,7 +188,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
 
 fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
     let shares = |queueing| {
-        let rows = of(rows, queueing);
+        let rows = filter_queueing(rows, queueing);
         let [near, whole] =
             ["fast_flows_near_fair", "slow_flows_whole"].map(|share| value(&rows, SUMMARY, share));
         Ok::<_, String>((near?, whole?))

@@ -96,7 +96,7 @@ pub(crate) static FIGURE_6C: Figure = Figure {
 
 fn part(part: RecordPart, scale: Scale, more: Points) -> Result<Vec<FigureRow>, String> {
     let points = Points { seconds: scale.pick(3.0, 10.0), flows: Some(FLOWS), ..more };
-    Ok(measure_record(part, &points)?.iter().map(FigureRow::of_line).collect())
+    Ok(measure_record(part, &points)?.iter().map(FigureRow::from_line).collect())
 }
 
 fn functions(scale: Scale) -> StudyPoint {
@@ -142,7 +142,9 @@ fn online(rows: &FigureRows) -> FigureRows {
         checked,
         ..FigureRow::default()
     };
-    let hashed = |name: &&str| rows.of(name).next().map(|row| made(name, tuple + row.value(NS), row.checked));
+    let hashed = |name: &&str| {
+        rows.rows_of_series(name).next().map(|row| made(name, tuple + row.value(NS), row.checked))
+    };
     let hashed = FUNCTIONS.iter().filter_map(hashed);
     FigureRows([made(RSS, rss, Some(true))].into_iter().chain(hashed).collect())
 }

@@ -88,7 +88,7 @@ fn cores_axis() -> Axis {
 }
 
 fn drop_panels(rows: &FigureRows) -> Vec<Panel> {
-    let curves = [RSS_TABLE, SYNC_TABLE].map(|series| Curve::of(rows, series, series, "cores", DROP));
+    let curves = [RSS_TABLE, SYNC_TABLE].map(|series| Curve::from_rows(rows, series, series, "cores", DROP));
     vec![Panel {
         title: "Dropped".to_owned(),
         x: cores_axis(),
@@ -99,7 +99,7 @@ fn drop_panels(rows: &FigureRows) -> Vec<Panel> {
 
 fn latency_panels(rows: &FigureRows) -> Vec<Panel> {
     let curves = [(RECEIVE, "receiving"), (PROCESSING, "processing")]
-        .map(|(value, name)| Curve::of(rows, SYNC_TABLE, name, "cores", value));
+        .map(|(value, name)| Curve::from_rows(rows, SYNC_TABLE, name, "cores", value));
     vec![Panel {
         title: SYNC_TABLE.to_owned(),
         x: cores_axis(),
@@ -143,7 +143,8 @@ fn judge_latency(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
         .lacks_sockets(2)
         .unwrap_or_else(|| "the software wire is on no socket, which takes a card".to_owned());
     let total = |row: &crate::row::FigureRow| row.value(RECEIVE) + row.value(PROCESSING);
-    let totals: Vec<f64> = rows.of(SYNC_TABLE).map(total).filter(|total| total.is_finite()).collect();
+    let totals: Vec<f64> =
+        rows.rows_of_series(SYNC_TABLE).map(total).filter(|total| total.is_finite()).collect();
     let [least, most] = ends(&totals);
     let cores = match totals.len() {
         0 => "SYNC takes two cores".to_owned(),

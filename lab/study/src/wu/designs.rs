@@ -173,7 +173,7 @@ fn separate_is_better(rows: &FigureRows) -> Result<(bool, String), String> {
             Ok::<_, String>((separate?, shared?))
         };
         let ((drop, shared_drop), (ns, shared_ns)) = (of(DROP)?, of(PROCESSING)?);
-        if rows.of(&format!("RSS-Shared-{sketch}")).any(|row| row.param("threads") < 2.0) {
+        if rows.rows_of_series(&format!("RSS-Shared-{sketch}")).any(|row| row.param("threads") < 2.0) {
             return Err("one core shares its sketch with no other; it takes two".to_owned());
         }
         holds &= drop < shared_drop + SAME && ns < shared_ns;

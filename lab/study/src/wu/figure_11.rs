@@ -59,7 +59,7 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
         title: title.to_owned(),
         x: Axis::Log { label: "entries".to_owned() },
         y,
-        curves: SERIES.map(|series| Curve::of(rows, series, series, "entries", value)).into(),
+        curves: SERIES.map(|series| Curve::from_rows(rows, series, series, "entries", value)).into(),
     };
     vec![
         panel("Dropped", DROP, percent("drop rate")),

@@ -40,7 +40,7 @@ fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     let key = format!("wu frames 64,754,1514 rss-separate-sht cores={CORES} {effort_text}");
     vec![StudyPoint::new(key, move || {
         let points = FRAMES.map(|(frame, rate)| WirePoint { frame, rate, ..separate_table(true, CORES) });
-        debug_assert_eq!(points[0].frame, WirePoint::of(preset(), "rss", None, 1).frame);
+        debug_assert_eq!(points[0].frame, WirePoint::new(preset(), "rss", None, 1).frame);
         measured(&points, &effort, |_, row| row)
     })]
 }

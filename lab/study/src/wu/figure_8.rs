@@ -57,12 +57,18 @@ fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
 /// Returns the drops of one frame size, by slots.
 fn drops(rows: &FigureRows, frame: u32) -> Vec<(f64, f64)> {
     let rows = rows.only("frame", frame.into());
-    rows.of(RSS_TABLE).map(|row| (row.param("mbufs"), row.value(DROP))).collect()
+    rows.rows_of_series(RSS_TABLE).map(|row| (row.param("mbufs"), row.value(DROP))).collect()
 }
 
 fn panels(rows: &FigureRows) -> Vec<Panel> {
     let curve = |(bytes, _): (u32, &str)| {
-        Curve::of(&rows.only("frame", bytes.into()), RSS_TABLE, &format!("{bytes} bytes"), "mbufs", DROP)
+        Curve::from_rows(
+            &rows.only("frame", bytes.into()),
+            RSS_TABLE,
+            &format!("{bytes} bytes"),
+            "mbufs",
+            DROP,
+        )
     };
     vec![Panel {
         title: "Dropped, by size of each queue's mempool".to_owned(),

@@ -23,7 +23,7 @@ pub(super) fn apply(
     management.check()?;
     let mut work =
         ProvisionRun { management, vhost: encoded(&plan.vhost), told: String::new(), differing: 0 };
-    let done = work.all(plan, login);
+    let done = work.apply_all(plan, login);
     // Also of what was done before something failed.
     let printed = exit::print(&work.told);
     done.and(printed)?;
@@ -50,10 +50,10 @@ struct ProvisionRun<'a> {
 }
 
 impl ProvisionRun<'_> {
-    fn all(&mut self, plan: &ProvisionPlan, login: Login) -> Result<(), Failure> {
+    fn apply_all(&mut self, plan: &ProvisionPlan, login: Login) -> Result<(), Failure> {
         let path = format!("/vhosts/{}", self.vhost);
         let is_there = self.management.get(&path)?.is_some();
-        self.unless(is_there, &path, &json!({}), &format!("virtual host {}", plan.vhost))?;
+        self.put_unless_there(is_there, &path, &json!({}), &format!("virtual host {}", plan.vhost))?;
         plan.topology.exchanges.iter().try_for_each(|exchange| self.exchange(exchange))?;
         plan.topology.queues.iter().try_for_each(|queue| self.queue(queue))?;
         plan.users.iter().try_for_each(|user| self.user(user, login))
@@ -64,7 +64,13 @@ impl ProvisionRun<'_> {
         let _ = writeln!(self.told, "{word:<8}  {what}");
     }
 
-    fn unless(&mut self, is_there: bool, path: &str, body: &Json, what: &str) -> Result<(), Failure> {
+    fn put_unless_there(
+        &mut self,
+        is_there: bool,
+        path: &str,
+        body: &Json,
+        what: &str,
+    ) -> Result<(), Failure> {
         if !is_there {
             self.management.put(path, body)?;
         }
@@ -94,7 +100,7 @@ impl ProvisionRun<'_> {
                 self.compare(&there, wanted, &what);
                 Ok(())
             }
-            _ => self.unless(false, &path, &wanted, &what),
+            _ => self.put_unless_there(false, &path, &wanted, &what),
         }
     }
 
@@ -124,7 +130,7 @@ impl ProvisionRun<'_> {
             }
             None => {
                 let body = json!({"durable": true, "auto_delete": false, "arguments": arguments});
-                self.unless(false, &path, &body, &what)?;
+                self.put_unless_there(false, &path, &body, &what)?;
             }
         }
         let path = format!("/bindings/{}/e/{exchange}/q/{}", self.vhost, encoded(name));
@@ -158,7 +164,7 @@ impl ProvisionRun<'_> {
                     Login::Certificates => json!({"password_hash": "", "tags": ""}),
                     Login::Passwords(folder) => json!({"password": password(folder, name)?, "tags": ""}),
                 };
-                self.unless(false, &path, &body, &what)?;
+                self.put_unless_there(false, &path, &body, &what)?;
             }
         }
         let path = format!("/permissions/{}/{}", self.vhost, encoded(name));
@@ -177,7 +183,7 @@ impl ProvisionRun<'_> {
         let is_there = wanted
             .as_object()
             .is_some_and(|wanted| wanted.iter().all(|(name, value)| there.get(name) == Some(value)));
-        self.unless(is_there, path, &wanted, what)
+        self.put_unless_there(is_there, path, &wanted, what)
     }
 }
 

@@ -13,7 +13,7 @@ use ureq::http::{Method, Request, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// The longest time that the API may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read, bytes.
 const MOST_READ: u64 = 64 << 20;
 
@@ -67,9 +67,9 @@ impl Management {
             .proxy(None)
             // What it is told goes to nobody else.
             .max_redirects(0)
-            .timeout_connect(Some(PATIENCE))
-            .timeout_recv_response(Some(PATIENCE))
-            .timeout_recv_body(Some(PATIENCE));
+            .timeout_connect(Some(TIMEOUT))
+            .timeout_recv_response(Some(TIMEOUT))
+            .timeout_recv_body(Some(TIMEOUT));
         let config = match tls {
             Some(tls) => config.tls_config(tls).build(),
             None => config.build(),

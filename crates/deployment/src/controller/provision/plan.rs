@@ -37,7 +37,7 @@ pub(super) struct User {
 
 impl ProvisionPlan {
     /// Makes the plan from the settings of a controller. Its password and its key are not asked for: they may not be there yet.
-    pub(super) fn of(settings: ControllerSettings) -> Result<Self, Failure> {
+    pub(super) fn from_settings(settings: ControllerSettings) -> Result<Self, Failure> {
         let broker = broker::named(&settings.broker, "amqps://controller@HOST")?;
         let nodes = settings.nodes;
         check_nodes(&nodes)?;
@@ -55,8 +55,8 @@ impl ProvisionPlan {
             )));
         }
         let topology = BrokerTopology::new(&nodes, amqp::ControllerLinkSettings::RESULTS_BYTES);
-        let probe = |node: String| User { rights: Rights::of_probe(&node), name: node };
-        let controller = User { name: own.to_owned(), rights: Rights::of_controller() };
+        let probe = |node: String| User { rights: Rights::for_probe(&node), name: node };
+        let controller = User { name: own.to_owned(), rights: Rights::for_controller() };
         let users = std::iter::once(controller).chain(nodes.into_iter().map(probe)).collect();
         Ok(Self { vhost: broker.vhost().to_owned(), topology, users, ca: settings.broker.ca })
     }

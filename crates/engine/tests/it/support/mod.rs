@@ -31,7 +31,7 @@ pub(crate) fn config() -> MeasurementConfig {
         limits: Limits::new(MEMORY, usize::MAX),
         seed: Seed::new(7),
         burst: BURST,
-        hand_over_parcels: 4,
+        hand_over_batches: 4,
         ..MeasurementConfig::default()
     }
 }

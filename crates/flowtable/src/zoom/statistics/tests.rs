@@ -11,7 +11,7 @@ fn key(flow: u64) -> KeyV4 {
 }
 
 fn key_v6(flow: u64) -> KeyV6 {
-    KeyV6::of_words(&[flow, 1, 2, 3, 17])
+    KeyV6::from_words(&[flow, 1, 2, 3, 17])
 }
 
 fn parsed(names: &[&str]) -> Vec<Statistic> {
@@ -141,11 +141,11 @@ fn statistics_are_those_of_the_packets_of_each_window() {
         first += count as u64;
         statistics.turn();
         for flow in 0..=FLOWS {
-            let values = statistics.of_v4(&key(flow)).to_vec();
+            let values = statistics.get_v4(&key(flow)).to_vec();
             let has_any = flow != FLOWS && packets.iter().any(|(of, _)| *of == flow) && !asked.is_empty();
             assert_eq!(values.len(), if has_any { asked.len() } else { 0 }, "flow {flow} in {window}");
             let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-            assert_eq!(bits(statistics.of_v6(&key_v6(flow))), bits(&values));
+            assert_eq!(bits(statistics.get_v6(&key_v6(flow))), bits(&values));
             for (statistic, value) in asked.iter().zip(values) {
                 let samples = samples(statistic.metric, &packets);
                 assert!(
@@ -170,7 +170,7 @@ fn a_packet_without_memory_is_not_counted() {
     let counted: Vec<_> = statistics.count_v4(&bursts.v4).collect();
     assert!(counted.len() == named && named > 0 && !counted.contains(&true));
     statistics.turn();
-    assert!(statistics.of_v4(&key(0)).is_empty());
+    assert!(statistics.get_v4(&key(0)).is_empty());
     assert_eq!(statistics.bytes(), 0);
 }
 
@@ -183,5 +183,5 @@ fn more_than_rows_have_are_not_given() {
     let bursts = bursts(&packets(50, 1, &mut 5), 1, &seed);
     statistics.count_v4(&bursts.v4).for_each(drop);
     statistics.turn();
-    assert_eq!(statistics.of_v4(&key(0)).len(), MAX_ROW_STATISTICS);
+    assert_eq!(statistics.get_v4(&key(0)).len(), MAX_ROW_STATISTICS);
 }

@@ -317,7 +317,7 @@ pub(crate) fn setting() -> AnswerSetting {
 }
 
 pub(crate) fn shelf(folder: &Path) -> Shelf {
-    Shelf::of(&Catalog::open(folder).expect("a store")).expect("a manifest")
+    Shelf::open(&Catalog::open(folder).expect("a store")).expect("a manifest")
 }
 
 /// The answers of a query, from no coarser level than this.

@@ -260,7 +260,7 @@ pub(crate) struct ElementRole {
 
 impl ElementRole {
     /// The role of an element; `None` where it has none.
-    pub(crate) fn of(element: Element) -> Option<Self> {
+    pub(crate) fn from_element(element: Element) -> Option<Self> {
         let Element { enterprise, number } = element;
         let is_reverse = match enterprise {
             Element::SCOPE if number == SCOPE_INTERFACE => {
@@ -435,7 +435,8 @@ mod tests {
     #[test]
     fn the_other_direction_has_values_of_its_own() {
         let of = |enterprise, number| {
-            ElementRole::of(Element { enterprise, number }).map(|role| (role.target, role.is_reverse))
+            ElementRole::from_element(Element { enterprise, number })
+                .map(|role| (role.target, role.is_reverse))
         };
         assert_eq!(
             of(REVERSE_ENTERPRISE, 86),

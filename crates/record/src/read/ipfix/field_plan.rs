@@ -27,7 +27,7 @@ impl FieldPlan {
         let mut found: Vec<(usize, ElementRole)> = Vec::new();
         let mut bits = 64;
         for (at, (element, length)) in template.lengths().enumerate() {
-            let Some(role) = ElementRole::of(element) else { continue };
+            let Some(role) = ElementRole::from_element(element) else { continue };
             if let (ValueTarget::Number(number), Some(length)) = (role.target, length)
                 && number.is_total()
             {
@@ -67,10 +67,11 @@ impl FieldPlan {
     }
 
     /// Reads no more than what tells of sampling, if anything does.
-    pub(crate) fn of_sampling(template: &Template) -> Option<Self> {
+    pub(crate) fn from_sampling_template(template: &Template) -> Option<Self> {
         let is_of_sampling =
             |role: ElementRole| matches!(role.target, ValueTarget::Number(number) if number.is_of_sampling());
-        if !template.elements().any(|element| ElementRole::of(element).is_some_and(is_of_sampling)) {
+        if !template.elements().any(|element| ElementRole::from_element(element).is_some_and(is_of_sampling))
+        {
             return None;
         }
         let mut plan = Self::of(template);

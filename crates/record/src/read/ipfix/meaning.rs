@@ -39,7 +39,7 @@ pub(crate) enum ValueEncoding {
 }
 
 impl ElementMapping {
-    pub(crate) fn of(element: Element, session: &IpfixSession) -> Self {
+    pub(crate) fn from_element(element: Element, session: &IpfixSession) -> Self {
         let Element { enterprise, number } = element;
         let unread = || match enterprise {
             0 => format!("element {number}"),
@@ -48,7 +48,7 @@ impl ElementMapping {
         if matches!(enterprise, 0 | REVERSE_ENTERPRISE) && SILENT.contains(&number) {
             return Self::Nothing;
         }
-        let role = ElementRole::of(element);
+        let role = ElementRole::from_element(element);
         let is_known = |role: &ElementRole| {
             !matches!(role.target, ValueTarget::Number(NumericElement::Ingress | NumericElement::Egress))
         };
@@ -95,7 +95,7 @@ fn described(element: Element, session: &IpfixSession) -> Option<ElementColumn> 
         FIELDS.iter().find(has).map(|field| ColumnContent::Field { field, is_reverse })
     };
     let name = match session.name(element) {
-        Some(name) => ColumnContent::of(name),
+        Some(name) => ColumnContent::parse(name),
         None => own()?,
     };
     let reading = match &name {

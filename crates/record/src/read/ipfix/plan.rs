@@ -45,7 +45,7 @@ struct TemplateField {
 
 /// The places of all that is wanted: each row has a value for each, since templates differ in what they have.
 pub(crate) fn places(wanted: &ReadProjection, has_reverse: bool, has_rates: bool) -> Vec<ColumnSlot> {
-    let members = wanted.members.iter().filter_map(|member| ColumnContent::of(member).member_place());
+    let members = wanted.members.iter().filter_map(|member| ColumnContent::parse(member).member_place());
     let numbers = 0..wanted.columns.len();
     let mut places = vec![ColumnSlot::Node];
     if wanted.samples && has_rates {
@@ -71,7 +71,7 @@ impl TemplatePlan {
         let fields = FieldPlan::of(&record.known.template).only(|column| needed.contains(&column));
         let mut columns: Vec<TemplateField> = Vec::new();
         for (number, element) in record.known.template.elements().enumerate() {
-            if let ElementMapping::Column(column) = ElementMapping::of(element, record.session) {
+            if let ElementMapping::Column(column) = ElementMapping::from_element(element, record.session) {
                 columns.push(TemplateField { number, most: column.name.most(), column });
             }
         }
@@ -140,7 +140,7 @@ impl TemplatePlan {
                 ValueOrigin::Count(at, is_reverse) => {
                     number(Some(counts[usize::from(*is_reverse)][*at]).filter(|count| *count != NULL))
                 }
-                ValueOrigin::Number(of, is_reverse) => number(values.of(*of, *is_reverse)),
+                ValueOrigin::Number(of, is_reverse) => number(values.get(*of, *is_reverse)),
                 ValueOrigin::Field(source) => source.cell(record)?,
                 ValueOrigin::Nothing => RowCell::None,
             };

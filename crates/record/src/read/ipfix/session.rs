@@ -131,9 +131,10 @@ impl IpfixRecord<'_> {
 
     /// The elements of a template that a record of options says are those of the key (RFC 7011, section 4.4).
     fn keys(&self) -> Vec<Element> {
-        let template = self.number_of(of(element::TEMPLATE)).and_then(|id| u16::try_from(id).ok());
+        let template =
+            self.number_of(convert_element(element::TEMPLATE)).and_then(|id| u16::try_from(id).ok());
         let known = template.and_then(|id| self.domain.templates.get(&id));
-        let (Some(known), Some(keys)) = (known, self.number_of(of(element::FLOW_KEYS))) else {
+        let (Some(known), Some(keys)) = (known, self.number_of(convert_element(element::FLOW_KEYS))) else {
             return Vec::new();
         };
         let elements = known.template.elements().take(64).enumerate();
@@ -142,10 +143,10 @@ impl IpfixRecord<'_> {
 
     /// The element that a record of options describes, and its name (RFC 5610).
     fn described(&self) -> Option<(Element, String)> {
-        let enterprise = u32::try_from(self.number_of(of(element::ENTERPRISE))?).ok()?;
-        let number = u16::try_from(self.number_of(of(element::ELEMENT_ID))?).ok()?;
+        let enterprise = u32::try_from(self.number_of(convert_element(element::ENTERPRISE))?).ok()?;
+        let number = u16::try_from(self.number_of(convert_element(element::ELEMENT_ID))?).ok()?;
         let element = Element { enterprise, number: number & 0x7fff };
-        Some((element, self.text(of(element::ELEMENT_NAME))?))
+        Some((element, self.text(convert_element(element::ELEMENT_NAME))?))
     }
 }
 
@@ -154,7 +155,7 @@ fn leaves_out(probability: Option<f64>) -> bool {
     probability.is_none_or(|of| of < 1.0)
 }
 
-fn of(element: InformationElement) -> Element {
+fn convert_element(element: InformationElement) -> Element {
     Element { enterprise: element.enterprise, number: element.number }
 }
 
@@ -202,7 +203,7 @@ impl IpfixSession {
     /// Returns the share by which packets were sampled, where options tell one for all.
     pub(crate) fn share(&self) -> Option<Share> {
         let [Some(probability)] = self.probabilities[..] else { return None };
-        Share::of_probability(probability)
+        Share::from_probability(probability)
     }
 
     /// The name that an element says it has.
@@ -272,7 +273,7 @@ impl IpfixSession {
                             self.elements.push(element);
                         }
                     }
-                    let sampling = FieldPlan::of_sampling(&template);
+                    let sampling = FieldPlan::from_sampling_template(&template);
                     let has_ends = FieldPlan::of(&template).has_ends();
                     let known = SessionTemplate { template, sampling, has_ends };
                     let before = templates.insert(id, Arc::new(known));
@@ -335,8 +336,10 @@ impl IpfixSession {
                 }
                 continue;
             }
-            let about = record.number_of(of(element::DOMAIN)).and_then(|number| u32::try_from(number).ok());
-            let name = record.text(of(element::DOMAIN_NAME));
+            let about = record
+                .number_of(convert_element(element::DOMAIN))
+                .and_then(|number| u32::try_from(number).ok());
+            let name = record.text(convert_element(element::DOMAIN_NAME));
             let start_ms = record.number_of(SYSTEM_START);
             let described = record.described();
             let probability = record.probability();

@@ -124,11 +124,11 @@ impl RecordValues {
 
     /// A number of the flow's direction.
     pub fn number(&self, number: NumericElement) -> Option<u64> {
-        self.of(number, false)
+        self.get(number, false)
     }
 
     /// A number of a direction.
-    pub fn of(&self, number: NumericElement, is_reverse: bool) -> Option<u64> {
+    pub fn get(&self, number: NumericElement, is_reverse: bool) -> Option<u64> {
         let value = self.halves[usize::from(is_reverse)].numbers[number as usize];
         (value != NULL && !(value == 0 && number.is_none_if_zero())).then_some(value)
     }

@@ -28,10 +28,10 @@ pub(crate) fn read(metadata: &FileMetaData) -> (ParquetSchema, Contents) {
         Ok(ColumnStorage { encoding: encoding(name, descriptor)?, is_optional })
     };
     let key = entry("edison.key").and_then(|key| KeySpec::parse(&key).ok());
-    let (mut schema, mut contents) = ParquetSchema::of(names.iter().map(String::as_str), stored, key);
+    let (mut schema, mut contents) = ParquetSchema::from_names(names.iter().map(String::as_str), stored, key);
     contents.window_ns = entry("edison.window_ns").and_then(|length| length.parse().ok());
     contents.windows = entry("edison.windows")
-        .and_then(|text| RecordedWindows::of_json(&text))
+        .and_then(|text| RecordedWindows::from_json(&text))
         .filter(|windows| contents.has_windows && contents.window_ns == Some(windows.length_ns));
     contents.without_place = entry("edison.without_place").and_then(|text| {
         let mut numbers = text.split(',').map(str::parse);
@@ -41,7 +41,7 @@ pub(crate) fn read(metadata: &FileMetaData) -> (ParquetSchema, Contents) {
     });
     contents.node =
         entry("edison.node").filter(|_| schema.columns.iter().any(|known| known.name.is_field("node_id")));
-    contents.shortfall = Shortfall::of_entries(|name| entry(&format!("edison.{name}")));
+    contents.shortfall = Shortfall::from_entries(|name| entry(&format!("edison.{name}")));
     if let Some(share) = entry("edison.sampling_share") {
         contents.sampled_by(&share);
     }

@@ -66,5 +66,5 @@ pub(crate) fn given(file: &mut FlowFile, wanted: &ReadProjection) -> Given {
 }
 
 pub(crate) fn of_bytes(format: Format, bytes: Vec<u8>) -> Result<FlowFile, ReadError> {
-    FlowFile::of_bytes(Path::new(&format!("flows{}", format.suffix())), bytes)
+    FlowFile::from_bytes(Path::new(&format!("flows{}", format.suffix())), bytes)
 }

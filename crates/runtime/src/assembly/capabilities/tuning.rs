@@ -69,5 +69,5 @@ pub(super) const RULES: &[ConflictRule] = &[
 ];
 
 fn is_ipfix(flows: &Option<PathBuf>) -> bool {
-    flows.as_ref().is_some_and(|path| matches!(Format::of(path), Ok(Format::Ipfix)))
+    flows.as_ref().is_some_and(|path| matches!(Format::from_output_path(path), Ok(Format::Ipfix)))
 }

@@ -41,7 +41,7 @@ pub(super) fn connection(link: &LinkOptions) -> Result<Connect, Failure> {
             "'spool': a window of answers may take a mebibyte: give it 1MiB at least",
         ));
     }
-    let broker = broker::of(&link.broker)?;
+    let broker = broker::from_options(&link.broker)?;
     let link = link.clone();
     Ok(Box::new(move |options, measurement| start(options, measurement, broker.clone(), &link)))
 }
@@ -136,7 +136,7 @@ impl MeasurementRoute for RemoteNode {
         ));
         let outlet = sinks::before(sinks.clone(), probe.outlet());
         let measured = measurement.measure(&self.control, outlet, stop, &mut watcher)?;
-        let mut reported = NodeOutcome::of(measured, false);
+        let mut reported = NodeOutcome::from_measured(measured, false);
         sinks.cut(&reported.longer);
         probe.end(std::mem::take(&mut reported.longer));
         let is_delivered = self.link.flush(DELIVERY);

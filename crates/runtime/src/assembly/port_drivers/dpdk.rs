@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Returns the ports of this machine, and what is missing for more.
 pub(crate) fn list() -> String {
-    DpdkPorts::of_this_machine().to_string()
+    DpdkPorts::detect().to_string()
 }
 
 /// Opens a wire whose frames are in mbufs.

@@ -49,7 +49,7 @@ impl PartialWindows {
             for reason in of_answer.flat_map(|window| &window.reasons) {
                 if !said.contains(&reason) {
                     said.push(reason);
-                    answer.lacks(reason);
+                    answer.mark_partial(reason);
                 }
             }
         }

@@ -23,19 +23,19 @@ pub(super) fn open(
     texts: &[NamedText],
     set: &[(String, String)],
 ) -> Result<(Recording, Option<u64>), Failure> {
-    let period = periods::of_options(source.from.as_deref(), source.to.as_deref())?;
+    let period = periods::parse_options(source.from.as_deref(), source.to.as_deref())?;
     let reach_ns = period.map_or(0, |_| windows::reach_ns(source, set, texts));
     let replayed = period.map(|period| Period { from_ns: period.from_ns.saturating_sub(reach_ns), ..period });
     let recording = match &source.store {
         None => Recording::open(files).map_err(Failure::usage)?,
-        Some(folder) => of_store(folder, replayed.unwrap_or(Period::ALL))?,
+        Some(folder) => open_store(folder, replayed.unwrap_or(Period::ALL))?,
     };
     let shown_from = period.map(|period| period.from_ns).filter(|_| reach_ns != 0);
     Ok((recording.within(replayed.unwrap_or(Period::ALL)), shown_from))
 }
 
 /// Opens the rows of a store that count in a period.
-fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
+fn open_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
     open_files::allow_many();
     let failure = |line: String| match store::is_damage(&line) {
         true => Failure::damage(line),
@@ -44,7 +44,7 @@ fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
     let catalog = Catalog::open(folder).map_err(failure)?;
     let mut tries = 0;
     loop {
-        let shelf = Shelf::of(&catalog).map_err(failure)?;
+        let shelf = Shelf::open(&catalog).map_err(failure)?;
         let failure = |line: String| shelf.damage().map_or(Failure::usage(line), Failure::damage);
         let files = shelf.rows_of(period).map(|path| Named { name: None, path: path.to_owned() });
         let files: Vec<_> = files.collect();
@@ -61,7 +61,7 @@ fn of_store(folder: &Path, period: Period) -> Result<Recording, Failure> {
         if !is_gone || tries == MOST_TRIES {
             let recording = opened.map_err(failure)?.without(shelf.missing());
             return Ok(match shelf.damage() {
-                Some(damage) => recording.of_damaged(damage.clone()),
+                Some(damage) => recording.mark_damaged(damage.clone()),
                 None => recording,
             });
         }

@@ -25,7 +25,7 @@ struct ReplayCounts {
 
 impl RecordedTally {
     /// Creates the tally with what is known before rows are played.
-    pub(super) fn of(surveyed: &Surveyed) -> Self {
+    pub(super) fn from_survey(surveyed: &Surveyed) -> Self {
         Self(Mutex::new(ReplayCounts {
             errors: surveyed.errors.iter().map(ToString::to_string).collect(),
             is_stopped: false,

@@ -11,19 +11,19 @@ use notation::how_long;
 use task::query::Over;
 
 /// The length of windows where neither the user nor the files say it.
-const USUAL_NS: u64 = 10_000_000_000;
+const DEFAULT_NS: u64 = 10_000_000_000;
 
 /// The lengths of windows.
 pub(super) struct WindowLengths {
     /// The length of the rows' windows.
     pub(super) base_ns: u64,
     /// The length of the windows of queries that do not say it.
-    pub(super) usual_ns: u64,
+    pub(super) default_ns: u64,
 }
 
 impl WindowLengths {
     /// Rows have windows of their own. Those of flow records are as long as those of a run that measures for the queries.
-    pub(super) fn of(
+    pub(super) fn from_recording(
         source: &RecordedOptions,
         set: &[(String, String)],
         texts: &[NamedText],
@@ -36,7 +36,7 @@ impl WindowLengths {
         let has_windows = recording.files().contents().find(|(_, contents)| contents.has_windows);
         match (recording.window_ns().map_err(Failure::usage)?, has_windows) {
             (Some(base_ns), _) => {
-                let usual_ns = given.or(recording.usual_ns()).unwrap_or(base_ns);
+                let usual_ns = given.or(recording.default_ns()).unwrap_or(base_ns);
                 if !usual_ns.is_multiple_of(base_ns) {
                     return Err(Failure::usage(format!(
                         "--every {}: the windows of the rows are {} long, of which it must be a multiple",
@@ -44,19 +44,22 @@ impl WindowLengths {
                         how_long(base_ns)
                     )));
                 }
-                Ok(Self { base_ns, usual_ns })
+                Ok(Self { base_ns, default_ns: usual_ns })
             }
             (None, Some((path, _))) => match given {
-                Some(base_ns) => Ok(Self { base_ns, usual_ns: base_ns }),
+                Some(base_ns) => Ok(Self { base_ns, default_ns: base_ns }),
                 None => Err(Failure::usage(format!(
                     "{} does not tell how long its windows are: give --every TIME",
                     path.display()
                 ))),
             },
             (None, None) => {
-                let usual_ns = given.unwrap_or(USUAL_NS);
+                let usual_ns = given.unwrap_or(DEFAULT_NS);
                 let lengths = lengths(set, texts);
-                Ok(Self { base_ns: lengths.into_iter().fold(usual_ns, greatest_divisor), usual_ns })
+                Ok(Self {
+                    base_ns: lengths.into_iter().fold(usual_ns, greatest_divisor),
+                    default_ns: usual_ns,
+                })
             }
         }
     }
@@ -76,7 +79,7 @@ impl WindowLengths {
         match checked(texts, self.checking(options)) {
             Some(_) => Ok(()),
             None => {
-                QuerySet::of_texts(texts, self.checking(options), &[], &options.question.enrich).map(|_| ())
+                QuerySet::from_texts(texts, self.checking(options), &[], &options.question.enrich).map(|_| ())
             }
         }
     }
@@ -89,7 +92,7 @@ impl WindowLengths {
         nodes: &[String],
     ) -> Result<QuerySet, Failure> {
         let checking = CheckOptions { known_nodes: Some(nodes.to_vec()), ..self.checking(options) };
-        QuerySet::of_texts(texts, checking, nodes, &options.question.enrich)
+        QuerySet::from_texts(texts, checking, nodes, &options.question.enrich)
     }
 }
 
@@ -101,7 +104,7 @@ fn checked(texts: &[NamedText], mut checking: CheckOptions) -> Option<Vec<Checke
         if checked.has_errors() {
             return None;
         }
-        checking.standing.extend(checked.queries.iter().map(QueryItems::of));
+        checking.continuous.extend(checked.queries.iter().map(QueryItems::from_query));
         queries.extend(checked.queries);
     }
     Some(queries)
@@ -120,7 +123,7 @@ fn lengths(set: &[(String, String)], texts: &[NamedText]) -> Vec<u64> {
 /// Returns how far before their own windows queries read values of earlier ones, nanoseconds. Each may read those of another.
 pub(super) fn reach_ns(source: &RecordedOptions, set: &[(String, String)], texts: &[NamedText]) -> u64 {
     let checking = CheckOptions { set: set.to_vec(), ..CheckOptions::default() };
-    let usual_ns = source.every_ns().unwrap_or(USUAL_NS);
+    let usual_ns = source.every_ns().unwrap_or(DEFAULT_NS);
     let queries = checked(texts, checking).into_iter().flatten();
     queries.map(|query| query.reach_ns(usual_ns)).fold(0, u64::saturating_add)
 }

@@ -162,7 +162,7 @@ impl Quality {
     /// Says in an answer what it lacks, and that its values are estimates.
     fn mark(&self, answer: &mut Answer) {
         if let Some(lacks) = self.lacks() {
-            answer.lacks(&lacks);
+            answer.mark_partial(&lacks);
         }
         if let Some(estimates) = self.estimates() {
             answer.estimates(&estimates);

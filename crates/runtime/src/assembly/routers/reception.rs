@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The time after which the observer is told again, and outputs are asked again what they have to say.
 const TELL: Duration = Duration::from_millis(100);
 /// The longest time that datagrams are waited for before windows are looked at.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The reception of what routers send.
 pub(super) struct RouterReception<'a> {
@@ -72,7 +72,7 @@ impl<'a> RouterReception<'a> {
             if self.is_over || stop.load(Relaxed) {
                 intake.end();
             }
-            let datagrams = match intake.take(PATIENCE) {
+            let datagrams = match intake.take(TIMEOUT) {
                 Ok(Some(datagrams)) => datagrams,
                 Ok(None) => break,
                 Err(error) => {

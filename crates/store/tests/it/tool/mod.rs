@@ -140,8 +140,8 @@ pub(crate) fn read(files: &[StoredFile]) -> Windows {
         for part in 0..contents.parts.len() {
             let read = file.read_part(part, &wanted, &mut |block| {
                 let (v4, v6) = (
-                    BatchRows::of(&block.v4, contents.tracks_loss),
-                    BatchRows::of(&block.v6, contents.tracks_loss),
+                    BatchRows::new(&block.v4, contents.tracks_loss),
+                    BatchRows::new(&block.v6, contents.tracks_loss),
                 );
                 let mut put = |time: u64, found| {
                     let [first, last] = times.unwrap_or([time; 2]);
@@ -218,7 +218,7 @@ pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSett
         source: Some("source".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns,
-        usual_ns: window_ns,
+        default_ns: window_ns,
         tracks_loss,
         has_wire_bytes: true,
         selection: Selection::new(&RecordContents::default()),

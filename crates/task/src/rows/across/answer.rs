@@ -3,7 +3,7 @@
 use super::Merging;
 use super::groups::{MergedGroup, MergedGroups};
 use super::parts::MergeRule;
-use crate::rows::answer::{of_kind, undecided};
+use crate::rows::answer::{convert_to_kind, undecided};
 use crate::rows::group_value::Group;
 use crate::rows::order::Ranked;
 use crate::rows::plan::{ItemValue, PlannedItem};
@@ -58,7 +58,7 @@ impl Merging {
             let others: Vec<MergedGroup<'_>> = others.iter().map(|(_, group)| *group).collect();
             let totals = plan.items.iter().filter_map(|item| {
                 let total = self.rest(plan.total_item(item)?, groups, &others, open != 0);
-                Some((item.column.name.clone(), of_kind(total, item.column.kind)))
+                Some((item.column.name.clone(), convert_to_kind(total, item.column.kind)))
             });
             answer.rest = Rest { groups: known, is_open: false, totals: totals.collect() };
             if open != 0 || groups.is_uncounted {
@@ -66,7 +66,7 @@ impl Merging {
             }
         }
         if open != 0 {
-            answer.lacks(&undecided(open));
+            answer.mark_partial(&undecided(open));
         }
         answer
     }
@@ -96,7 +96,7 @@ impl Merging {
 fn value(item: &PlannedItem, group: &MergedGroup<'_>) -> Value {
     match &item.value {
         ItemValue::Member(number) => group.member(*number).unwrap_or_default(),
-        ItemValue::Number(value) => of_kind(value.of(group), item.column.kind),
+        ItemValue::Number(value) => convert_to_kind(value.evaluate(group), item.column.kind),
         _ => Value::Null,
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn add_account(merged: &mut Answer, answers: &[&Answer], groups: &Mer
     for answer in answers.iter().filter(|answer| answer.status == AnswerStatus::Partial) {
         let node = answer.node.as_deref().unwrap_or("a node");
         let reason = answer.reason.as_deref().unwrap_or("its answer is incomplete");
-        merged.lacks(&format!("{node}: {reason}"));
+        merged.mark_partial(&format!("{node}: {reason}"));
     }
     if is(AnswerStatus::Partial) {
         merged.status = AnswerStatus::Partial;

@@ -10,7 +10,7 @@ use crate::row_refusal::Refusal;
 use crate::rows::input::AggregateInput;
 use crate::rows::overflow::SpilledValue;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{PlanBuilder, of_keys};
+use crate::rows::plan::{PlanBuilder, reads_only_keys};
 use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
@@ -149,7 +149,7 @@ impl KeptState for DistinctValues {
     }
 
     fn is_of_any_rows(&self, program: &RowProgram) -> bool {
-        of_keys(&self.of, program)
+        reads_only_keys(&self.of, program)
     }
 
     fn spilled(&self, _: &RowProgram, _: bool) -> SpilledValue {

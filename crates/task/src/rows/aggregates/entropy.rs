@@ -8,7 +8,7 @@ use super::{
 use crate::query::{Aggregate, Expression, GroupField, ValueWeight};
 use crate::row_refusal::Refusal;
 use crate::rows::owners::Owners;
-use crate::rows::plan::{PlanBuilder, is_total, of_keys};
+use crate::rows::plan::{PlanBuilder, is_total, reads_only_keys};
 use crate::rows::program::{NodeId, RowProgram, Type};
 use crate::rows::scalar::Scalar;
 use crate::rows::values::ValueOf;
@@ -143,7 +143,7 @@ impl KeptState for ValueWeights {
 
     fn value_of_group(&self, state: &[u64], beside: &BesideState<'_>) -> Scalar {
         let BesideState { entropies, aggregate, group, .. } = *beside;
-        entropies.map_or(Scalar::Null, |entropies| entropies.of(aggregate, group, state[0]))
+        entropies.map_or(Scalar::Null, |entropies| entropies.estimate(aggregate, group, state[0]))
     }
 
     fn collected(&self) -> Collected {
@@ -155,7 +155,7 @@ impl KeptState for ValueWeights {
     }
 
     fn is_of_any_rows(&self, program: &RowProgram) -> bool {
-        of_keys(&self.of, program) && self.weight.is_some_and(|weight| is_total(weight, program))
+        reads_only_keys(&self.of, program) && self.weight.is_some_and(|weight| is_total(weight, program))
     }
 
     fn is_flat(&self) -> bool {

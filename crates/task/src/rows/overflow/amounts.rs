@@ -20,7 +20,7 @@ impl Amounts {
         Self { lower: sums(&self.lower, &more.lower), upper: sums(&self.upper, &more.upper) }
     }
 
-    pub(super) fn of_words(words: &[u64]) -> Self {
+    pub(super) fn from_words(words: &[u64]) -> Self {
         let word = |at: usize| words.get(at).copied().unwrap_or(0);
         Self { lower: std::array::from_fn(word), upper: std::array::from_fn(|at| word(WEIGHTS + at)) }
     }

@@ -55,7 +55,7 @@ impl GroupBounds {
     }
 
     /// Returns the amounts of the group with this key. All rows together have no key.
-    pub(crate) fn of(&self, is_v6: bool, words: &[u64]) -> Amounts {
+    pub(crate) fn get(&self, is_v6: bool, words: &[u64]) -> Amounts {
         if words.is_empty() {
             return self.total;
         }

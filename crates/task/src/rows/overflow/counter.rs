@@ -64,7 +64,7 @@ impl<const N: usize> FamilyGroups<N> {
                 continue;
             }
             let state = self.table.state_mut(*group);
-            let mut sum = Amounts::of_words(state);
+            let mut sum = Amounts::from_words(state);
             if sum.is_nothing() {
                 sum.upper = *most_unkept;
             }
@@ -100,7 +100,7 @@ impl<const N: usize> FamilyGroups<N> {
 }
 
 fn groups<const N: usize>(table: &GroupTable<N>) -> impl Iterator<Item = ([u64; N], Amounts)> + '_ {
-    let amounts = |group: u32| Amounts::of_words(table.state(group));
+    let amounts = |group: u32| Amounts::from_words(table.state(group));
     (0..table.len() as u32).map(move |group| (*table.key(group), amounts(group)))
 }
 

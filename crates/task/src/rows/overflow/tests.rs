@@ -72,8 +72,8 @@ fn check(summary: &GroupSummary, truth: &HashMap<u32, [u64; WEIGHTS]>) -> GroupB
     let spec = KeySpec::parse("src_addr").expect("a field");
     for (source, counts) in truth {
         for amounts in [
-            bounds.of(false, v4(*source, 1).masked(&spec).words()),
-            bounds.of(true, v6(*source).masked(&spec).words()),
+            bounds.get(false, v4(*source, 1).masked(&spec).words()),
+            bounds.get(true, v6(*source).masked(&spec).words()),
         ] {
             for (weight, count) in counts.iter().enumerate() {
                 let (lower, upper) = (amounts.lower[weight], amounts.upper[weight]);
@@ -100,7 +100,7 @@ fn parts_of_many_groups_merge_to_bounds_that_contain_the_truth() {
         assert!(!bounds.others.is_nothing(), "some groups are not known");
         // A frequent source is bounded closely.
         let spec = KeySpec::parse("src_addr").expect("a field");
-        let frequent = bounds.of(false, v4(7, 1).masked(&spec).words());
+        let frequent = bounds.get(false, v4(7, 1).masked(&spec).words());
         assert!(frequent.upper[0] < frequent.lower[0] + frequent.lower[0] / 10, "{frequent:?}");
     }
 }
@@ -150,7 +150,7 @@ fn a_filter_counts_what_it_lets_through_and_what_it_may() {
         let packets = [53, 80, 5000].map(|port| UnplacedPacket { key: v4(1, port), counts: [1, 100, 114] });
         counter.count(&packets, &[]);
         let [lower, upper] = [lower, upper].map(|packets| [packets, 100 * packets, 114 * packets]);
-        assert_eq!(GroupBounds::new(&counter.take()).of(false, &[]), Amounts { lower, upper });
+        assert_eq!(GroupBounds::new(&counter.take()).get(false, &[]), Amounts { lower, upper });
     }
 }
 

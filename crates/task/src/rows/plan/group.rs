@@ -109,8 +109,9 @@ impl PlanBuilder<'_> {
     fn value(&mut self, expression: &Expression) -> Result<TypedGroupValue, Refusal> {
         let typed = self.typed(expression)?;
         // The unit of rates is not that of their parts.
-        let known =
-            DERIVED.iter().find(|field| Expression::of_group(field.name).as_ref() == Some(expression));
+        let known = DERIVED
+            .iter()
+            .find(|field| Expression::from_group_field(field.name).as_ref() == Some(expression));
         Ok(TypedGroupValue { unit: known.map_or(typed.unit, |field| field.unit), ..typed })
     }
 
@@ -290,7 +291,7 @@ fn unit_of(field: &str) -> &'static str {
 }
 
 fn kind_of_field(field: &Field) -> ColumnKind {
-    Column::of_field(field).kind
+    Column::from_field(field).kind
 }
 
 /// Returns the unit of a value of rows.
@@ -331,7 +332,7 @@ fn column_of(field: &GroupField, key: &KeySpec) -> Column {
             None => Column::new(name, ColumnKind::Text, ""),
         };
     };
-    let mut column = Column::of_field(of);
+    let mut column = Column::from_field(of);
     if column.kind == ColumnKind::Address && prefix_lengths(field, known, key).is_some() {
         column.kind = ColumnKind::Prefix;
     }

@@ -36,7 +36,7 @@ pub(super) fn key_filters(filter: Option<NodeId>, program: &RowProgram) -> Vec<N
 }
 
 /// Whether values that are told apart follow from the keys of rows.
-pub(crate) fn of_keys(of: &ValueOf, program: &RowProgram) -> bool {
+pub(crate) fn reads_only_keys(of: &ValueOf, program: &RowProgram) -> bool {
     match of {
         ValueOf::Key(_) | ValueOf::Conversation => true,
         ValueOf::Node(node) => reads_keys(*node, program),

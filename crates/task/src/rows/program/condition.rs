@@ -220,7 +220,7 @@ fn natural(expression: &Expression) -> Option<u64> {
 
 /// The ends (source, destination) whose addresses a field has; `None` for a field that is no address.
 fn sides(field: &str) -> Option<&'static [usize]> {
-    match flow::usual_name(field).to_ascii_lowercase().as_str() {
+    match flow::resolve_alias(field).to_ascii_lowercase().as_str() {
         "src_addr" => Some(&BOTH[..1]),
         "dst_addr" => Some(&BOTH[1..]),
         "addr" => Some(BOTH),

@@ -193,14 +193,17 @@ fn what_does_not_follow_from_the_nodes_is_refused_by_name() {
         Merging::new(&query, Across::Sum, &site(1 << 30)).expect_err("refused").join("; ")
     };
     for (aggregate, name) in [
-        (Aggregate::CountDistinct(GroupField::of("src_addr")), "count(distinct src_addr)"),
+        (Aggregate::CountDistinct(GroupField::from_field("src_addr")), "count(distinct src_addr)"),
         (Aggregate::Quantile(field(), 0.5), "quantile(total_byte, 0.5)"),
         (Aggregate::Deviation(field()), "stddev(total_byte)"),
         (
-            Aggregate::Entropy(GroupField::of("dst_port"), crate::query::ValueWeight::Rows),
+            Aggregate::Entropy(GroupField::from_field("dst_port"), crate::query::ValueWeight::Rows),
             "entropy(dst_port)",
         ),
-        (Aggregate::Top(3, GroupField::of("dst_port"), crate::query::ValueWeight::Rows), "top(3, dst_port)"),
+        (
+            Aggregate::Top(3, GroupField::from_field("dst_port"), crate::query::ValueWeight::Rows),
+            "top(3, dst_port)",
+        ),
         (Aggregate::MeanRoundTrip, "avg(rtt_avg)"),
     ] {
         let reason = refused(&["dst_addr"], aggregate);
@@ -240,7 +243,7 @@ fn what_nodes_lack_the_answer_lacks() {
     let row =
         |rate| vec![Value::Address(IpAddr::from([10, 0, 0, 1])), Value::Unsigned(400), Value::Float(rate)];
     assert_eq!(cut.rows, [row(100.0 / 5e-9 + 300.0 / 10e-9)]);
-    answers[1].lacks("7 rows found no memory");
+    answers[1].mark_partial("7 rows found no memory");
     let partial = merge(&answers);
     assert_eq!(partial.status, AnswerStatus::Partial);
     assert_eq!(partial.reason.as_deref(), Some("B: 7 rows found no memory"));

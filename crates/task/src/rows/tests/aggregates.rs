@@ -87,7 +87,10 @@ fn cases() -> Vec<Case> {
         |rows: &[&Plain]| -> Vec<f64> { rows.iter().filter_map(|row| row.vlan.map(f64::from)).collect() };
     let quantile_of = |of: Expression, share| Expression::Aggregate(Aggregate::Quantile(Box::new(of), share));
     let entropy_of = |field: &str, weight: &str| {
-        Expression::Aggregate(Aggregate::Entropy(GroupField::of(field), ValueWeight::Sum(weight.to_owned())))
+        Expression::Aggregate(Aggregate::Entropy(
+            GroupField::from_field(field),
+            ValueWeight::Sum(weight.to_owned()),
+        ))
     };
     let sums = arithmetic(Expression::sum("total_byte"), Operator::Divide, Expression::sum("total_count"));
     vec![
@@ -147,7 +150,10 @@ fn cases() -> Vec<Case> {
             Box::new(|rows| entropy(rows.iter().map(|row| (row.src, row.bytes)))),
         ),
         (
-            Expression::Aggregate(Aggregate::Entropy(GroupField::of("first_vlan"), ValueWeight::Rows)),
+            Expression::Aggregate(Aggregate::Entropy(
+                GroupField::from_field("first_vlan"),
+                ValueWeight::Rows,
+            )),
             Box::new(|rows| entropy(rows.iter().filter_map(|row| Some((row.vlan?, 1))))),
         ),
         (
@@ -238,7 +244,7 @@ proptest! {
     #[test]
     fn the_heaviest_values_are_those_of_a_sort(rows in rows(), merges: bool, most in 0usize..5) {
         let top = |field: &str, weight| {
-            OutputColumn::new(field, Expression::Aggregate(Aggregate::Top(most, GroupField::of(field), weight)))
+            OutputColumn::new(field, Expression::Aggregate(Aggregate::Top(most, GroupField::from_field(field), weight)))
         };
         let items = vec![top("src_addr", ValueWeight::Sum("total_byte".to_owned())), top("dst_port", ValueWeight::Rows)];
         let answer = answer(&query(&["protocol"], items, None), &rows, merges);
@@ -372,7 +378,7 @@ fn without_memory(value: Expression) -> Answer {
 
 #[test]
 fn entropies_and_quantiles_beyond_memory_have_bounds_that_hold() {
-    let entropy = Aggregate::Entropy(GroupField::of("src_addr"), ValueWeight::Rows);
+    let entropy = Aggregate::Entropy(GroupField::from_field("src_addr"), ValueWeight::Rows);
     let quantile = Aggregate::Quantile(Box::new(Expression::field("total_byte")), 0.5);
     for (aggregate, truth) in [(entropy, 5000_f64.log2()), (quantile, 50.0)] {
         let answer = without_memory(Expression::Aggregate(aggregate));

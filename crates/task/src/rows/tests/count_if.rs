@@ -199,7 +199,7 @@ fn samples_and_packets_without_a_place_leave_it_without_bounds() {
         partials.window_answers(&queries, SPAN, SPAN, outside).pop().expect("an answer")
     };
     let nothing = Unplaced::default();
-    let share = flow::Share::of_ppm(100_000).expect("a share");
+    let share = flow::Share::from_ppm(100_000).expect("a share");
     let sampled = Some(flow::Sampled::new(share, 3, 0, 1500));
     let sample = answered(Outside { sampled, ..Outside::from(&nothing) });
     let open = Value::Estimate { value: 2.0, lower: f64::NEG_INFINITY, upper: f64::INFINITY };

@@ -204,7 +204,7 @@ fn a_sample_has_no_bounds_of_it() {
     partials.add_v4(&queries, &v4, &mut scratch);
     partials.add_v6(&queries, &v6, &mut scratch);
     let nothing = Unplaced::default();
-    let share = flow::Share::of_ppm(100_000).expect("a share");
+    let share = flow::Share::from_ppm(100_000).expect("a share");
     let sampled = Some(flow::Sampled::new(share, 1, 0, 1500));
     let outside = Outside { sampled, ..Outside::from(&nothing) };
     let answer = partials.window_answers(&queries, SPAN, SPAN, outside).pop().expect("an answer");

@@ -111,7 +111,7 @@ fn windows_of_different_shares_are_one_sample() {
     let planned = RowQueries::plan(Generation::default(), &[long(2, 2)], &site(1 << 30)).expect("a query");
     let [mut state] = <[_; 1]>::try_from(begin(&planned)).expect("one length");
     let of = |number, ppm, packets| {
-        let share = flow::Share::of_ppm(ppm).expect("a share");
+        let share = flow::Share::from_ppm(ppm).expect("a share");
         WindowAccount { sampled: Some(flow::Sampled::new(share, packets, 0, 1500)), ..account(number, 0) }
     };
     assert!(state.close(&of(4, 100_000, 10)).is_empty());

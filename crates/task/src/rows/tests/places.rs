@@ -91,7 +91,7 @@ fn groups_and_sets_are_of_places() {
     rows.retain(|row| row[0] != Value::Null);
     assert_eq!(rows, [row(10, "DE", 3), row(11, "FR", 4), row(13, "DE", 16)]);
     let aggregate = |name, aggregate| OutputColumn::new(name, Expression::Aggregate(aggregate));
-    let of = |field| GroupField::of(field);
+    let of = |field| GroupField::from_field(field);
     let all = answered(&query(
         &[],
         vec![

@@ -76,7 +76,7 @@ pub(super) struct CoreSplits {
 
 impl CoreSplits {
     /// Computes the parts for up to `most` cores, each with an equal part of `felt_l3` at most.
-    pub(super) fn of(
+    pub(super) fn compute(
         machine: &MachineModel,
         costs: &Costs,
         felt_l3: f64,
@@ -84,7 +84,7 @@ impl CoreSplits {
         most: u64,
     ) -> Self {
         let numbers = || 1..=most;
-        let update = |tables| TableUpdate::of(machine, costs, felt_l3, popularity, tables);
+        let update = |tables| TableUpdate::compute(machine, costs, felt_l3, popularity, tables);
         Self {
             costs: *costs,
             fullest: numbers().map(|cores| fullest(popularity, cores)).collect(),
@@ -133,10 +133,16 @@ struct TableUpdate {
 }
 
 impl TableUpdate {
-    fn of(machine: &MachineModel, costs: &Costs, felt_l3: f64, popularity: &Popularity, tables: u64) -> Self {
+    fn compute(
+        machine: &MachineModel,
+        costs: &Costs,
+        felt_l3: f64,
+        popularity: &Popularity,
+        tables: u64,
+    ) -> Self {
         let flows = (popularity.entries() / tables as f64).max(1.0) as u64;
         // Of flows of one law, those on a core follow it nearly.
-        let own = popularity.of(flows);
+        let own = popularity.with_entries(flows);
         let caches = &machine.caches;
         let l3 = felt_l3.min(caches.l3 as f64 / tables as f64).max(caches.l2 as f64);
         let Hits { l3: hits, .. } = machine.hits(&own, FLOW, l3);
@@ -165,7 +171,7 @@ mod tests {
     };
 
     fn at(flows: u64, zipf: f64, design: DesignKind, cores: u64) -> Prediction {
-        CoreSplits::of(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), cores)
+        CoreSplits::compute(&machine(), &COSTS, COSTS.felt_l3, &Popularity::zipf(flows, zipf), cores)
             .predicted(design, cores)
     }
 

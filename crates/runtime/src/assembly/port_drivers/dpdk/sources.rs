@@ -29,7 +29,7 @@ pub(crate) fn open(
         None => asked.min(*possible.end()),
     };
     let node = ports.numa_node();
-    let topology = engine::NumaTopology::of_this_machine();
+    let topology = engine::NumaTopology::detect();
     let cores = topology.nearest_first(&engine::allowed_cores(), node);
     let mut plan = parallel::settle(options, config, queues, &cores)?;
     if let Some(nearness) = topology.nearness(&plan.cores, node) {

@@ -22,11 +22,13 @@ pub(super) fn row(record: &FlowRecord, spec: &KeySpec) -> Option<FamilyRow> {
     let has_addresses = spec.columns().any(|column| matches!(column, "src_addr" | "dst_addr"));
     Some(match [key.src_addr?, key.dst_addr?] {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            let key = KeyV4::of_parts([source.octets(), destination.octets()], parts);
+            let key = KeyV4::from_parts([source.octets(), destination.octets()], parts);
             FamilyRow::V4(row.with_key(key.masked(spec)))
         }
         // Without addresses both families are one.
-        _ if !has_addresses => FamilyRow::V4(row.with_key(KeyV4::of_parts([[0; 4]; 2], parts).masked(spec))),
-        addresses => FamilyRow::V6(row.with_key(KeyV6::of_parts(addresses.map(v6), parts).masked(spec))),
+        _ if !has_addresses => {
+            FamilyRow::V4(row.with_key(KeyV4::from_parts([[0; 4]; 2], parts).masked(spec)))
+        }
+        addresses => FamilyRow::V6(row.with_key(KeyV6::from_parts(addresses.map(v6), parts).masked(spec))),
     })
 }
