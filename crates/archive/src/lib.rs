@@ -9,11 +9,11 @@
 //! use archive::{AnswerFilter, Archive, ArchiveChanges, ArchiveRetention};
 //! use model::{Answer, Column, ColumnKind, Span, Value};
 //!
-//! let mut archive = Archive::in_memory(ArchiveRetention { answers: 1_000, events: 100, ..Keep::default() })?;
+//! let mut archive = Archive::in_memory(ArchiveRetention { answers: 1_000, events: 100, ..ArchiveRetention::default() })?;
 //! let window = Span { start_ns: 0, end_ns: 10_000_000_000 };
 //! let columns = vec![Column::new("total_count", ColumnKind::Unsigned, "packets")];
 //! let answer = Answer::new("q1", Some(window), columns, vec![vec![Value::Unsigned(7)]]);
-//! archive.commit(&ArchiveChanges { answers: vec![answer.clone()], ..Changes::default() })?;
+//! archive.commit(&ArchiveChanges { answers: vec![answer.clone()], ..ArchiveChanges::default() })?;
 //!
 //! let filter = AnswerFilter { query: Some("q1".to_owned()), ..AnswerFilter::default() };
 //! assert_eq!(archive.answers(&filter)?.items, [answer]);

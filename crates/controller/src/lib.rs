@@ -16,6 +16,7 @@ mod captures;
 mod capturing;
 mod clock;
 mod clock_offset;
+mod continuous;
 mod controller;
 mod deriving;
 mod drive;
@@ -29,24 +30,23 @@ mod inquiry;
 mod late;
 mod lines;
 mod listed;
-mod look_back;
 mod merged;
 mod node;
 mod received;
+mod recent_windows;
 mod saved;
 mod settling;
-mod standing;
 mod tasks;
 pub mod views;
 
 pub use clock::return_ns;
+pub use continuous::{
+    CheckContext, InstallationResult, InstalledText, NotRemoved, QueryInstallError, Rehearsal,
+    StandingQueries, StandingQuery,
+};
 pub use controller::{Actions, Controller, ControllerContext, ControllerOutput};
 pub use drive::{OutputSink, drive};
 pub use dry_run::{DryRunController, DryRunSetting, DryRunStep};
 pub use health::{Health, HealthGap, Lacks, MissingTally};
 pub use inquiry::{HistoryQuery, HistoryRequest, HistoryResult, NotAsked};
 pub use saved::SavedController;
-pub use standing::{
-    CheckContext, InstallationResult, InstalledText, NotRemoved, QueryInstallError, Rehearsal,
-    StandingQueries, StandingQuery,
-};

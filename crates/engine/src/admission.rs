@@ -6,7 +6,7 @@ use crate::design::Design;
 use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::ResolvedDesign;
 pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, RunRefusal};
-pub use crate::zoom::{NoZoom, check_tracked_flows, no_gaps};
+pub use crate::tracked_flows::{NoZoom, check_tracked_flows, no_gaps};
 use arena::Lease;
 use flow::Metric;
 use packet::Tunnel;

@@ -13,7 +13,7 @@
 use crate::captures::FlowCaptures;
 use crate::counting::{HubHalf, TaskSetCounters, WorkerHalf};
 use crate::ids::{WindowId, WorkerId};
-use crate::look_back::{NoRoom, RecentWindows};
+use crate::recent_windows::{NoRoom, RecentWindows};
 use arena::Limits;
 use sketch::SketchError;
 use std::fmt;

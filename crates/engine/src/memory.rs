@@ -2,8 +2,8 @@
 
 use crate::config::MeasurementConfig;
 use crate::design::StatePlacement;
-use crate::lane::ReceiverRings;
 use crate::plan::ResolvedDesign;
+use crate::ring::ReceiverRings;
 
 /// Initial bytes of tables if flows are merged ([`ResolvedDesign::merges`]): four arenas of 2 MiB for each address
 /// family, twice per worker if state is separate, and once where they are merged.

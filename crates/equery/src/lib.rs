@@ -8,14 +8,14 @@
 //! ```
 //!
 //! ```
-//! use equery::{Options, Source, check};
+//! use equery::{CheckOptions, SourceText, check};
 //! use task::query::{Grouping, GroupField};
 //!
 //! let text = "q1: select count(src_addr), dst_addr groupby dst_addr where node_id=NodeX;";
-//! let checked = check(&Source { name: "query", text }, &Options::default());
+//! let checked = check(&SourceText { name: "query", text }, &CheckOptions::default());
 //! assert!(!checked.has_errors());
 //! let query = &checked.queries[0];
-//! assert_eq!(query.plan.group, Grouping::By(vec![GroupField::of("dst_addr")]));
+//! assert_eq!(query.plan.group, Grouping::By(vec![GroupField::from_field("dst_addr")]));
 //! assert!(query.nodes.matches("NodeX") && !query.nodes.matches("NodeY"));
 //! ```
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ mod check;
 mod checked;
 mod checker;
 mod constant;
+mod continuous;
 mod diagnostic;
 mod display;
 mod earlier;
@@ -52,7 +53,6 @@ mod sketch;
 mod source;
 mod sql;
 mod sql_length;
-mod standing;
 mod variables;
 mod whole_flows;
 mod word;

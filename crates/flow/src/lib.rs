@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alias;
 mod derived;
 mod estimate;
 mod field;
@@ -32,9 +33,9 @@ mod service;
 mod share;
 mod statistic;
 mod untold;
-mod usual_name;
 mod window;
 
+pub use alias::resolve_alias;
 pub use derived::{DERIVED, Derived, DerivedField};
 pub use estimate::{Bounds, Estimate};
 pub use field::{Aggregation, FIELDS, Field, FieldAccessor, InformationElement, Part};
@@ -52,5 +53,4 @@ pub use service::{SERVICES, Service, service};
 pub use share::Share;
 pub use statistic::{Metric, NoStatistic, Statistic, StatisticKind};
 pub use untold::{OpenFields, Untold};
-pub use usual_name::resolve_alias;
 pub use window::WindowId;

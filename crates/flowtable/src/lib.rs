@@ -34,7 +34,7 @@ mod statistic_part;
 mod tally;
 mod timeouts;
 mod touched;
-mod zoom;
+mod tracked_flows;
 
 pub use entry::Counts;
 pub use flow_table::{FlowSink, FlowTable, TableConfig};
@@ -46,4 +46,4 @@ pub use statistic::{
     Moments, PSquare, Quantile, RequestedStatistic, StatisticBlock, StatisticError, StatisticSpec,
 };
 pub use timeouts::Timeouts;
-pub use zoom::{RequestedMetrics, TrackedMeasurement, Zoom};
+pub use tracked_flows::{RequestedMetrics, TrackedMeasurement, Zoom};

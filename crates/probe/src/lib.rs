@@ -11,9 +11,9 @@ mod gate;
 mod history;
 mod history_reading;
 mod leases;
-mod look_backs;
 mod planner;
 mod probe;
+mod recent_windows;
 mod reporter;
 mod task_file;
 

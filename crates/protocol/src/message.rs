@@ -4,7 +4,7 @@ use crate::capture::{CaptureTask, Captured};
 use crate::heartbeat::Heartbeat;
 use crate::history::{HistoryAnswer, HistoryTask};
 use crate::list_id::ListId;
-use crate::look_back::{LookBackTask, LookedBack, RetentionLimits};
+use crate::recent_windows::{LookBackTask, LookedBack, RetentionLimits};
 use model::{Answer, Item, Span};
 use serde::{Deserialize, Serialize};
 use task::query::Query;

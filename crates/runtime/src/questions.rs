@@ -1,6 +1,7 @@
 //! The questions of a run: texts of queries and their short forms, and the queries that the program asks by itself.
 
 pub mod asked;
+pub mod continuous;
 pub mod facts;
 pub mod history_asked;
 pub mod over_rows;
@@ -8,4 +9,3 @@ pub mod periods;
 pub mod query_text;
 pub mod rehearsing;
 mod sketches;
-pub mod standing;

@@ -48,8 +48,8 @@ mod update;
 mod values;
 mod weights;
 
+pub use crate::plan_context::{PacketFieldPolicy, PlanContext, ZoomOffer};
 pub use crate::row_refusal::Refusal;
-pub use crate::row_site::{PacketFieldPolicy, PlanContext, ZoomOffer};
 pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;

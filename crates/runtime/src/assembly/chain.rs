@@ -3,7 +3,7 @@
 use super::plan::RunPlan;
 use crate::exit::Failure;
 use crate::questions::asked::QuerySet;
-use crate::questions::standing::{self, StandingOptions};
+use crate::questions::continuous::{self, StandingOptions};
 use controller::views;
 use engine::Every;
 use equery::{Chain, ChainSite, CheckedQuery};
@@ -66,9 +66,9 @@ fn is_connected(query: &CheckedQuery, asked: &QuerySet) -> bool {
 /// Returns the queries that a node answers whatever the controller asks: those over the run, and without the user's those of the program.
 pub(super) fn own_queries(plan: &RunPlan, node: &str) -> Vec<Query> {
     let RunPlan { options, asked, of_windows, .. } = plan;
-    let of_run = standing::are_of_run(options);
+    let of_run = continuous::are_of_run(options);
     if asked.is_empty() {
-        return standing::continuous_queries(&StandingOptions {
+        return continuous::continuous_queries(&StandingOptions {
             key: options.question.key,
             tracks_loss: options.packets.loss,
             biflow: options.record.biflow,

@@ -7,7 +7,7 @@ use super::measurement::Measurement;
 use super::plan::RunPlan;
 use super::reporting::NodeOutcome;
 use crate::exit::{Failure, no_thread};
-use crate::questions::standing::{self, StandingOptions};
+use crate::questions::continuous::{self, StandingOptions};
 use crate::resolver::Resolver;
 use crate::sinks::live::LiveMeasurement;
 use crate::sinks::screen::{self, DisplaySetting, RunDisplay, Show};
@@ -166,9 +166,9 @@ fn queries_of(plan: &RunPlan, measurement: &Measurement, show: Show) -> Vec<Quer
     let config = &measurement.config;
     let is_shown = matches!(show, Show::Json | Show::Tables);
     let of_windows = is_shown || options.json_windows || sinks::show_windows(options);
-    let of_run = standing::are_of_run(options);
+    let of_run = continuous::are_of_run(options);
     match asked.is_empty() {
-        true => standing::continuous_queries(&StandingOptions {
+        true => continuous::continuous_queries(&StandingOptions {
             key: config.key,
             tracks_loss: config.parts.loss,
             biflow: config.parts.biflow,

@@ -1,8 +1,8 @@
 //! The questions about recorded rows that texts ask.
 
+use super::continuous::{self, StandingOptions};
 use super::facts::RowFacts;
 use super::periods;
-use super::standing::{self, StandingOptions};
 use crate::enrich::EnrichOptions;
 use crate::exit::{Failure, say};
 use equery::{CheckedQuery, NodeFilter};
@@ -47,7 +47,7 @@ pub fn first_look(asking: &Asking<'_>, facts: &RowFacts) -> Vec<RecordedQuery> {
         of_windows: false,
         of_run: true,
     };
-    let queries = standing::continuous_queries(&standing).into_iter();
+    let queries = continuous::continuous_queries(&standing).into_iter();
     let queries = queries.filter(|query| !BY_FLOW.contains(&query.name.as_str()));
     let period = asking.period;
     queries.map(|query| RecordedQuery { query, period, nodes: NodeFilter::Every }).collect()

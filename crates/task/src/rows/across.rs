@@ -10,8 +10,8 @@ mod parts;
 
 use super::plan::QueryPlan;
 use super::program::RowProgram;
+use crate::plan_context::PlanContext;
 use crate::query::{Across, Query};
-use crate::row_site::PlanContext;
 use groups::MergedGroups;
 use model::{Answer, Span};
 use parts::MergePlan;

@@ -2,9 +2,9 @@
 
 use super::evaluate::Evaluation;
 use super::program::{NodeId, RowProgram};
+use crate::plan_context::PlanContext;
 use crate::query::Condition;
 use crate::row_refusal::Refusal;
-use crate::row_site::PlanContext;
 use flow::{RowBatch, RowValue, Rows};
 use packet::MaskedKey;
 

@@ -1,9 +1,9 @@
 //! Groupings of rows: by parts of the flow key, and by values of rows.
 
 use super::program::{KEY_MEMBERS, NodeId, RowProgram, Type};
+use crate::plan_context::PlanContext;
 use crate::query::GroupField;
 use crate::row_refusal::Refusal;
-use crate::row_site::PlanContext;
 use packet::KeySpec;
 
 /// Words of a group's key that are not of a flow key.

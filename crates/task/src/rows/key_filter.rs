@@ -2,9 +2,9 @@
 
 use super::predicate::KeyPredicate;
 use super::program::RowProgram;
+use crate::plan_context::PlanContext;
 use crate::query::Condition;
 use crate::row_refusal::Refusal;
-use crate::row_site::PlanContext;
 use packet::MaskedKey;
 
 /// A condition that the flow key of a packet decides.

@@ -3,7 +3,7 @@
 
 use super::grouping::{GroupKeyParts, MOST_EXTRAS};
 use super::input::AggregateInput;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use flow::{FlowKey, NULL, RowBatch};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};

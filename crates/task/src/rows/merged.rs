@@ -1,7 +1,7 @@
 //! Rows of one key, merged over windows: each field by its aggregation in the field table.
 
 use super::aggregates::total;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeyV4, KeyV6, MaskedKey};

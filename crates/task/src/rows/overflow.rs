@@ -18,7 +18,7 @@ use super::grouping::{GroupKeyParts, PlannedGrouping};
 use super::predicate::KeyPredicate;
 use super::program::{NodeId, RowProgram};
 use crate::Generation;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use amounts::WEIGHTS;
 use counter::SummaryCounter;
 use packet::{FamilyKey, Key, KeySpec, KeyV4, KeyV6};

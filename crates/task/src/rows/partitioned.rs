@@ -15,7 +15,7 @@ use super::plan::QueryPlan;
 use super::program::{NodeId, ProgramNode, RowProgram};
 use super::state::{Kinds, QueryWindowState};
 use super::top_rows::TopRows;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use arena::{Lease, Limits};
 use flow::{RowBatch, RowValue};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};

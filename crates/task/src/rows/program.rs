@@ -3,9 +3,9 @@
 
 mod condition;
 
+use crate::plan_context::PlanContext;
 use crate::query::{Comparison, Expression, Operator};
 use crate::row_refusal::Refusal;
-use crate::row_site::PlanContext;
 use flow::{Aggregation, Derived, DerivedField, Field, RowValue};
 use geo::Databases;
 use std::net::IpAddr;

@@ -4,7 +4,7 @@ use super::input::{self, AggregateInput};
 use super::owners::Owners;
 use super::program::Type;
 use super::scalar::Scalar;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use arena::Lease;
 
 /// The values of all groups, of one aggregate.

@@ -7,7 +7,7 @@ use super::owners::{ALL, OneState, Owners};
 use super::plan::QueryPlan;
 use super::top_rows::TopRows;
 use super::update::{Collections, QueryInputs, update};
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use flowtable::NO_GROUP;
 use packet::MaskedKey;
 

@@ -8,7 +8,7 @@ use super::owners::Owners;
 use super::plan::QueryPlan;
 use super::samples::SampleList;
 use super::values::ValueSet;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use packet::MaskedKey;
 
 /// The inputs that a query reads of the rows of a batch.

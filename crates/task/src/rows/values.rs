@@ -4,7 +4,7 @@ use super::input::AggregateInput;
 use super::keyed::{base, lesser};
 use super::owners::Owners;
 use super::program::NodeId;
-use crate::row_site::PlanContext;
+use crate::plan_context::PlanContext;
 use arena::{Lease, Limits};
 use flow::RowBatch;
 use flowtable::{GroupTable, NO_GROUP};

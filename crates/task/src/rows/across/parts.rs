@@ -1,9 +1,9 @@
 //! Parts of a query that each node computes, so that its answers can be merged.
 
+use crate::plan_context::PlanContext;
 use crate::query::{
     Aggregate, Expression, GroupField, Grouping, MOST_GROUPS, Operator, Order, OutputColumn, Query,
 };
-use crate::row_site::PlanContext;
 use crate::rows::group_value::GroupValue;
 use crate::rows::grouping::own_name;
 use crate::rows::plan::{ItemValue, OrderBy, QueryPlan};

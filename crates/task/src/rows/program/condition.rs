@@ -2,9 +2,9 @@
 
 use super::KEY_MEMBERS;
 use super::{BOTH, Constant, NetworkMask, NodeId, ProgramNode, RowProgram, Type};
+use crate::plan_context::PlanContext;
 use crate::query::{Comparison, Condition, Expression};
 use crate::row_refusal::Refusal;
-use crate::row_site::PlanContext;
 use notation::is_like;
 
 /// A comparison with the sides of a field that is of either end.

@@ -488,7 +488,7 @@ fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
     assert_eq!(gate.empty.load(Relaxed), 99 * 4);
 }
 
-/// Six windows of a million flows, from generated traffic: `cargo test --release -p engine --test it look_back:: -- --ignored --nocapture`.
+/// Six windows of a million flows, from generated traffic: `cargo test --release -p engine --test it recent_windows:: -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes 600 MB"]
 fn six_windows_of_a_million_flows() {

@@ -24,9 +24,9 @@ const ALIASES: [(&str, &str); 16] = [
 /// field's own name.
 ///
 /// ```
-/// assert_eq!(flow::usual_name("srcip"), "src_addr");
-/// assert_eq!(flow::usual_name("Bytes"), "total_byte");
-/// assert_eq!(flow::usual_name("src_addr"), "src_addr");
+/// assert_eq!(flow::resolve_alias("srcip"), "src_addr");
+/// assert_eq!(flow::resolve_alias("Bytes"), "total_byte");
+/// assert_eq!(flow::resolve_alias("src_addr"), "src_addr");
 /// ```
 pub fn resolve_alias(name: &str) -> &str {
     ALIASES.iter().find(|(usual, _)| usual.eq_ignore_ascii_case(name)).map_or(name, |(_, field)| field)
