@@ -154,6 +154,7 @@ pub enum Refusal {
 }
 
 impl fmt::Display for Refusal {
+    // Long: one line for each refusal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { field } => write!(f, "there is no field {field}"),

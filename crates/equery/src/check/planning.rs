@@ -67,12 +67,8 @@ impl CheckSession<'_> {
         not_run.extend(self.sources_not_run(text));
         not_run.extend(computed::earlier_not_run(&outline.bindings, &outline.used.earlier));
         not_run.sort_by_key(|found| found.span.start);
-        let columns = outline
-            .columns
-            .list
-            .into_iter()
-            .map(|(name, typed)| CheckedColumn { name, kind: typed.kind })
-            .collect();
+        let columns = outline.columns.list.into_iter();
+        let columns = columns.map(|(name, typed)| CheckedColumn { name, kind: typed.kind }).collect();
         Some(CheckedQuery {
             label: label.to_owned(),
             text: text.to_string(),

@@ -121,29 +121,7 @@ impl QueryWindowState {
         answer.class = plan.class;
         let is_one = matches!(self.groups, Kinds::All(_));
         if !is_one {
-            let totals = plan.items.iter().filter_map(|item| {
-                let number = plan.total_item(item)?;
-                let aggregate = &plan.aggregates[number];
-                // Whether what found no group would pass is not known.
-                let unplaced = match plan.having {
-                    None => aggregate.kind.value(&self.unplaced[aggregate.at..]),
-                    Some(_) => Scalar::Integer(0),
-                };
-                let outside = match outside(number) {
-                    Some(NULL) => Scalar::Null,
-                    outside => Scalar::Integer(outside.unwrap_or(0).into()),
-                };
-                let rest = selected.rest.value(aggregate, &selected.first);
-                let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
-                let rest = selected.spilled_rest(number, rest, setting, open);
-                let rest = setting.sampled.map_or(rest, |sampled| plan.scale_to_all(&sampled, number, rest));
-                Some((item.column.name.clone(), convert_to_kind(rest, item.column.kind)))
-            });
-            answer.rest = Rest { groups: selected.others, is_open: false, totals: totals.collect() };
-            // Of what is in no group it is not known which groups it has, and of some groups whether they pass.
-            if setting.is_open || open != 0 {
-                answer.rest.open();
-            }
+            answer.rest = rest(&selected, &self.unplaced, setting, open, &outside);
         }
         let counts_outside = |item: &PlannedItem| match &item.value {
             ItemValue::Number(value) => value.is_of(&|aggregate| outside(aggregate).is_some()),
@@ -246,6 +224,42 @@ impl GroupContext<'_> {
         };
         self.bounds.map_or(Amounts::default(), of)
     }
+}
+
+/// Returns what the groups have that are not in the answer. `unplaced`: the state of rows that found no group. `open`: groups of which it is
+/// not known whether they pass. `outside`: what an aggregate has of packets that are in no row.
+fn rest(
+    selected: &Selected,
+    unplaced: &[u64],
+    setting: GroupContext<'_>,
+    open: u64,
+    outside: &dyn Fn(usize) -> Option<u64>,
+) -> Rest {
+    let plan = setting.plan;
+    let totals = plan.items.iter().filter_map(|item| {
+        let number = plan.total_item(item)?;
+        let aggregate = &plan.aggregates[number];
+        // Whether what found no group would pass is not known.
+        let unplaced = match plan.having {
+            None => aggregate.kind.value(&unplaced[aggregate.at..]),
+            Some(_) => Scalar::Integer(0),
+        };
+        let outside = match outside(number) {
+            Some(NULL) => Scalar::Null,
+            outside => Scalar::Integer(outside.unwrap_or(0).into()),
+        };
+        let rest = selected.rest.value(aggregate, &selected.first);
+        let rest = rest.calculate(Operator::Add, unplaced).calculate(Operator::Add, outside);
+        let rest = selected.spilled_rest(number, rest, setting, open);
+        let rest = setting.sampled.map_or(rest, |sampled| plan.scale_to_all(&sampled, number, rest));
+        Some((item.column.name.clone(), convert_to_kind(rest, item.column.kind)))
+    });
+    let mut rest = Rest { groups: selected.others, is_open: false, totals: totals.collect() };
+    // Of what is in no group it is not known which groups it has, and of some groups whether they pass.
+    if setting.is_open || open != 0 {
+        rest.open();
+    }
+    rest
 }
 
 fn selected(groups: &mut Kinds, setting: GroupContext<'_>) -> Selected {

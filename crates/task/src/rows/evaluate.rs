@@ -120,6 +120,7 @@ impl<'a, K: MaskedKey> Evaluation<'a, K> {
         values
     }
 
+    // Long: one case for each kind of node.
     fn evaluate(&mut self, id: NodeId) -> BatchValues {
         let batch = self.batch;
         let unsigned = |values: Vec<u64>| BatchValues::Array(Arc::new(UInt64Array::from(values)));

@@ -8,6 +8,8 @@ use super::outside::{Outside, Unplaced};
 use super::plan_set::PlanSet;
 use super::scratch::RowScratch;
 use super::state::QueryWindowState;
+use super::watched_span::WatchedSpan;
+use super::window_account::{MergedAccount, WindowAccount};
 use crate::plan_context::PlanContext;
 use crate::row_refusal::Refusal;
 use flow::{RowBatch, RowValue, Rows, Sampled, Untold};
@@ -50,53 +52,6 @@ impl LongPlans {
             Some(_) => Ok(()),
             None => Err(Refusal::NoSuchWindow { ns: every_ns }),
         }
-    }
-}
-
-/// A window of the run that is closed.
-#[derive(Clone, Copy, Debug)]
-pub struct WindowAccount {
-    /// The window.
-    pub span: Span,
-    /// The part of it that was watched.
-    pub watched: Span,
-    /// Packets received.
-    pub received: u64,
-    /// Packets lost before the table; `None` if the source cannot count its loss.
-    pub lost: Option<u64>,
-    /// Rows that could not be handed over.
-    pub refused_rows: u64,
-    /// Packets of pinned flows that there was no memory to follow.
-    pub unfollowed: u64,
-    /// Packets that are in no row.
-    pub outside: Unplaced,
-    /// Numbers of packets and records that did not tell a value.
-    pub untold: Untold,
-    /// The sampling of the packets; `None` if all were taken.
-    pub sampled: Option<Sampled>,
-}
-
-/// The account of several windows.
-#[derive(Clone, Copy, Debug, Default)]
-struct MergedAccount {
-    received: u64,
-    lost: Option<u64>,
-    refused_rows: u64,
-    unfollowed: u64,
-    outside: Unplaced,
-    untold: Untold,
-    sampled: Option<Sampled>,
-}
-
-impl MergedAccount {
-    fn add(&mut self, more: &Self) {
-        self.received += more.received;
-        self.lost = self.lost.zip(more.lost).map(|(one, other)| one + other);
-        self.refused_rows += more.refused_rows;
-        self.unfollowed += more.unfollowed;
-        self.outside.add(&more.outside);
-        self.untold.add(&more.untold);
-        Sampled::merge_into(&mut self.sampled, more.sampled.as_ref());
     }
 }
 
@@ -164,35 +119,6 @@ pub struct LongWindows {
     missing: Vec<Span>,
     /// Numbers of packets and records of unknown times that did not tell a value.
     untold_of_any_time: Untold,
-}
-
-/// The time that was watched.
-#[derive(Clone, Copy, Debug)]
-struct WatchedSpan<'a> {
-    span: Span,
-    /// Times in it of which nothing is known.
-    missing: &'a [Span],
-}
-
-impl WatchedSpan<'_> {
-    /// Returns whether an instant was watched.
-    fn has(self, time_ns: u64) -> bool {
-        let within = |span: &Span| (span.start_ns..span.end_ns).contains(&time_ns);
-        within(&self.span) && !self.missing.iter().any(within)
-    }
-
-    /// Creates a time that was watched as a whole.
-    fn all(span: Span) -> Self {
-        Self { span, missing: &[] }
-    }
-
-    /// The part of a window that was watched. Times that are missing between others count in it.
-    fn part_of(self, window: Span) -> Span {
-        let Self { span, missing } = self;
-        let both =
-            Span { start_ns: span.start_ns.max(window.start_ns), end_ns: span.end_ns.min(window.end_ns) };
-        both.without(missing).unwrap_or(both)
-    }
 }
 
 /// The panes of one length, by their beginnings.

@@ -139,25 +139,55 @@ struct PlannedSet {
     weight: Option<Option<NodeId>>,
 }
 
+/// Refuses a query that reads what is tracked of pinned flows alone, and pins none.
+fn refuse_unpinned(query: &Query, site: &PlanContext, field: String) -> Option<Refusal> {
+    if query.filter.as_ref().and_then(pins_of).is_some() {
+        return None;
+    }
+    Some(match site.tracks_pinned_losses(query) {
+        true => Refusal::NeedsPins { field },
+        false => Refusal::NeedsPinsOfPackets { field },
+    })
+}
+
+/// Refuses a query without columns, and columns of the same name.
+fn refuse_columns(query: &Query) -> impl Iterator<Item = Refusal> {
+    let mut names = BTreeSet::new();
+    let twice = query.columns.iter().find(|item| !names.insert(&item.name));
+    let twice = twice.map(|item| Refusal::SameName { name: item.name.clone() });
+    query.columns.is_empty().then_some(Refusal::NoItems).into_iter().chain(twice)
+}
+
+/// Returns the fields by which a query groups: of one with a row for each flow those of the flow key.
+fn grouped_fields(query: &Query, site: &PlanContext) -> Vec<GroupField> {
+    match &query.group {
+        Grouping::All => Vec::new(),
+        Grouping::Flows => site.key.columns().map(GroupField::from_field).collect(),
+        Grouping::By(fields) => fields.clone(),
+    }
+}
+
+/// Returns the types of the values that are part of a group's key.
+fn extra_types(grouping: &PlannedGrouping, program: &RowProgram) -> Vec<Type> {
+    match grouping {
+        PlannedGrouping::Parts(parts) => parts.extras.iter().map(|node| program.type_of(*node)).collect(),
+        _ => Vec::new(),
+    }
+}
+
 impl QueryPlan {
     /// Prepares a query. What it computes of rows becomes part of the program.
     ///
     /// # Errors
     /// Returns all that is wrong with the query.
     pub(crate) fn new(
-        query: &Query,
+        as_asked: &Query,
         site: &PlanContext,
         program: &mut RowProgram,
     ) -> Result<Self, Vec<Refusal>> {
-        let as_asked = query;
-        let query = &rewrite_for_whole_flows(query, site)?;
+        let query = &rewrite_for_whole_flows(as_asked, site)?;
         let mut refusals = Vec::new();
-        let whole_key = || site.key.columns().map(GroupField::from_field).collect::<Vec<_>>();
-        let fields = match &query.group {
-            Grouping::All => Vec::new(),
-            Grouping::Flows => whole_key(),
-            Grouping::By(fields) => fields.clone(),
-        };
+        let fields = grouped_fields(query, site);
         let mut planner = PlanBuilder {
             site,
             program,
@@ -172,16 +202,8 @@ impl QueryPlan {
             .filter
             .as_ref()
             .and_then(|filter| planner.row_condition(filter).map_err(|refusal| refusals.push(refusal)).ok());
-        let zoomed = site.tracked_flow_field(query);
-        if let Some(field) = &zoomed
-            && query.filter.as_ref().and_then(pins_of).is_none()
-        {
-            let field = field.clone();
-            refusals.push(match site.tracks_pinned_losses(query) {
-                true => Refusal::NeedsPins { field },
-                false => Refusal::NeedsPinsOfPackets { field },
-            });
-        }
+        let tracked = site.tracked_flow_field(query);
+        refusals.extend(tracked.clone().and_then(|field| refuse_unpinned(query, site, field)));
         let items: Vec<_> = query
             .columns
             .iter()
@@ -195,18 +217,8 @@ impl QueryPlan {
         let is_by_rate = order.iter().any(|order: &PlannedOrder| order.by.is_rate());
         let grouping = planner.planned_grouping(having.is_some() || is_by_rate);
         let grouping = grouping.map_err(|refusal| refusals.push(refusal)).unwrap_or(PlannedGrouping::All);
-        if query.columns.is_empty() {
-            refusals.push(Refusal::NoItems);
-        }
-        let mut names = BTreeSet::new();
-        let twice = query.columns.iter().find(|item| !names.insert(&item.name));
-        refusals.extend(twice.map(|item| Refusal::SameName { name: item.name.clone() }));
-        let extra_types = match &grouping {
-            PlannedGrouping::Parts(parts) => {
-                parts.extras.iter().map(|node| planner.program.type_of(*node)).collect()
-            }
-            _ => Vec::new(),
-        };
+        refusals.extend(refuse_columns(query));
+        let extra_types = extra_types(&grouping, planner.program);
         let summary = SummaryPlan::new(filter, &grouping, planner.program, &site.key);
         let spilled = planner.aggregates.iter().map(|aggregate| planner.spilled(aggregate)).collect();
         let PlanBuilder { fields, aggregates, sets, lists, program, .. } = planner;
@@ -245,7 +257,7 @@ impl QueryPlan {
             key_filters,
             summary,
             spilled,
-            class: if zoomed.is_some() { Class::Zoom } else { Class::Row },
+            class: if tracked.is_some() { Class::Zoom } else { Class::Row },
         })
     }
 

@@ -338,6 +338,7 @@ fn weigh<const N: usize>(
 }
 
 /// Adds values to a set; tells of each, by its place, whether it was there.
+#[inline(always)]
 fn add_values<const N: usize>(
     set: &mut GroupTable<N>,
     beyond: &mut Option<Beyond>,

@@ -20,37 +20,34 @@ pub(crate) struct AddedRows<'a, K, O> {
     pub(crate) collections: Option<&'a mut Collections>,
 }
 
+/// Each takes the rows as a whole: what a loop reads is then in registers.
 impl<K, O: Owners> AddedRows<'_, K, O> {
     /// Calls `work` with the group's first word and the number of each row.
     #[inline(always)]
-    pub(crate) fn each_word(&mut self, mut work: impl FnMut(&mut u64, usize)) {
+    pub(crate) fn each_word(self, mut work: impl FnMut(&mut u64, usize)) {
         let Self { at, rows, owners, .. } = self;
-        places(rows).for_each(|(place, row)| work(&mut owners.owner(place).0[*at], row));
+        places(rows).for_each(move |(place, row)| work(&mut owners.owner(place).0[at], row));
     }
 
     /// Calls `work` with the group's first word and the number of each row that has a value.
     #[inline(always)]
-    pub(crate) fn each_word_of(&mut self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut u64, usize)) {
+    pub(crate) fn each_word_of(self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut u64, usize)) {
         let Self { at, rows, owners, .. } = self;
-        each(rows, nulls, |place, row| work(&mut owners.owner(place).0[*at], row));
+        each(rows, nulls, move |place, row| work(&mut owners.owner(place).0[at], row));
     }
 
     /// Calls `work` with the group's words and the number of each row.
     #[inline(always)]
-    pub(crate) fn each_state(&mut self, mut work: impl FnMut(&mut [u64], usize)) {
+    pub(crate) fn each_state(self, mut work: impl FnMut(&mut [u64], usize)) {
         let Self { at, rows, owners, .. } = self;
-        places(rows).for_each(|(place, row)| work(&mut owners.owner(place).0[*at..], row));
+        places(rows).for_each(move |(place, row)| work(&mut owners.owner(place).0[at..], row));
     }
 
     /// Calls `work` with the group's words and the number of each row that has a value.
     #[inline(always)]
-    pub(crate) fn each_state_of(
-        &mut self,
-        nulls: Option<&NullBuffer>,
-        mut work: impl FnMut(&mut [u64], usize),
-    ) {
+    pub(crate) fn each_state_of(self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut [u64], usize)) {
         let Self { at, rows, owners, .. } = self;
-        each(rows, nulls, |place, row| work(&mut owners.owner(place).0[*at..], row));
+        each(rows, nulls, move |place, row| work(&mut owners.owner(place).0[at..], row));
     }
 }
 

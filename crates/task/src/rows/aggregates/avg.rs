@@ -98,6 +98,7 @@ impl KeptState for TotalAndNumber {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         match self.of {
             Type::Float => add_float(state, f64::from_bits(other[0])),
@@ -121,7 +122,7 @@ impl KeptState for TotalAndNumber {
 
 impl UpdatedByRows for TotalAndNumber {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_state_of(input.nulls(), |state, row| {
             match input {

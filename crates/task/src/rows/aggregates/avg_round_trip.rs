@@ -79,6 +79,7 @@ impl KeptState for TotalQuotient {
         [Some(self.total), Some(self.number)]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] += other[0];
         state[1] += other[1];
@@ -95,7 +96,7 @@ impl KeptState for TotalQuotient {
 
 impl UpdatedByRows for TotalQuotient {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let [Some(total), number] = rows.inputs else { return };
         rows.each_state_of(total.nulls(), |state, row| {
             state[0] += total.ordered(row);

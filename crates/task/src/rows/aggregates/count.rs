@@ -102,6 +102,7 @@ impl KeptState for RowCount {
         [None; 2]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] = total(state[0], other[0]);
     }
@@ -128,7 +129,7 @@ impl KeptState for RowCount {
 
 impl UpdatedByRows for RowCount {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         rows.each_word(|number, _| *number += 1);
     }
 }

@@ -116,6 +116,7 @@ impl KeptState for DistinctValues {
         [self.of.node(), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[1] += other[1];
     }
@@ -162,12 +163,12 @@ impl KeptState for DistinctValues {
 
 impl UpdatedByRows for DistinctValues {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let input = rows.inputs[0].as_ref();
-        match rows.collections.take() {
+        match rows.collections {
             Some(collections) => {
-                let set = &mut collections.sets[self.set];
-                set.count(self.of, rows.batch, input, places(rows.rows), rows.owners, rows.at);
+                let AddedRows { at, batch, rows, owners, .. } = rows;
+                collections.sets[self.set].count(self.of, batch, input, places(rows), owners, at);
             }
             None => rows.each_word_of(input.and_then(AggregateInput::nulls), |number, _| *number += 1),
         }

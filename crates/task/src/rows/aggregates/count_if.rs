@@ -110,6 +110,7 @@ impl KeptState for ConditionCount {
         [Some(self.condition), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] += other[0];
     }
@@ -133,9 +134,9 @@ impl KeptState for ConditionCount {
 
 impl UpdatedByRows for ConditionCount {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(AggregateInput::Unsigned(holds)) = &rows.inputs[0] else { return };
-        let holds = holds.values();
-        rows.each_word(|number, row| *number += holds[row]);
+        let holds: &[u64] = holds.values();
+        rows.each_word(move |number, row| *number += holds[row]);
     }
 }

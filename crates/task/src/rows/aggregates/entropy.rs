@@ -133,6 +133,7 @@ impl KeptState for ValueWeights {
         [self.of.node(), self.weight]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] += other[0];
     }
@@ -169,10 +170,10 @@ impl KeptState for ValueWeights {
 
 impl UpdatedByRows for ValueWeights {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
-        let Some(collections) = rows.collections.take() else { return };
-        let set = &mut collections.sets[self.set];
-        let [input, weight] = rows.inputs.each_ref().map(Option::as_ref);
-        set.weigh(self.of, rows.batch, input, weight, places(rows.rows), rows.owners, rows.at);
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
+        let AddedRows { at, batch, rows, inputs, owners, collections } = rows;
+        let Some(collections) = collections else { return };
+        let [input, weight] = inputs.each_ref().map(Option::as_ref);
+        collections.sets[self.set].weigh(self.of, batch, input, weight, places(rows), owners, at);
     }
 }

@@ -145,6 +145,7 @@ impl KeptState for LogarithmWords {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         add_float(state, f64::from_bits(other[0]));
         state[1] += other[1];
@@ -170,7 +171,7 @@ impl KeptState for LogarithmWords {
 
 impl UpdatedByRows for LogarithmWords {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_state_of(input.nulls(), |state, row| {
             add_float(state, input.float(row).ln());

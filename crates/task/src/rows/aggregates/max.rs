@@ -113,6 +113,7 @@ impl KeptState for GreatestValue {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] = state[0].max(other[0]);
         state[1] |= other[1];
@@ -136,7 +137,7 @@ impl KeptState for GreatestValue {
 
 impl UpdatedByRows for GreatestValue {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_state_of(input.nulls(), |state, row| {
             state[0] = state[0].max(input.ordered(row));

@@ -115,6 +115,7 @@ impl KeptState for LeastValue {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] = state[0].min(other[0]);
     }
@@ -153,7 +154,7 @@ impl KeptState for LeastValue {
 
 impl UpdatedByRows for LeastValue {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_word_of(AggregateInput::nulls(input), |least, row| {
             *least = (*least).min(input.ordered(row))

@@ -126,6 +126,7 @@ impl KeptState for KeptSamples {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] += other[0];
     }
@@ -162,8 +163,10 @@ impl KeptState for KeptSamples {
 
 impl UpdatedByRows for KeptSamples {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
-        let (Some(input), Some(collections)) = (&rows.inputs[0], rows.collections.take()) else { return };
-        collections.lists[self.list].add(input, places(rows.rows), rows.owners, rows.at);
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
+        let AddedRows { at, rows, inputs, owners, collections, .. } = rows;
+        if let (Some(input), Some(collections)) = (&inputs[0], collections) {
+            collections.lists[self.list].add(input, places(rows), owners, at);
+        }
     }
 }

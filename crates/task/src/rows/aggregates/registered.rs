@@ -82,6 +82,7 @@ macro_rules! registered {
             }
 
             /// Adds the state of other rows to a state.
+            #[inline]
             pub(crate) fn merge(&self, state: &mut [u64], other: &[u64]) {
                 match self { $( $( Self::$state(kept) => kept.merge(state, other), )? )* }
             }

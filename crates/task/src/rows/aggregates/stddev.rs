@@ -90,6 +90,7 @@ impl KeptState for MomentWords {
     }
 
     /// Merges the moments of two sets of values (Chan, Golub and LeVeque, COMPSTAT 1982).
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         if other[0] == 0 {
             return;
@@ -118,7 +119,7 @@ impl KeptState for MomentWords {
 
 impl UpdatedByRows for MomentWords {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         let Some(input) = &rows.inputs[0] else { return };
         rows.each_state_of(input.nulls(), |state, row| add_moment(state, input.float(row)));
     }

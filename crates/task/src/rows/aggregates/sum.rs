@@ -142,6 +142,7 @@ impl KeptState for RunningTotal {
         [Some(self.node), None]
     }
 
+    #[inline]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         match self.of {
             Type::Signed => add_known(state, signed(other)),
@@ -205,7 +206,7 @@ impl KeptState for RunningTotal {
 
 impl UpdatedByRows for RunningTotal {
     #[inline(always)]
-    fn update<K: MaskedKey>(&self, mut rows: AddedRows<'_, K, impl Owners>) {
+    fn update<K: MaskedKey>(&self, rows: AddedRows<'_, K, impl Owners>) {
         match &rows.inputs[0] {
             Some(input) if self.needs_all => rows.each_state(|state, row| match input {
                 input if input.is_null(row) => self.set_unknown(state),
@@ -214,8 +215,8 @@ impl UpdatedByRows for RunningTotal {
                 AggregateInput::Float(array) => add_float(state, array.value(row)),
             }),
             Some(AggregateInput::Unsigned(array)) => {
-                let values = array.values();
-                rows.each_word_of(array.nulls(), |total, row| *total += values[row]);
+                let values: &[u64] = array.values();
+                rows.each_word_of(array.nulls(), move |total, row| *total += values[row]);
             }
             Some(AggregateInput::Signed(array)) => {
                 let values = array.values();
