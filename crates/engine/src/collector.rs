@@ -90,7 +90,7 @@ impl WindowSums {
         self.squares = self.squares.saturating_add(more.squares);
     }
 
-    /// Returns the number that [`crate::Work::even_flows`] explains.
+    /// Returns the number that [`crate::ThreadLoad::even_flows`] explains.
     pub(crate) fn even_flows(&self) -> f64 {
         let packets = self.totals.packets as f64;
         if self.squares == 0 { 0.0 } else { packets * packets / self.squares as f64 }

@@ -63,7 +63,7 @@ pub struct MeasurementConfig {
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_batches: usize,
-    /// Measure where the time of each thread goes ([`crate::Steps`]), at the cost of six clock readings per
+    /// Measure where the time of each thread goes ([`crate::StepTimes`]), at the cost of six clock readings per
     /// burst.
     pub timed: bool,
     /// End after this much stream time.

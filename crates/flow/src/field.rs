@@ -183,7 +183,7 @@ impl Field {
         [paper, ipfix, standard].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The field of this name, or of this usual name ([`resolve_alias`](crate::usual_name())), upper and lower case alike.
+    /// The field of this name, or of this usual name ([`resolve_alias`](crate::resolve_alias())), upper and lower case alike.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = crate::resolve_alias(name);
         FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name))

@@ -35,7 +35,7 @@ impl FlowTally {
         Self(u64::from(bytes) + (1 << PACKET))
     }
 
-    /// Returns the tally with one more packet; it may [spill](Tally::spills).
+    /// Returns the tally with one more packet; it may [spill](FlowTally::spills).
     #[inline(always)]
     pub(crate) fn plus(self, bytes: u32) -> Self {
         // Neither sum reaches beyond the bit above it.

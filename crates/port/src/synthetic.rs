@@ -8,7 +8,7 @@ use notation::SpecError;
 use packet::LinkType;
 use traffic::{Generator, TrafficSpec};
 
-/// Frames of a [`traffic::Spec`], generated burst by burst into memory that is reused.
+/// Frames of a [`traffic::TrafficSpec`], generated burst by burst into memory that is reused.
 #[derive(Debug)]
 pub struct SyntheticSource {
     name: String,

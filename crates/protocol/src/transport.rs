@@ -75,7 +75,7 @@ pub trait ControllerLink: fmt::Debug + Send {
     /// received.
     fn acknowledge(&self);
 
-    /// Returns the number of messages that were not handed out, by the name of the reason. Reasons are those of [`crate::Refusal`], and
+    /// Returns the number of messages that were not handed out, by the name of the reason. Reasons are those of [`crate::MessageRefusal`], and
     /// `doubled`.
     fn refused(&self) -> BTreeMap<&'static str, u64>;
 

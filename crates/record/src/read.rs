@@ -2,7 +2,7 @@
 //!
 //! [`FlowFile::open`] tells what a file contains, from its header, footer or first records; [`FlowFile::read_part`] gives the rows of a
 //! part of it in blocks of columns, and only those columns that are wanted. Columns are found by name: those of the field table and its
-//! [usual names](flow::usual_name). A file that another program wrote is read likewise.
+//! [usual names](flow::resolve_alias). A file that another program wrote is read likewise.
 
 mod address;
 mod assemble;

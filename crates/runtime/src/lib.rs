@@ -1,5 +1,5 @@
 //! The pipeline of a run, always the same: what is to be run ([`spec`]), what is asked ([`questions`]), how nodes measure and a controller
-//! joins them ([`assembly`]), and where that goes ([`sinks`]). A program turns its options into a [`spec::Spec`] and calls [`assembly::run`].
+//! joins them ([`assembly`]), and where that goes ([`sinks`]). A program turns its options into a [`spec::RunSpec`] and calls [`assembly::run`].
 
 // Only a deployment uses some pieces; a build with everything shows what is never used.
 #![cfg_attr(not(all(feature = "amqp", feature = "dpdk")), allow(dead_code))]

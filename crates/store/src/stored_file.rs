@@ -36,7 +36,7 @@ pub struct StoredFile {
 }
 
 impl StoredFile {
-    /// The columns that [`StoredFile::of_row`] reads.
+    /// The columns that [`StoredFile::from_row`] reads.
     pub(crate) const COLUMNS: &str = "number, path, level, node, first_ns, last_ns, window_ns, rows, bytes, key, created_ns, \
         compacted, rolled";
 

@@ -85,7 +85,7 @@ pub struct WatchedTime {
 }
 
 impl WatchedTime {
-    /// The columns that [`WatchedTime::of_row`] reads.
+    /// The columns that [`WatchedTime::from_row`] reads.
     pub(crate) const COLUMNS: &str = "number, run, node, kind, first_ns, end_ns, why";
 
     /// Returns true if the entry tells that its run has begun, and nothing else.

@@ -27,7 +27,7 @@ pub(crate) enum Tone {
 /// A thing that can be shown alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ViewTarget {
-    /// The answer at this place of [`crate::Model::answers`], by its query, node and what a firing pinned.
+    /// The answer at this place of [`crate::ViewModel::answers`], by its query, node and what a firing pinned.
     Answer(String, Option<String>, String),
     /// A query that others start or that starts others.
     Query(String),

@@ -32,7 +32,7 @@ pub struct Snapshot {
 pub trait Observer {
     /// Takes the progress of the run. Called every few thousand bursts, and when nothing arrives.
     fn progress(&mut self, snapshot: Snapshot);
-    /// Tuning has changed a setting ([`crate::Config::adaption`]).
+    /// Tuning has changed a setting ([`crate::MeasurementConfig::adaption`]).
     fn tuned(&mut self, _tuned: Tuned) {}
     /// A warning for the user.
     fn warning(&mut self, line: String);
@@ -83,7 +83,7 @@ pub struct RunOutcome<R> {
     pub unreported: u64,
     /// The time that the run took.
     pub elapsed: Duration,
-    /// The time of each thread by step, receivers first, if [`crate::Config::timed`] is set.
+    /// The time of each thread by step, receivers first, if [`crate::MeasurementConfig::timed`] is set.
     pub steps: Vec<StepTimes>,
     /// Processor time of all receivers and workers.
     pub processor_time: Duration,

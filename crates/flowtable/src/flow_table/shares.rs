@@ -8,7 +8,7 @@ use packet::Key;
 
 impl<K: Key> FlowTable<K> {
     /// Emits all flows as shares and leaves the table empty. It must have been made for them
-    /// ([`Parts::shares`]), and no window may have turned since it was empty.
+    /// ([`crate::MeasuredParts::shares`]), and no window may have turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
         let Self { hot, cold, spills, arrivals, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
@@ -25,7 +25,7 @@ impl<K: Key> FlowTable<K> {
 
     /// Counts a share of a flow in the open window, as if its packets had been counted here. False if there
     /// was no place for one more flow: it is counted nowhere. Timeouts do not apply, and the table must be
-    /// made for shares ([`Parts::shares`]).
+    /// made for shares ([`crate::MeasuredParts::shares`]).
     #[must_use]
     pub fn add_share(&mut self, share: &FlowShare<K>, sink: &mut impl FlowSink) -> bool {
         let hash = share.key.hash(&self.config.seed);

@@ -24,7 +24,7 @@ pub(crate) struct Weighed<'a, C> {
 }
 
 impl<'a, C: CounterCell> Weighed<'a, C> {
-    /// The cells; after [`super::Counters::settle`] where a sum may end at a limit.
+    /// The cells; after [`super::SplitCounters::settle`] where a sum may end at a limit.
     #[inline(always)]
     pub(crate) fn cells(self) -> &'a mut [C] {
         self.cells
@@ -55,7 +55,7 @@ impl<'a, C: CounterCell> Weighed<'a, C> {
 }
 
 impl<'a> Weighed<'a, u32> {
-    /// Returns a view for a burst whose weights the counters [`grow`] by; after [`super::Counters::settle`] where one may end. What does
+    /// Returns a view for a burst whose weights the counters [`grow`] by; after [`super::SplitCounters::settle`] where one may end. What does
     /// not fit is added to `saturated`.
     #[inline(always)]
     pub(crate) fn growing<const MAY_END: bool>(self, saturated: &'a mut u64) -> Growing<'a, MAY_END> {

@@ -21,7 +21,7 @@ pub struct SplitQuery {
     filter: Option<RowFilter>,
     /// The fields of its table.
     fields: ChangingFields,
-    /// The fields by which rows remain apart, in each [pass](Site::passes).
+    /// The fields by which rows remain apart, in each [pass](PlanContext::passes).
     passes: Vec<ChangingFields>,
     seed: Seed,
     queries: RowQueries,
@@ -115,7 +115,7 @@ impl SplitQuery {
         &self.queries
     }
 
-    /// The rows of a window that it reads, in each [pass](Site::passes), and the packets that are in none.
+    /// The rows of a window that it reads, in each [pass](PlanContext::passes), and the packets that are in none.
     pub fn rows<'a>(&self, window: Option<&'a SplitWindow>) -> Vec<Cow<'a, SplitRows>> {
         let Some(of_table) = window.and_then(|window| window.tables.get(self.table)) else {
             return vec![Cow::default(); self.passes.len()];

@@ -79,6 +79,6 @@ pub(crate) struct PlannedAggregate {
     pub(crate) kind: Kind,
     /// Its first word.
     pub(crate) at: usize,
-    /// The [pass](crate::rows::Site::passes) whose rows it reads.
+    /// The [pass](crate::rows::PlanContext::passes) whose rows it reads.
     pub(crate) pass: usize,
 }

@@ -61,7 +61,7 @@ impl BatchValues {
 pub(crate) struct Evaluation<'a, K> {
     program: &'a RowProgram,
     batch: &'a RowBatch<K>,
-    /// The [pass](crate::rows::Site::passes) of the rows.
+    /// The [pass](crate::rows::PlanContext::passes) of the rows.
     pass: usize,
     values: Vec<Option<BatchValues>>,
 }

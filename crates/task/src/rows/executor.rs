@@ -265,7 +265,7 @@ impl RowPartials {
         queries.window.add(&mut self.states, &scratch.v6, |_| true);
     }
 
-    /// Takes the rows of a [pass](Site::passes).
+    /// Takes the rows of a [pass](PlanContext::passes).
     pub fn add_pass(
         &mut self,
         queries: &RowQueries,
@@ -358,7 +358,7 @@ impl RunPartials {
         self.merged[0].add_v6(rows);
     }
 
-    /// Adds the rows of a [pass](Site::passes).
+    /// Adds the rows of a [pass](PlanContext::passes).
     pub fn add_pass(&mut self, pass: usize, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         if let Some(merged) = self.merged.get_mut(pass) {
             merged.add_v4(v4);
@@ -398,7 +398,7 @@ impl WholeRows {
         self.add_pass(0, set, batch, hold);
     }
 
-    /// Adds the rows of a [pass](Site::passes): those of the first one alone are held.
+    /// Adds the rows of a [pass](PlanContext::passes): those of the first one alone are held.
     pub(crate) fn add_pass<K: MaskedKey>(
         &mut self,
         pass: usize,

@@ -194,7 +194,7 @@ impl LongWindows {
         self.add_pass(0, start_ns, v4, v6);
     }
 
-    /// Takes the rows of a [pass](Site::passes) of a window of the run, which begins at this time.
+    /// Takes the rows of a [pass](PlanContext::passes) of a window of the run, which begins at this time.
     pub fn add_pass(&mut self, pass: usize, start_ns: u64, v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) {
         let Self { plans, site, order, lengths, scratch, .. } = self;
         for (length, plans) in lengths.iter_mut().zip(plans.iter()) {

@@ -77,7 +77,7 @@ impl MergedRows {
         Self::for_pass(columns, site, 0)
     }
 
-    /// Creates merged rows for the rows of a [pass](Site::passes).
+    /// Creates merged rows for the rows of a [pass](PlanContext::passes).
     pub(crate) fn for_pass(columns: Vec<RowValue>, site: &PlanContext, pass: usize) -> Self {
         let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
         // Sums begin at zero; the first row sets everything else.

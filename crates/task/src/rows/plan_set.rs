@@ -56,7 +56,7 @@ impl PlanSet {
         self.add_pass(0, states, batch, takes);
     }
 
-    /// Adds the rows of a [pass](Site::passes).
+    /// Adds the rows of a [pass](PlanContext::passes).
     pub(crate) fn add_pass<K: MaskedKey>(
         &self,
         pass: usize,

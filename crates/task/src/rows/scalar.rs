@@ -26,7 +26,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the value of this type that has this [order](super::input::Input::ordered).
+    /// Returns the value of this type that has this [order](super::input::AggregateInput::ordered).
     pub(crate) fn of_order(order: u64, of: Type) -> Self {
         match of {
             Type::Signed => Self::Integer(signed_of_order(order).into()),

@@ -21,7 +21,7 @@ pub enum TallyKind {
     Flows,
     /// Exact flow tables with statistics of the interleaving gap, as for `--gap`: `mean`, `p99`.
     Gaps(&'static str),
-    /// A sketch with this many entries a row ([`Sketch::usual_width`]).
+    /// A sketch with this many entries a row ([`SketchKind::default_width`]).
     Sketch(SketchKind, usize),
 }
 

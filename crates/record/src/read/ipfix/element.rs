@@ -92,7 +92,7 @@ pub enum NumericElement {
     Probability,
 }
 
-/// The number of variants of [`Number`].
+/// The number of variants of [`NumericElement`].
 pub(crate) const NUMBERS: usize = NumericElement::Probability as usize + 1;
 
 /// The numbers from which a counter is read: the first one that is not 0, first of those since the last record, then of those since the flow

@@ -92,7 +92,7 @@ impl CoreSplits {
         }
     }
 
-    /// The prediction for a design on this many cores, at least as many as it needs and no more than [`CoreSplits::of`] was given.
+    /// The prediction for a design on this many cores, at least as many as it needs and no more than [`CoreSplits::compute`] was given.
     pub(super) fn predicted(&self, design: DesignKind, cores: u64) -> Prediction {
         match design {
             DesignKind::Rss => self.one_by_one(cores),
