@@ -513,7 +513,7 @@ export interface components {
             unexplained: number;
         };
         /**
-         * @description The way in which a query is executed. `row`: it is answered from the rows of a window, when that closes. `zoom`: it is answered from the packets of pinned keys, which are few. `sketch`: it is answered from the packets of all flows, by a structure of bounded size. `sample`: it is answered from window rows of a sample of the packets.
+         * @description The way in which a query is executed. `row`: a query that is answered from the rows of a window, when the window closes. `zoom`: a query that is answered from the packets of pinned keys, which are few. `sketch`: a query that is answered from the packets of all flows, by a structure of bounded size. `sample`: a query that is answered from window rows of a sample of the packets.
          * @enum {string}
          */
         Class: "row" | "zoom" | "sketch" | "sample";
@@ -623,7 +623,7 @@ export interface components {
             error: string;
         };
         /** @description An estimate, with bounds. A number that is not known is null. */
-        Estimate: {
+        EstimateJson: {
             /** @description The most likely value. */
             value: number | null;
             /** @description A number that the truth is not less than. */
@@ -757,7 +757,7 @@ export interface components {
                 /** @description The weight of the value. */
                 weight: components["schemas"]["Integer"];
             }[];
-            /** @description All other values. */
+            /** @description The number and the weight of all other values. */
             rest: {
                 /** @description The number of these values. */
                 values: components["schemas"]["Integer"];
@@ -863,7 +863,7 @@ export interface components {
             reason: components["schemas"]["MissingReason"];
         };
         /**
-         * @description The reason why nothing is known of a time. `not_begun`: no measurement had begun. `stopped`: the measurement had ended, and no other had begun. `killed`: the measurement was killed: neither what followed nor what it had not stored yet is there. `disk_full`: there was no room on the disk. `write_failed`: the measurement could not be written for another reason. `damaged`: the file that had it is damaged. `retention`: it is older than what is kept. `not_sent`: the probe sent nothing: it did not run, was not reached, or was killed before it had kept what it measured. `spool_full`: the probe dropped some of it because its spool was full. `too_late`: it came later than it is waited for.
+         * @description The reason why nothing is known of a time. `not_begun`: no measurement had begun. `stopped`: the measurement had ended, and no other had begun. `killed`: the measurement was killed: neither what followed nor what it had not stored yet is there. `disk_full`: the disk had no room. `write_failed`: the measurement could not be written for another reason. `damaged`: the file that had it is damaged. `retention`: the measurement is older than what is kept. `not_sent`: the probe sent nothing: it did not run, was not reached, or was killed before it had kept what it measured. `spool_full`: the probe dropped some of it because its spool was full. `too_late`: the measurement came later than it is waited for.
          * @enum {string}
          */
         MissingReason: "not_begun" | "stopped" | "killed" | "disk_full" | "write_failed" | "damaged" | "retention" | "not_sent" | "spool_full" | "too_late";
@@ -923,7 +923,7 @@ export interface components {
             refused: components["schemas"]["Counters"];
         };
         /**
-         * @description The state of a node, by its answers. `up`: it answers in time. `late`: it answers after its time. `down`: it answers no more. `unheard`: the controller does not hear it through a fault of its own (`faults` of the status), so that its state is not known. `ended`: it said that nothing follows. `never`: it was never seen.
+         * @description The state of a node, by its answers. `up`: the node answers in time. `late`: the node answers after its time. `down`: the node no longer answers. `unheard`: the controller does not hear the node through a fault of its own (`faults` of the status), so that the state of the node is not known. `ended`: the node said that nothing follows. `never`: the node was never seen.
          * @enum {string}
          */
         NodeState: "up" | "late" | "down" | "unheard" | "ended" | "never";
@@ -1024,7 +1024,7 @@ export interface components {
             keys: string[];
         };
         /**
-         * @description The state of a query. `standing`: it is always answered. `waiting`: it is answered when its trigger fires. `running`: it is answered because its trigger fired.
+         * @description The state of a query. `standing`: a query that is always answered. `waiting`: a query that is answered when its trigger fires. `running`: a query that is answered because its trigger fired.
          * @enum {string}
          */
         QueryState: "standing" | "waiting" | "running";
@@ -1038,10 +1038,10 @@ export interface components {
             /** @description The number of groups, null where it is not known. */
             groups: components["schemas"]["Integer"] | null;
         } & {
-            [key: string]: (null | number | string) | components["schemas"]["Estimate"];
+            [key: string]: (null | number | string) | components["schemas"]["EstimateJson"];
         };
         /**
-         * @description The role of the bearer of a token. Each role may do what the ones before it may. `view`: it may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember. `run`: it may measure: add and cancel queries, and fetch captured packets. `admin`: it may do whatever else changes a deployment. Nothing does over HTTP yet.
+         * @description The role of the bearer of a token. Each role may do what the ones before it may. `view`: a bearer that may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember. `run`: a bearer that may measure: add and cancel queries, and fetch captured packets. `admin`: a bearer that may do whatever else changes a deployment. Nothing does over HTTP yet.
          * @enum {string}
          */
         Role: "view" | "run" | "admin";
@@ -1316,7 +1316,7 @@ export interface components {
             keys: components["schemas"]["KeyState"][];
         };
         /** @description A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings. */
-        Value: (null | number | string) | components["schemas"]["Estimate"] | components["schemas"]["Heaviest"];
+        Value: (null | number | string) | components["schemas"]["EstimateJson"] | components["schemas"]["Heaviest"];
         /** @description Values, by the names of their columns. */
         Values: {
             [key: string]: components["schemas"]["Value"];
