@@ -1,7 +1,7 @@
 //! The field table: every field of a flow record, declared once.
 //!
-//! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`], so a
-//! new field is one new entry.
+//! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`]. The section
+//! "A header field" of ARCHITECTURE.md has the places that a new field needs beside its entry.
 
 use crate::{EndReason, FlowRecord, Loss, RowValue};
 use std::net::IpAddr;

@@ -13,7 +13,8 @@ use packet::MaskedKey;
 
 /// Words of a group's state, and their meaning.
 ///
-/// What has a default is the cautious answer: no shortcut, and no bounds.
+/// Most defaults are the cautious answer, without bounds. `is_flat` and `is_kept_by_group` allow shortcuts: a state of sums of floats denies
+/// them, as their order counts.
 pub(crate) trait KeptState {
     /// Returns the words with which a group begins.
     fn initial(&self) -> &'static [u64];
@@ -62,7 +63,7 @@ pub(crate) trait KeptState {
         None
     }
 
-    /// Returns whether values of several groups add up to that of all.
+    /// Returns true if values of several groups add up to that of all.
     fn is_total(&self) -> bool {
         false
     }
@@ -72,17 +73,17 @@ pub(crate) trait KeptState {
         None
     }
 
-    /// Returns whether several rows of one key give the same as one row that has what all of them have.
+    /// Returns true if several rows of one key give the same as one row that has what all of them have.
     fn is_of_any_rows(&self, _: &RowProgram) -> bool {
         false
     }
 
-    /// Returns whether the state of a single row tells all, and that of some groups is the state of all without the others.
+    /// Returns true if the state of a single row tells all, and that of some groups is the state of all without the others.
     fn is_flat(&self) -> bool {
         true
     }
 
-    /// Returns whether groups can be completed in any order, one after the other.
+    /// Returns true if groups can be completed in any order, one after the other.
     fn is_kept_by_group(&self) -> bool {
         true
     }

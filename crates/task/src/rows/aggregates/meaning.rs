@@ -4,9 +4,9 @@ use crate::Dialect;
 use crate::query::{Condition, Expression, GroupField, ValueWeight};
 use flow::Field;
 
-/// What an aggregate tells those who check, explain and translate queries.
+/// The facts of an aggregate for those who check, explain and translate queries.
 ///
-/// What has a default is the cautious answer.
+/// Each default is the cautious answer.
 pub trait AggregateMeaning {
     /// Returns the name of its function.
     fn name(&self) -> &'static str;
@@ -27,17 +27,17 @@ pub trait AggregateMeaning {
         AggregateRole::Other
     }
 
-    /// Returns whether it is 0 without rows. Others are null.
+    /// Returns true if it is 0 without rows. Others are null.
     fn is_zero_without_rows(&self) -> bool {
         false
     }
 
-    /// Returns whether the values of several groups add up to that of all.
+    /// Returns true if the values of several groups add up to that of all.
     fn is_total(&self) -> bool {
         false
     }
 
-    /// Returns whether it is per second of the time watched.
+    /// Returns true if it is per second of the time watched.
     fn is_rate(&self) -> bool {
         false
     }
@@ -57,7 +57,7 @@ pub trait AggregateMeaning {
         None
     }
 
-    /// Returns whether it reads this field of each packet, where the packets of a flow may differ in it.
+    /// Returns true if it reads this field of each packet, where the packets of a flow may differ in it.
     fn reads_each_packet(&self, _field: &str) -> bool {
         false
     }

@@ -9,9 +9,9 @@ use crate::rows::plan::PlanBuilder;
 use crate::rows::program::Type;
 use model::ColumnKind;
 
-/// What an aggregate tells the planner.
+/// The facts of an aggregate for the planner.
 ///
-/// What has a default is the cautious answer.
+/// Most defaults are the cautious answer; an aggregate that counts flows says so.
 pub(crate) trait AggregatePlanning {
     /// Returns what groups keep of it. What it reads of rows becomes part of the program.
     fn plan(&self, planner: &mut PlanBuilder<'_>) -> Result<Kind, Refusal>;
@@ -34,17 +34,17 @@ pub(crate) trait AggregatePlanning {
         None
     }
 
-    /// Returns whether it may be of a field in which packets of a flow differ: no value weighs by the number of flows.
+    /// Returns true if it may be of a field in which packets of a flow differ: no value weighs by the number of flows.
     fn takes_packets(&self) -> bool {
         false
     }
 
-    /// Returns whether it computes one value of several fields of a row.
+    /// Returns true if it computes one value of several fields of a row.
     fn joins_fields(&self) -> bool {
         false
     }
 
-    /// Returns whether it depends on which packets are one flow.
+    /// Returns true if it depends on which packets are one flow.
     fn counts_flows(&self) -> bool {
         false
     }
