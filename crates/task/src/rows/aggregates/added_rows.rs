@@ -20,6 +20,25 @@ pub(crate) struct AddedRows<'a, K, O> {
     pub(crate) collections: Option<&'a mut Collections>,
 }
 
+/// Works on the places and numbers of the rows that have values. A closure that both loops call would be called for each row, which takes 11
+/// instructions.
+macro_rules! each_with_value {
+    ($rows:expr, $nulls:expr, |$place:ident, $row:ident| $work:expr) => {
+        match $nulls {
+            None => {
+                for ($place, $row) in places($rows) {
+                    $work;
+                }
+            }
+            Some(nulls) => {
+                for ($place, $row) in places($rows).filter(|(_, row)| nulls.is_valid(*row)) {
+                    $work;
+                }
+            }
+        }
+    };
+}
+
 /// Each takes the rows as a whole: what a loop reads is then in registers.
 impl<K, O: Owners> AddedRows<'_, K, O> {
     /// Calls `work` with the group's first word and the number of each row.
@@ -33,7 +52,7 @@ impl<K, O: Owners> AddedRows<'_, K, O> {
     #[inline(always)]
     pub(crate) fn each_word_of(self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut u64, usize)) {
         let Self { at, rows, owners, .. } = self;
-        each(rows, nulls, move |place, row| work(&mut owners.owner(place).0[at], row));
+        each_with_value!(rows, nulls, |place, row| work(&mut owners.owner(place).0[at], row));
     }
 
     /// Calls `work` with the group's words and the number of each row.
@@ -47,7 +66,7 @@ impl<K, O: Owners> AddedRows<'_, K, O> {
     #[inline(always)]
     pub(crate) fn each_state_of(self, nulls: Option<&NullBuffer>, mut work: impl FnMut(&mut [u64], usize)) {
         let Self { at, rows, owners, .. } = self;
-        each(rows, nulls, move |place, row| work(&mut owners.owner(place).0[at..], row));
+        each_with_value!(rows, nulls, |place, row| work(&mut owners.owner(place).0[at..], row));
     }
 }
 
@@ -55,15 +74,4 @@ impl<K, O: Owners> AddedRows<'_, K, O> {
 #[inline(always)]
 pub(crate) fn places(rows: &[u32]) -> impl Iterator<Item = (usize, usize)> + '_ {
     rows.iter().map(|row| *row as usize).enumerate()
-}
-
-/// Calls `work` with the places and numbers of the rows that have values.
-#[inline(always)]
-fn each(rows: &[u32], nulls: Option<&NullBuffer>, mut work: impl FnMut(usize, usize)) {
-    match nulls {
-        None => places(rows).for_each(|(place, row)| work(place, row)),
-        Some(nulls) => {
-            places(rows).filter(|(_, row)| nulls.is_valid(*row)).for_each(|(place, row)| work(place, row));
-        }
-    }
 }

@@ -102,7 +102,7 @@ impl KeptState for RowCount {
         [None; 2]
     }
 
-    #[inline]
+    #[inline(always)]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         state[0] = total(state[0], other[0]);
     }

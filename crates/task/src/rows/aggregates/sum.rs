@@ -142,7 +142,7 @@ impl KeptState for RunningTotal {
         [Some(self.node), None]
     }
 
-    #[inline]
+    #[inline(always)]
     fn merge(&self, state: &mut [u64], other: &[u64]) {
         match self.of {
             Type::Signed => add_known(state, signed(other)),
