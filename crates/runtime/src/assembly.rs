@@ -103,9 +103,11 @@ impl RunPlan {
         let resolver = self.options.question.enrich.resolver();
         let _shared = self.share_ports()?;
         let sources = match (&mut self.recorded, &chain) {
-            (Some(recorded), Some(chain)) => {
-                recorded.take_nodes(chain)?.into_iter().map(WindowSource::Recorded).collect()
-            }
+            (Some(recorded), Some(chain)) => recorded
+                .take_nodes(chain)?
+                .into_iter()
+                .map(|node| WindowSource::Recorded(Box::new(node)))
+                .collect(),
             _ => self.measurements()?,
         };
         let Self { options, asked, recorded, .. } = &self;

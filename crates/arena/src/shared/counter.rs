@@ -6,6 +6,12 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct AtomicCounter(AtomicU64);
 
+impl Default for AtomicCounter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl AtomicCounter {
     /// Creates a counter of nothing.
     pub fn new() -> Self {

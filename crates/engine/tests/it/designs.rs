@@ -210,12 +210,7 @@ fn runs_of_so_long() {
 fn small_rings_and_small_bursts() {
     let spec = "packets=1k,flows=200,ipv6=30%,rate=1000";
     for (burst, hand_over_batches) in [(1, 2), (3, 1), (7, 2), (256, 2)] {
-        let config = MeasurementConfig {
-            burst,
-            hand_over_batches: hand_over_batches,
-            every: Every::Time(100 * MS),
-            ..config()
-        };
+        let config = MeasurementConfig { burst, hand_over_batches, every: Every::Time(100 * MS), ..config() };
         all_alike(&every_design(), spec, None, &config);
     }
 }

@@ -99,7 +99,6 @@ impl Controlled {
             steps: (!asked.is_empty()).then(|| chain::steps(plan)),
             leaves_out_answers: showing.as_ref().is_some_and(|showing| !showing.has_answers),
             is_approximate: showing.as_ref().is_some_and(|showing| showing.is_approximate),
-            ..Style::default()
         };
         Ok(Self {
             controller,

@@ -135,7 +135,7 @@ impl RecordedRun {
     ///
     /// # Errors
     /// If files lack what the tasks of their nodes read.
-    pub(super) fn take_nodes(&mut self, chain: &Chain) -> Result<Vec<Box<RecordedNode>>, Failure> {
+    pub(super) fn take_nodes(&mut self, chain: &Chain) -> Result<Vec<RecordedNode>, Failure> {
         let mut refused = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {
             let tasks = chain.tasks.iter().zip(&chain.nodes).filter(|(_, nodes)| nodes.contains(&number));
@@ -159,7 +159,7 @@ impl RecordedRun {
         self.remarks.iter().for_each(|line| say(line));
         let longest_ns = chain.graph.queries.iter().map(|query| query.over_ns).max().unwrap_or(0);
         let nodes = std::mem::take(&mut self.nodes).into_iter();
-        Ok(nodes.map(|node| Box::new(RecordedNode::new(node, longest_ns, Arc::clone(&self.tally)))).collect())
+        Ok(nodes.map(|node| RecordedNode::new(node, longest_ns, Arc::clone(&self.tally))).collect())
     }
 
     /// Returns how it is shown.

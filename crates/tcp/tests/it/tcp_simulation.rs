@@ -109,7 +109,7 @@ fn check(plan: Plan) -> Outcome {
 /// A transfer in which nothing goes wrong yet.
 fn plan(seed: u64) -> Plan {
     let mut random = Random::new(seed ^ 0x5eed);
-    let isns = [0, 1, u32::MAX, u32::MAX - 5_000, u32::MAX - 40_000, 1 << 31, random.next() as u32];
+    let isns = [0, 1, u32::MAX, u32::MAX - 5_000, u32::MAX - 40_000, 1 << 31, random.draw() as u32];
     Plan {
         seed,
         segments: 200,

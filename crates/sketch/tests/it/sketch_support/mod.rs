@@ -14,7 +14,7 @@ pub(crate) fn key(flow: u64) -> KeyV4 {
 pub(crate) fn skewed(packets: usize, flows: u64, random: &mut Random) -> Vec<u64> {
     let mut draw = || {
         // The logarithm of the rank is uniform.
-        let uniform = random.next() as f64 / 2f64.powi(64);
+        let uniform = random.draw() as f64 / 2f64.powi(64);
         ((flows as f64 + 1.0).powf(uniform) - 1.0) as u64
     };
     (0..packets).map(|_| draw().min(flows - 1)).collect()

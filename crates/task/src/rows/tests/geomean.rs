@@ -37,8 +37,11 @@ fn remaining(per_packet: i64) -> Expression {
     with(Expression::field("total_byte"), Operator::Subtract, headers)
 }
 
+/// A column, and what it must have of plain rows.
+type Expected = (OutputColumn, Box<dyn Fn(&Plain) -> Option<f64>>);
+
 /// Columns, each with the values of a row that are not null.
-fn columns(per_packet: i64) -> Vec<(OutputColumn, Box<dyn Fn(&Plain) -> Option<f64>>)> {
+fn columns(per_packet: i64) -> Vec<Expected> {
     let item = |name: &str, of| OutputColumn::new(name, geomean(of));
     vec![
         (item("bytes", Expression::field("total_byte")), Box::new(|row| Some(row.bytes as f64))),
