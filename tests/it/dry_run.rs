@@ -402,3 +402,40 @@ fn losses_of_a_source_give_the_same_coverage() {
     let again = dry(&[text(&rows), "-q", queries, "--answers"]).expect(0);
     assert_eq!(again.stdout.lines().collect::<Vec<_>>(), lines);
 }
+
+/// Rows have the mean of their round trips, of which no window's follows.
+#[test]
+fn queries_that_read_mean_round_trips_are_refused() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, SPEC);
+    let rows = scratch.path("rows.parquet");
+    run(&[text(&generated.path), "--loss", "--every", "1s", "--rows", text(&rows)]);
+    let asked = |field: &str| {
+        format!("a: select max({field}) as r every 1s; b: select count(*) as n every 1s when a.r > 1us;")
+    };
+    dry(&[text(&rows), "-q", &asked("rtt_avg")]).says(2, &["rtt_avg cannot be played"]);
+    dry(&[text(&rows), "-q", &asked("rtt_min")]).expect(0);
+}
+
+/// Rows that cannot be read may be of any window of their part: none of them is empty for certain.
+#[test]
+fn damage_anywhere_in_a_file_of_rows_fires_nothing() {
+    let scratch = Scratch::new();
+    let mut frames = [udp(1, 0..30), udp(2, 0..30), udp(3, 0..30)].concat();
+    frames.sort_by_key(|frame| frame.time_ns);
+    let rows = recorded(&scratch, "rows", &frames, &["--every", "1s", "--node", "N"]);
+    let queries = "a: select count(*) as r every 1s; b: select count(*) as n every 1s when a.r < 3;";
+    let whole = dry(&[text(&rows), "-q", queries]).expect(0);
+    assert_eq!(whole.stdout, "");
+    let bytes = std::fs::read(&rows).expect("rows");
+    let mut damaged = 0;
+    for at in (4..bytes.len().saturating_sub(40)).step_by(97) {
+        let mut content = bytes.clone();
+        content[at..at + 40].iter_mut().for_each(|byte| *byte ^= 0x55);
+        std::fs::write(&rows, content).expect("the file is there");
+        let ended = dry(&[&format!("N={}", text(&rows)), "-q", queries]);
+        damaged += u32::from(ended.code != Some(0));
+        assert_eq!(events(&ended.stdout), Vec::<&str>::new(), "at {at}: {}", ended.stderr);
+    }
+    assert!(damaged > 5, "most damage is found: {damaged}");
+}

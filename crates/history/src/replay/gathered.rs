@@ -18,6 +18,9 @@ use task::rows::PlanContext;
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
 
+/// The most windows of a damaged part that are marked one by one; of a longer one all windows of the node lack something.
+const MOST_MARKED: usize = 100_000;
+
 /// A file of which the times of all rows are known.
 pub(super) struct SurveyedFile {
     /// The node of all its rows, where it was named.
@@ -80,10 +83,19 @@ impl Gathered {
         for &[first, last] in &file.damaged {
             let span = Span { start_ns: first, end_ns: last.saturating_add(window_ns) };
             self.damaged.push((span, file.reason.clone()));
-            // They are no empty ones.
-            [first, last].iter().filter(|start| period.contains(**start)).for_each(|start| {
-                self.counts.entry(*start).or_default();
+            // None of them is known to be empty.
+            let listed = std::iter::successors(Some(first), |start| match &contents.windows {
+                Some(windows) => windows.since(start + 1).map(|(start, _)| start),
+                None => start.checked_add(window_ns),
             });
+            let mut listed = listed.take_while(|start| *start <= last);
+            let marked = listed.by_ref().take(MOST_MARKED).chain([last]);
+            marked.filter(|start| period.contains(*start)).for_each(|start| {
+                self.counts.entry(start).or_default();
+            });
+            if listed.next().is_some() {
+                self.lacks.push(file.reason.clone());
+            }
         }
         if let Some(without) = contents.without_place.as_ref().filter(|_| contents.windows.is_none()) {
             self.lacks.push(format!(

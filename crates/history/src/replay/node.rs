@@ -3,7 +3,7 @@
 use super::plan::ReplayPlan;
 use super::survey::NodeName;
 use crate::answering::lacking_columns;
-use flow::{LossCounts, Sampled, Untold, WindowRow};
+use flow::{LossCounts, RowValue, Sampled, Untold, WindowRow};
 use model::Span;
 use packet::{KeyV4, KeyV6};
 use record::Shortfall;
@@ -161,11 +161,14 @@ impl NodeRecording {
             refused.into_iter().map(in_words).collect::<Vec<_>>()
         })?;
         let needs = planned.needs_of_recorded();
-        let lines: Vec<_> = self
-            .files
-            .iter()
-            .filter_map(|file| lacking_columns(&file.path, &file.contents, &needs, &[]))
-            .collect();
+        let lacking = |file: &NodeFile| lacking_columns(&file.path, &file.contents, &needs, &[]);
+        let mut lines: Vec<_> = self.files.iter().filter_map(lacking).collect();
+        if needs.columns.contains(&RowValue::RttAvg) {
+            lines.push(format!(
+                "{}: rtt_avg cannot be played: rows have the mean of their round trips, and windows their sum",
+                self.name
+            ));
+        }
         if lines.is_empty() { Ok(()) } else { Err(lines) }
     }
 }

@@ -73,7 +73,7 @@ impl FileSurvey {
                 // What was passed over may have been of any window of the part.
                 Ok(true) => {
                     if let Some(what) = file.passed_over() {
-                        survey.damaged.extend(found);
+                        survey.damaged.extend(found.or_else(|| listed(file)));
                         survey.error.get_or_insert_with(|| ReadError::damaged(file.path(), what));
                     }
                 }
@@ -82,13 +82,18 @@ impl FileSurvey {
                     return survey;
                 }
                 Err(error) => {
-                    survey.damaged.extend(found);
+                    survey.damaged.extend(found.or_else(|| listed(file)));
                     survey.error.get_or_insert(error);
                 }
             }
         }
         survey
     }
+}
+
+/// Returns the begins of the first and the last window that a file lists: what has no time at all may have been of any of them.
+fn listed(file: &FlowFile) -> Option<[u64; 2]> {
+    file.contents().windows.as_ref()?.ends()
 }
 
 /// Rows of one node, window and span of time; whether reading goes on.

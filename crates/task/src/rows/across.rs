@@ -41,6 +41,18 @@ impl Merging {
         };
         let plan = QueryPlan::new(query, site, &mut program).map_err(refused)?;
         let parts = MergePlan::new(&plan, site, &mut program)?;
+        let of_sum_alone =
+            query.aggregates().into_iter().filter(|aggregate| !aggregate.planning().is_of_greatest_parts());
+        let refused_by_max = of_sum_alone.filter(|_| by == Across::Max).map(|aggregate| {
+            format!(
+                "{} by max does not follow from that of each node; ask by sum",
+                aggregate.meaning().text()
+            )
+        });
+        let refused_by_max: Vec<String> = refused_by_max.collect();
+        if !refused_by_max.is_empty() {
+            return Err(refused_by_max);
+        }
         QueryPlan::new(&parts.query, site, &mut program).map_err(refused)?;
         Ok(Self { by, plan, parts })
     }

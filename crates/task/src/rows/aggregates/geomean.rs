@@ -80,6 +80,11 @@ impl AggregatePlanning for GeometricMeanAggregate<'_> {
         Some(NodeParts { parts: vec![sum, NodeParts::number_of(self.of), least], value: of_parts })
     }
 
+    fn is_of_greatest_parts(&self) -> bool {
+        // Of logarithms below 0 the greatest sum is that of the node that has counted least.
+        false
+    }
+
     fn not_sketched(&self) -> &'static str {
         "means are of flows, not of packets"
     }

@@ -44,6 +44,11 @@ pub(crate) trait AggregatePlanning {
         false
     }
 
+    /// Returns true if it follows from the greatest of the nodes' parts, where these have counted the same packets.
+    fn is_of_greatest_parts(&self) -> bool {
+        true
+    }
+
     /// Returns true if it depends on which packets are one flow.
     fn counts_flows(&self) -> bool {
         false

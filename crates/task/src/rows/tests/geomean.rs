@@ -216,3 +216,12 @@ fn a_sample_has_no_bounds_of_it() {
     let reason = answer.reason.expect("a remark");
     assert!(reason.contains("of the sampled packets alone, not scaled: mean"), "{reason}");
 }
+
+/// Of logarithms below 0 the greatest sum is that of the node that has counted least.
+#[test]
+fn the_greatest_sum_of_logarithms_is_no_nodes_mean() {
+    let asked = query(&[], vec![OutputColumn::new("mean", geomean(Expression::field("total_byte")))], None);
+    let refused = Merging::new(&asked, Across::Max, &site(1 << 30)).expect_err("it does not follow");
+    assert_eq!(refused, ["geomean(total_byte) by max does not follow from that of each node; ask by sum"]);
+    assert!(Merging::new(&asked, Across::Sum, &site(1 << 30)).is_ok());
+}
