@@ -1,7 +1,7 @@
 //! Every order of events of two or three threads on the shared structures, as far as loom can distinguish
 //! them.
 
-use super::{Counter, Section, Slots};
+use super::{AtomicCounter, Section, Slots};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -22,7 +22,7 @@ fn at_once<T: Send + Sync + 'static>(
 }
 
 /// All keys with their counts.
-fn drained(slots: Arc<Slots<u64, Counter>>) -> Vec<(u64, u64)> {
+fn drained(slots: Arc<Slots<u64, AtomicCounter>>) -> Vec<(u64, u64)> {
     let Ok(mut slots) = Arc::try_unwrap(slots) else { panic!("the threads are gone") };
     let mut found = Vec::new();
     slots.drain(|&key, count| found.push((key, count.take())));
@@ -34,18 +34,18 @@ fn drained(slots: Arc<Slots<u64, Counter>>) -> Vec<(u64, u64)> {
 }
 
 /// Slots for this many keys.
-fn slots(keys: usize) -> Arc<Slots<u64, Counter>> {
-    Arc::new(Slots::new(keys, 0, Counter::new))
+fn slots(keys: usize) -> Arc<Slots<u64, AtomicCounter>> {
+    Arc::new(Slots::new(keys, 0, AtomicCounter::new))
 }
 
-fn put(slots: &Slots<u64, Counter>, key: u64, hash: u64) -> bool {
+fn put(slots: &Slots<u64, AtomicCounter>, key: u64, hash: u64) -> bool {
     slots.get_or_put(&key, hash).inspect(|count| _ = count.add(1)).is_some()
 }
 
 #[test]
 fn a_counter_loses_nothing() {
     loom::model(|| {
-        let counter = Arc::new(Counter::new());
+        let counter = Arc::new(AtomicCounter::new());
         at_once(&counter, &[1, 10], |counter, amount| {
             counter.add(amount);
             counter.add(100 * amount);
@@ -108,7 +108,7 @@ fn what_finds_no_slot_is_told_so() {
         // Two slots for three keys.
         let slots = slots(1);
         assert_eq!(slots.capacity(), 2);
-        let refused = Arc::new(Counter::new());
+        let refused = Arc::new(AtomicCounter::new());
         let both = Arc::new((slots, refused));
         at_once(&both, &[1, 2], |(slots, refused), key| {
             for key in [key, 3] {
