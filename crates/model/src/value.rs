@@ -217,7 +217,7 @@ impl Serialize for Number {
 
 /// An estimate, with bounds. A number that is not known is null.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Estimate"))]
 pub(crate) struct EstimateJson {
     /// The most likely value.
     value: Number,

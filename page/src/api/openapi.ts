@@ -623,7 +623,7 @@ export interface components {
             error: string;
         };
         /** @description An estimate, with bounds. A number that is not known is null. */
-        EstimateJson: {
+        Estimate: {
             /** @description The most likely value. */
             value: number | null;
             /** @description A number that the truth is not less than. */
@@ -1038,7 +1038,7 @@ export interface components {
             /** @description The number of groups, null where it is not known. */
             groups: components["schemas"]["Integer"] | null;
         } & {
-            [key: string]: (null | number | string) | components["schemas"]["EstimateJson"];
+            [key: string]: (null | number | string) | components["schemas"]["Estimate"];
         };
         /**
          * @description The role of the bearer of a token. Each role may do what the ones before it may. `view`: a bearer that may read: the state, answers, events, stories, the list of captures, the stream, and what the stores of nodes remember. `run`: a bearer that may measure: add and cancel queries, and fetch captured packets. `admin`: a bearer that may do whatever else changes a deployment. Nothing does over HTTP yet.
@@ -1316,7 +1316,7 @@ export interface components {
             keys: components["schemas"]["KeyState"][];
         };
         /** @description A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings. */
-        Value: (null | number | string) | components["schemas"]["EstimateJson"] | components["schemas"]["Heaviest"];
+        Value: (null | number | string) | components["schemas"]["Estimate"] | components["schemas"]["Heaviest"];
         /** @description Values, by the names of their columns. */
         Values: {
             [key: string]: components["schemas"]["Value"];
