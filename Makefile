@@ -118,6 +118,8 @@ loom: ## shared state under every order of events that the memory model allows
 
 # How many page faults a test counts depends on the allocator, which the sanitizer replaces.
 sanitize: export RUSTFLAGS = -Zsanitizer=address
+# Leaks of libraries that the crates are linked with.
+sanitize: export LSAN_OPTIONS = suppressions=$(CURDIR)/crates/port/tests/leaks.txt
 sanitize: ## the suites of the crates with unsafe code under AddressSanitizer
 	@scripts/install build test
 	cargo +$(NIGHTLY) test --package packet --package arena --package flowtable --package sketch --package tcp --package engine --package port --all-targets --no-fail-fast \

@@ -417,6 +417,8 @@ fn a_run_that_waits_at_its_gate_is_asked() {
     assert!(outcome.records.finish().faults.is_empty());
     // Ten windows; what is in the last one is asked by nobody.
     assert_eq!(gate.rows.load(Relaxed), 2000 - 200);
+    // The gate and the control own each other.
+    *gate.asked.lock().expect("no panic") = None;
 }
 
 /// A gate that asks for what lies between two windows.
@@ -486,6 +488,8 @@ fn windows_before_the_next_packet_of_a_waiting_replay_are_empty() {
         engine::run(&mut sources, None, &config, &plan, &stop, outputs, &mut watch).expect("memory");
     assert!(outcome.records.finish().faults.is_empty());
     assert_eq!(gate.empty.load(Relaxed), 99 * 4);
+    // The gate and the control own each other.
+    *gate.asked.lock().expect("no panic") = None;
 }
 
 /// Six windows of a million flows, from generated traffic: `cargo test --release -p engine --test it recent_windows:: -- --ignored --nocapture`.
