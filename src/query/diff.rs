@@ -154,7 +154,7 @@ fn change(query: &Query, most: usize, before: Option<Answer>, after: Option<Answ
     let Some(known) = after.as_ref().or(before.as_ref()) else {
         return Answer::new(query.name.clone(), None, Vec::new(), Vec::new());
     };
-    let compared = ComparedColumns::of(query, known);
+    let compared = ComparedColumns::new(query, known);
     let mut result = Answer::new(query.name.clone(), None, compared.columns(), Vec::new());
     result.node = known.node.clone();
     [&before, &after].into_iter().flatten().for_each(|answer| add_shortfalls(&mut result, answer));
@@ -197,7 +197,7 @@ struct ComparedColumns<'a> {
 }
 
 impl<'a> ComparedColumns<'a> {
-    fn of(query: &'a Query, known: &'a Answer) -> Self {
+    fn new(query: &'a Query, known: &'a Answer) -> Self {
         let is_key = |at: usize| matches!(shown(query, at), Some(Expression::Field(_)));
         let is_number = |at: usize| {
             !is_key(at)

@@ -92,7 +92,7 @@ impl FlowFiles {
         let site = self.site(setting);
         let known = self.spans();
         let wanted = self.wanted(&groups, &site, &lacking, may_be_open, known.is_none())?;
-        let mut work = AnsweringState::of(self, groups, site, known, &wanted);
+        let mut work = AnsweringState::new(self, groups, site, known, &wanted);
         let (questions, lacking) = (&questions, &lacking);
         let caveats = Caveats { questions, unknown, cuts, lacking, common_key, of_flows, times };
         let mut give = |mut answer: Answer| {

@@ -481,7 +481,7 @@ impl Exporter {
         }
         state.fields += fields;
         self.fields += fields;
-        let plan = FieldPlan::of(&template);
+        let plan = FieldPlan::from_template(&template);
         self.templates.insert(id, Arc::new(ExporterTemplate { template, plan }));
     }
 

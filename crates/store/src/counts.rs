@@ -54,7 +54,7 @@ pub(crate) struct StoreCounters {
 
 impl StoreCounters {
     /// Returns the counts of what is measured of a level: of records, or of rows.
-    pub(crate) fn of(&self, level: Level) -> &StoredTally {
+    pub(crate) fn level(&self, level: Level) -> &StoredTally {
         if level == Level::Flows { &self.flows } else { &self.rows }
     }
 }

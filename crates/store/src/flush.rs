@@ -79,12 +79,12 @@ fn name(shared: &StoreState, all: bool) {
         failed = Some(reason);
     }
     for PendingFile { begun, complete, bytes, .. } in &synced {
-        let tally = shared.tally.of(begun.level());
+        let tally = shared.tally.level(begun.level());
         tally.stored.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(*bytes, Relaxed);
     }
     for (PendingFile { begun, complete, watched, bytes }, reason) in lost {
-        let tally = shared.tally.of(begun.level());
+        let tally = shared.tally.level(begun.level());
         tally.refused.fetch_add(complete.rows, Relaxed);
         shared.open_bytes.fetch_sub(bytes, Relaxed);
         lose(shared, begun.node(), &watched, &reason);

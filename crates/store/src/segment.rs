@@ -216,7 +216,7 @@ impl<W: SegmentWriter> OpenSegment<W> {
                 if !watched.is_empty() {
                     flush::lose(shared, &setting.node, watched, reason);
                 }
-                shared.tally.of(W::LEVEL).refused.fetch_add(self.rows, Relaxed);
+                shared.tally.level(W::LEVEL).refused.fetch_add(self.rows, Relaxed);
             }
             None => flush::add(shared, self.files, watched),
         }

@@ -22,7 +22,7 @@ impl ArchivedStates {
     }
 
     /// Returns the states that the archive has once all of a controller are stored.
-    pub(super) fn of(controller: &Controller) -> Self {
+    pub(super) fn from_controller(controller: &Controller) -> Self {
         Self {
             unsettled: unsettled::names(controller),
             past: past::names(controller),

@@ -267,7 +267,7 @@ impl<'a> ControllerService<'a> {
         self.changes.stories.extend(self.controller.changed_stories());
         if self.has_changed {
             let state = serde_json::to_string(&self.controller.save()).map_err(Failure::fault)?;
-            let archived = ArchivedStates::of(&self.controller);
+            let archived = ArchivedStates::from_controller(&self.controller);
             self.changes.states = self.archived.changed(&self.controller).map_err(Failure::fault)?;
             self.changes.states.push((STATE.to_owned(), state));
             self.changes.states.extend(self.publishers.iter().filter_map(|own| own.save()));

@@ -48,8 +48,9 @@ struct PeriodScratch {
 }
 
 impl<'a> AnsweringState<'a> {
-    /// The work before any part is read: it has what files tell apart from their rows. `known`: the times of all nodes, where files tell them.
-    pub(super) fn of(
+    /// Creates the state before any part is read: it has what files tell apart from their rows. `known`: the times of all nodes, where files
+    /// tell them.
+    pub(super) fn new(
         files: &FlowFiles,
         groups: Vec<QuestionGroup<'a>>,
         site: PlanContext,

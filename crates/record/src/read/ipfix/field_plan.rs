@@ -22,8 +22,8 @@ pub struct FieldPlan {
 }
 
 impl FieldPlan {
-    /// All fields of a template that have a meaning.
-    pub fn of(template: &Template) -> Self {
+    /// Creates the plan that reads all fields of a template that have a meaning.
+    pub fn from_template(template: &Template) -> Self {
         let mut found: Vec<(usize, ElementRole)> = Vec::new();
         let mut bits = 64;
         for (at, (element, length)) in template.lengths().enumerate() {
@@ -74,7 +74,7 @@ impl FieldPlan {
         {
             return None;
         }
-        let mut plan = Self::of(template);
+        let mut plan = Self::from_template(template);
         plan.fields
             .retain(|(.., target)| matches!(target, ValueTarget::Number(number) if number.is_of_sampling()));
         Some(plan)

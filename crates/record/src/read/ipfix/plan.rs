@@ -68,7 +68,7 @@ impl TemplatePlan {
     /// Makes the plan of a record's template.
     pub(crate) fn new(record: &IpfixRecord<'_>, wanted: &ReadProjection, places: &[ColumnSlot]) -> Self {
         let needed: Vec<&str> = places.iter().flat_map(|place| needed(place, wanted)).collect();
-        let fields = FieldPlan::of(&record.known.template).only(|column| needed.contains(&column));
+        let fields = FieldPlan::from_template(&record.known.template).only(|column| needed.contains(&column));
         let mut columns: Vec<TemplateField> = Vec::new();
         for (number, element) in record.known.template.elements().enumerate() {
             if let ElementMapping::Column(column) = ElementMapping::from_element(element, record.session) {

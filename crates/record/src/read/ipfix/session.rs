@@ -274,7 +274,7 @@ impl IpfixSession {
                         }
                     }
                     let sampling = FieldPlan::from_sampling_template(&template);
-                    let has_ends = FieldPlan::of(&template).has_ends();
+                    let has_ends = FieldPlan::from_template(&template).has_ends();
                     let known = SessionTemplate { template, sampling, has_ends };
                     let before = templates.insert(id, Arc::new(known));
                     self.fields -= before.map_or(0, |before| 1 + before.template.len());

@@ -20,7 +20,8 @@ fn template(fields: &[(u16, u16)]) -> Template {
 #[test]
 fn each_value_is_read_from_the_field_of_the_least_rank() {
     // 150 seconds, 152 milliseconds, 23 octets out, 1 octets, 12, and 27 and 28 next to it.
-    let plan = FieldPlan::of(&template(&[(150, 4), (152, 8), (23, 4), (1, 4), (12, 4), (27, 16), (28, 16)]));
+    let template = template(&[(150, 4), (152, 8), (23, 4), (1, 4), (12, 4), (27, 16), (28, 16)]);
+    let plan = FieldPlan::from_template(&template);
     let expected = [
         (1, false, ValueTarget::Start(TimeEncoding::Milliseconds)),
         (2, false, ValueTarget::Number(NumericElement::OutBytes)),
@@ -34,7 +35,7 @@ fn each_value_is_read_from_the_field_of_the_least_rank() {
 
 #[test]
 fn what_is_no_value_of_its_element_is_not_read_and_told() {
-    let plan = FieldPlan::of(&template(&[(8, 3), (7, 4), (2, 1)]));
+    let plan = FieldPlan::from_template(&template(&[(8, 3), (7, 4), (2, 1)]));
     let values = RecordValues::read(&plan, &[1, 2, 3, 0, 1, 0, 0, 9], &[0..3, 3..7, 7..8]);
     assert_eq!((values.addresses, values.ports()), ([None; 2], [None; 2]));
     assert_eq!(values.plain_counts()[0], [9, NULL, NULL]);
@@ -46,14 +47,14 @@ fn values(fields: &[(u16, u8)]) -> RecordValues {
     let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
     let set: Vec<u8> = fields.iter().map(|(_, value)| *value).collect();
     let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
-    RecordValues::read(&FieldPlan::of(&template), &set, &at)
+    RecordValues::read(&FieldPlan::from_template(&template), &set, &at)
 }
 
 /// The counters of both directions, of pairs of an element and a number of an octet.
 fn counts(fields: &[(u16, u8)]) -> [[u64; COUNTERS]; 2] {
     let template = template(&fields.iter().map(|(number, _)| (*number, 1)).collect::<Vec<_>>());
     let (plan, set): (_, Vec<u8>) =
-        (FieldPlan::of(&template), fields.iter().map(|(_, value)| *value).collect());
+        (FieldPlan::from_template(&template), fields.iter().map(|(_, value)| *value).collect());
     let at: Vec<_> = (0..set.len()).map(|at| at..at + 1).collect();
     let values = RecordValues::read(&plan, &set, &at);
     let of = RecordOf { plan: &plan, set: &set, fields: &at, session: 0, export_ns: 0 };
@@ -98,7 +99,7 @@ fn times(fields: &[(u16, Vec<u8>)]) -> [Option<u64>; 2] {
         })
         .collect();
     let facts = ExportTimes { export_ns: 1_000_000 * SECOND, uptime_ms: None };
-    RecordValues::read(&FieldPlan::of(&template), &set, &at).times(false, facts, None)
+    RecordValues::read(&FieldPlan::from_template(&template), &set, &at).times(false, facts, None)
 }
 
 #[test]
