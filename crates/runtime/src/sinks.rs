@@ -115,10 +115,10 @@ pub(crate) struct Sinks(Arc<[Box<dyn Sink>]>);
 
 impl Sinks {
     /// Starts the sinks that the options ask for.
-    pub(crate) fn start(telling: &SinkContext<'_>) -> Result<Self, Failure> {
+    pub(crate) fn start(context: &SinkContext<'_>) -> Result<Self, Failure> {
         let mut sinks = Vec::new();
         for known in SINKS {
-            sinks.extend((known.start)(telling)?);
+            sinks.extend((known.start)(context)?);
         }
         Ok(Self(sinks.into()))
     }

@@ -139,8 +139,8 @@ enum Telltale {
 
 impl AlertsSink {
     /// Begins to tell where the options ask for it.
-    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let alerts = Alerts::start(&telling.options.output.alerts, None)?;
+    pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let alerts = Alerts::start(&context.options.output.alerts, None)?;
         Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
     }
 

@@ -57,8 +57,8 @@ impl Drop for AnswerFileState {
 
 impl AnswerFile {
     /// Creates the file where the options ask for it.
-    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let Some(path) = &telling.options.output.answers else { return Ok(None) };
+    pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let Some(path) = &context.options.output.answers else { return Ok(None) };
         let is_new = (!path.exists()).then(|| path.clone());
         let file = File::options().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| Failure::usage(format!("--answers {}: {error}", path.display())))?;
@@ -66,8 +66,8 @@ impl AnswerFile {
         let state = AnswerFileState { file, has_begun: false, is_new, error: None, lost: 0 };
         Ok(Some(Box::new(Self {
             path: path.clone(),
-            is_of_run: !telling.options.json_windows,
-            is_asked: !telling.asked.is_empty(),
+            is_of_run: !context.options.json_windows,
+            is_asked: !context.asked.is_empty(),
             state: Mutex::new(state),
         })))
     }

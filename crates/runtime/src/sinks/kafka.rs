@@ -44,8 +44,8 @@ struct KafkaFeed {
 
 impl RunDelivery {
     /// Begins to deliver where the options ask for it. A replay waits where Kafka takes less than it answers, until it is told to end.
-    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let SinkContext { options, asked, is_replay, stop, .. } = *telling;
+    pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let SinkContext { options, asked, is_replay, stop, .. } = *context;
         let own = &options.output.kafka;
         let Some(servers) = own.servers()? else { return Ok(None) };
         let bell = Bell::default();

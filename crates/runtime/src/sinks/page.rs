@@ -99,13 +99,13 @@ struct PageFeed {
 
 impl Page {
     /// Serves the page where the options ask for it.
-    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let SinkContext { options, asked, is_replay, stop, .. } = *telling;
+    pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let SinkContext { options, asked, is_replay, stop, .. } = *context;
         let Some(listen) = options.output.web else { return Ok(None) };
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
         hub.set_checking(Checking::new(asked.checking.clone()));
-        let (sites, sources): (Vec<PlanContext>, Vec<Vec<String>>) = telling.nodes.iter().cloned().unzip();
+        let (sites, sources): (Vec<PlanContext>, Vec<Vec<String>>) = context.nodes.iter().cloned().unzip();
         let store = options.output.store.as_deref();
         let store =
             store.map(|folder| PageStore::start(folder, options, asked, &sites)).transpose()?.flatten();
@@ -123,7 +123,7 @@ impl Page {
         let thread = std::thread::Builder::new().name("page".to_owned()).spawn(work).map_err(no_thread)?;
         let feed = PageFeed { messages: messages.clone(), may_wait: is_replay, missed };
         // What the executor refuses is said elsewhere.
-        if let Some(chain) = telling.chain.clone() {
+        if let Some(chain) = context.chain.clone() {
             feed.changed(ControllerSnapshot::from_queries(chain));
         }
         let page = Mutex::new(Some(Self { hub, server, messages, thread, store }));

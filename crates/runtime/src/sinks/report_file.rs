@@ -18,11 +18,11 @@ pub(crate) struct ReportFile {
 
 impl ReportFile {
     /// Opens the file where the options ask for it.
-    pub(super) fn start(telling: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
-        let Some(path) = &telling.options.output.report else { return Ok(None) };
+    pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
+        let Some(path) = &context.options.output.report else { return Ok(None) };
         let is_file = !standard_output::is_meant(path);
         let file = is_file.then(|| OpenReport::create(path)).transpose()?.map(Mutex::new);
-        Ok(Some(Box::new(Self { file, is_line: telling.options.output.json })))
+        Ok(Some(Box::new(Self { file, is_line: context.options.output.json })))
     }
 }
 
