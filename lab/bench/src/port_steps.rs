@@ -112,7 +112,7 @@ fn point(
 struct BurstPipeline {
     parser: BurstParser,
     v4: FlowTable<packet::KeyV4>,
-    sink: RecordCounts,
+    sink: StepSink,
     passes: u64,
     received: u64,
     wire_byte: u64,
@@ -120,13 +120,13 @@ struct BurstPipeline {
 }
 
 #[derive(Default)]
-struct RecordCounts {
+struct StepSink {
     flows: u64,
     packets: u64,
     bytes: u64,
 }
 
-impl FlowSink for RecordCounts {
+impl FlowSink for StepSink {
     fn window_sealed<K: Key>(&mut self, _: u16, _: WindowRow<K>, _: Option<&LossCounts>) {}
     fn flow_ended(&mut self, record: FlowRecord) {
         self.flows += 1;
@@ -145,7 +145,7 @@ impl BurstPipeline {
             parser: BurstParser::new(seed, Tunnel::Outer, BURST.into()),
             v4: FlowTable::new(TableConfig::plain(seed, timeouts), &limits)
                 .expect("address space for a table"),
-            sink: RecordCounts::default(),
+            sink: StepSink::default(),
             passes: 0,
             received: 0,
             wire_byte: 0,
