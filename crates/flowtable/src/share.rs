@@ -53,7 +53,7 @@ impl FlowAttributes {
         self.tcp_flags
     }
 
-    /// The marks of no packet.
+    /// The attributes of no packet.
     pub(crate) const NONE: Self = Self {
         stime: u64::MAX,
         ltime: 0,
@@ -68,7 +68,7 @@ impl FlowAttributes {
         macs: [0; 12],
     };
 
-    /// Creates the marks of one packet with this number; the first frame's is 1.
+    /// Creates the attributes of one packet with this number; the first frame's is 1.
     #[inline(always)]
     pub(crate) fn from_packet(packet: &PacketFields, number: u64) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl FlowAttributes {
         }
     }
 
-    /// Reads the marks of a flow in a table. `latest`: the greatest number of all that arrived there.
+    /// Reads the attributes of a flow in a table. `latest`: the greatest number of all that arrived there.
     pub(crate) fn read<K: Key>(slot: &EntrySlot<'_, K>, latest: u64) -> Self {
         let (hot, cold) = (&*slot.hot, &*slot.cold);
         let RecordTimes { stime, ltime, .. } = slot.times();
@@ -105,7 +105,7 @@ impl FlowAttributes {
         }
     }
 
-    /// Writes the marks into a table, except for the TCP flags, which windows keep separately.
+    /// Writes the attributes into a table, except for the TCP flags, which windows keep separately.
     pub(crate) fn write<K: Key>(&self, slot: &mut EntrySlot<'_, K>) {
         let &Self { stime, ltime, .. } = self;
         slot.set_times(&RecordTimes { stime, ltime, began: stime, arrived: ltime });
