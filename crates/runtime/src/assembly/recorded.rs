@@ -1,4 +1,4 @@
-//! Recorded rows in the place of a measurement: `edison dry-run` plays them to the probes and the controller of a run.
+//! Recorded rows in the place of a measurement: `edison dry-run` replays them to the probes and the controller of a run.
 
 mod files;
 mod lacking;
@@ -32,7 +32,7 @@ use windows::WindowLengths;
 
 /// Recorded nodes, and what is shown of them.
 pub(super) struct RecordedRun {
-    /// The nodes, until they are played.
+    /// The nodes, until they are replayed.
     nodes: Vec<NodeRecording>,
     /// The files of flow records, whose events are approximate.
     of_records: Vec<PathBuf>,
@@ -126,12 +126,12 @@ impl OpenRecording {
 }
 
 impl RecordedRun {
-    /// Returns the node of this name, until it is played.
+    /// Returns the node of this name, until it is replayed.
     pub(super) fn node(&self, name: &str) -> Option<&NodeRecording> {
         self.nodes.iter().find(|node| node.name() == name)
     }
 
-    /// Returns the nodes, ready to be played for these queries, and says what the user should know of them.
+    /// Returns the nodes, ready to be replayed for these queries, and says what the user should know of them.
     ///
     /// # Errors
     /// If files lack what the tasks of their nodes read.

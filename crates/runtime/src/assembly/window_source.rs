@@ -76,7 +76,7 @@ impl WindowSource {
                 let measured = measurement.measure(control, windows, stop, observer)?;
                 Ok(NodeOutcome::from_measured(measured, is_unread()))
             }
-            Self::Recorded(node) => node.play(control, windows, stop, observer),
+            Self::Recorded(node) => node.replay(control, windows, stop, observer),
         }
     }
 }

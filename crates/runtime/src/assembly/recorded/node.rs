@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use task::rows::PlanContext;
 
-/// A node, ready to be played.
+/// A node, ready to be replayed.
 pub(in crate::assembly) struct RecordedNode {
     recording: NodeRecording,
     lacking: PartialWindows,
@@ -27,7 +27,7 @@ pub(in crate::assembly) struct RecordedNode {
 }
 
 impl RecordedNode {
-    /// Creates a node to be played. `longest_ns`: the time that the longest window of a query covers.
+    /// Creates a node to be replayed. `longest_ns`: the time that the longest window of a query covers.
     pub(super) fn new(recording: NodeRecording, longest_ns: u64, tally: Arc<RecordedTally>) -> Self {
         Self { recording, lacking: PartialWindows::new(longest_ns), tally }
     }
@@ -45,8 +45,8 @@ impl RecordedNode {
         self.recording.paths().map(|path| path.display().to_string()).collect()
     }
 
-    /// Plays all windows as they are let be entered. Answers go to `windows`.
-    pub(in crate::assembly) fn play(
+    /// Replays all windows as they are let be entered. Answers go to `windows`.
+    pub(in crate::assembly) fn replay(
         self,
         control: &Control,
         windows: WindowOutlet,
@@ -73,12 +73,12 @@ impl RecordedNode {
             node: node.clone(),
         };
         let outputs = Outputs::start(destinations, &config, control, TimeBase::Packets).map_err(no_thread)?;
-        let played = Snapshot { total_bytes: Some(recording.windows_with_rows()), ..Snapshot::default() };
+        let replayed = Snapshot { total_bytes: Some(recording.windows_with_rows()), ..Snapshot::default() };
         let control = control.clone();
-        let mut player = Player { outputs, control, lacking, window_ns, index: 0, stop, played, observer };
-        let replayed = recording.replay(&mut player);
-        tally.add(&replayed);
-        let Player { outputs, lacking, .. } = player;
+        let mut replay =
+            RowReplay { outputs, control, lacking, window_ns, index: 0, stop, replayed, observer };
+        tally.add(&recording.replay(&mut replay));
+        let RowReplay { outputs, lacking, .. } = replay;
         let mut longer = outputs.finish().longer;
         lacking.say(&mut longer, 0);
         let report = RunReport { source, node, ..RunReport::default() };
@@ -97,19 +97,19 @@ fn marked(mut windows: WindowOutlet, lacking: PartialWindows) -> WindowOutlet {
 }
 
 /// Gives recorded windows to the outputs of a measurement, as its receivers and workers would.
-struct Player<'a> {
+struct RowReplay<'a> {
     outputs: Outputs,
     control: Control,
     lacking: PartialWindows,
     window_ns: u64,
     index: u64,
     stop: &'a AtomicBool,
-    /// The counts of what was played. Windows with rows take the place of bytes.
-    played: Snapshot,
+    /// The counts of what was replayed. Windows with rows take the place of bytes.
+    replayed: Snapshot,
     observer: &'a mut dyn Observer,
 }
 
-impl WindowSink for Player<'_> {
+impl WindowSink for RowReplay<'_> {
     fn enter(&mut self, start_ns: u64) -> bool {
         let window = WindowId::new(start_ns / self.window_ns);
         self.control.enter(window);
@@ -134,12 +134,12 @@ impl WindowSink for Player<'_> {
         let refused_now = self.outputs.end_rows();
         self.lacking.add(span, std::mem::take(&mut window.lacks));
         let [packets, .., flows] = window.sums;
-        self.played.received += packets;
-        self.played.flows = flows;
-        self.played.done_bytes += u64::from(flows != 0);
+        self.replayed.received += packets;
+        self.replayed.flows = flows;
+        self.replayed.done_bytes += u64::from(flows != 0);
         let closed = recorded::closed(window, self.window_ns, self.index, refused_now);
         self.index += 1;
-        self.observer.progress(self.played);
+        self.observer.progress(self.replayed);
         self.outputs.window(closed) && !self.stop.load(Relaxed)
     }
 }

@@ -15,8 +15,8 @@ use store::Catalog;
 /// The most times that the manifest is asked again when files that it named are gone.
 const MOST_TRIES: u32 = 20;
 
-/// Opens these files, or the store that is named. Returns what is played, and the time up to which nothing is shown, if there is one: windows
-/// before it are played for their values. `set`: variables of the texts.
+/// Opens these files, or the store that is named. Returns what is replayed, and the time up to which nothing is shown, if there is one:
+/// windows before it are replayed for their values. `set`: variables of the texts.
 pub(super) fn open(
     source: &RecordedOptions,
     files: Vec<Named>,

@@ -1,4 +1,4 @@
-//! The part of a period that is shown: what ends up to its begin is played for its values alone.
+//! The part of a period that is shown: what ends up to its begin is replayed for its values alone.
 
 use super::tally::RecordedTally;
 use controller::ControllerOutput;

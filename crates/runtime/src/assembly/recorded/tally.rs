@@ -24,7 +24,7 @@ struct ReplayCounts {
 }
 
 impl RecordedTally {
-    /// Creates the tally with what is known before rows are played.
+    /// Creates the tally with what is known before rows are replayed.
     pub(super) fn from_survey(surveyed: &Surveyed) -> Self {
         Self(Mutex::new(ReplayCounts {
             errors: surveyed.errors.iter().map(ToString::to_string).collect(),
