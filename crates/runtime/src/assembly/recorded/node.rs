@@ -6,8 +6,8 @@ use crate::assembly::reporting::NodeOutcome;
 use crate::exit::{Failure, no_thread};
 use crate::recorded;
 use engine::{
-    Control, Destinations, Every, MeasurementConfig, Observer, Outputs, RecordSink, Snapshot, WindowId,
-    WindowOutlet,
+    Control, Destinations, Every, MeasurementConfig, Observer, Outputs, OutputsResult, RecordSink, Snapshot,
+    WindowId, WindowOutlet,
 };
 use flow::{LossCounts, WindowRow};
 use flowtable::MeasuredParts;
@@ -79,10 +79,10 @@ impl RecordedNode {
             RowReplay { outputs, control, lacking, window_ns, index: 0, stop, replayed, observer };
         tally.add(&recording.replay(&mut replay));
         let RowReplay { outputs, lacking, .. } = replay;
-        let mut longer = outputs.finish().longer;
+        let OutputsResult { mut longer, warnings, faults, .. } = outputs.finish();
         lacking.say(&mut longer, 0);
-        let report = RunReport { source, node, ..RunReport::default() };
-        Ok(NodeOutcome { report, longer, warnings: Vec::new(), verdict: Default::default() })
+        let report = RunReport { source, node, faults, ..RunReport::default() };
+        Ok(NodeOutcome { report, longer, warnings, verdict: Default::default() })
     }
 }
 
