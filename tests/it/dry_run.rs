@@ -413,7 +413,7 @@ fn queries_that_read_mean_round_trips_are_refused() {
     let asked = |field: &str| {
         format!("a: select max({field}) as r every 1s; b: select count(*) as n every 1s when a.r > 1us;")
     };
-    dry(&[text(&rows), "-q", &asked("rtt_avg")]).says(2, &["rtt_avg cannot be played"]);
+    dry(&[text(&rows), "-q", &asked("rtt_avg")]).says(2, &["rtt_avg is not known of recorded windows"]);
     dry(&[text(&rows), "-q", &asked("rtt_min")]).expect(0);
 }
 

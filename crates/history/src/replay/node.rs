@@ -165,7 +165,8 @@ impl NodeRecording {
         let mut lines: Vec<_> = self.files.iter().filter_map(lacking).collect();
         if needs.columns.contains(&RowValue::RttAvg) {
             lines.push(format!(
-                "{}: rtt_avg cannot be played: rows have the mean of their round trips, and windows their sum",
+                "{}: rtt_avg is not known of recorded windows: their rows have means of round trips, and not \
+                 the sums",
                 self.name
             ));
         }
