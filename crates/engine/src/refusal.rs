@@ -201,7 +201,7 @@ pub enum OneReceiver {
 /// The receivers at which the two directions of a connection arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Directions {
-    /// Both directions arrive at one receiver.
+    /// The directions arrive at one receiver.
     #[default]
     Together,
     /// The directions arrive at different receivers.

@@ -238,7 +238,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     steps
 }
 
-/// What is done once the partial aggregates of all nodes are there.
+/// Returns the steps that follow when the partial aggregates of all nodes are there.
 fn above(query: &CheckedQuery, site: &ExplainContext) -> Vec<String> {
     let plan = &query.plan;
     let mut steps = Vec::new();

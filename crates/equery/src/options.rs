@@ -1,12 +1,12 @@
-//! The site that a text is checked for.
+//! The run or the deployment for which a text is checked.
 
 use serde::Serialize;
 use task::query::Over;
 
-/// The knowledge that the checker has beside the text. What is not known is not judged.
+/// The facts about a run that the checker uses in addition to the text. It does not check what depends on an unknown fact.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// Variables of `--set`: name and value. They replace those of `let`.
+    /// The variables of `--set`: name and value. They replace variables of `let`.
     pub set: Vec<(String, String)>,
     /// The names of all nodes.
     pub known_nodes: Option<Vec<String>>,
@@ -14,17 +14,17 @@ pub struct CheckOptions {
     pub continuous: Vec<QueryItems>,
     /// The length of the run's windows.
     pub base_window_ns: Option<u64>,
-    /// Packets of the run's windows, where these are counted in packets.
+    /// The number of packets in a window of the run, where packets decide its length.
     pub window_packets: Option<u64>,
     /// The fields of the flow key, as `--key` has them (`src_addr/24`).
     pub key: Option<Vec<String>>,
-    /// Statistics of packets that the rows have, by name (`gap_p99`): those of flow records in files.
+    /// The names of the statistics of packets that rows have (`gap_p99`), which flow records in files may have.
     pub statistics: Vec<String>,
-    /// The rows are recorded ones, of which `from` and `last` select a part.
+    /// True if the rows are recorded ones, of which `from` and `last` select a part.
     pub reads_history: bool,
     /// The most memory that one query may take.
     pub memory_bytes: Option<u64>,
-    /// Flows that a window is expected to have; one million unless it is known.
+    /// The number of flows that a window is expected to have; `None` stands for one million.
     pub flows: Option<u64>,
 }
 

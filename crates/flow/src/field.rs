@@ -1,7 +1,7 @@
 //! The field table: every field of a flow record, declared once.
 //!
 //! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`]. The section
-//! "A header field" of ARCHITECTURE.md has the places that a new field needs beside its entry.
+//! "A header field" of ARCHITECTURE.md lists the other places that a new field needs.
 
 use crate::{EndReason, FlowRecord, Loss, RowValue};
 use std::net::IpAddr;
@@ -51,26 +51,26 @@ impl FieldAccessor {
     }
 }
 
-/// The value of one flow's field once the values of several packets, or of several records, are merged.
+/// The rule that merges a field's values in several packets or records of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aggregation {
-    /// Part of the flow key: equal in all of them.
+    /// The common value: the field is part of the flow key.
     Key,
-    /// The first packet's.
+    /// The value in the first packet.
     First,
-    /// The last packet's.
+    /// The value in the last packet.
     Last,
-    /// The least.
+    /// The least value.
     Min,
-    /// The greatest.
+    /// The greatest value.
     Max,
-    /// The total.
+    /// The sum of the values.
     Sum,
-    /// The bits that any of them set.
+    /// The bitwise OR of the values.
     Or,
     /// The mean of the samples.
     Mean,
-    /// The value that every record of one observation point has.
+    /// The value that all records of one observation point share.
     Constant,
 }
 
@@ -91,7 +91,7 @@ impl Aggregation {
     }
 }
 
-/// The part that a run must be configured for so that its records carry a field.
+/// A group of fields. Records carry the fields of a part only if the run is configured for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The plain part, which every record has.
@@ -128,39 +128,39 @@ impl InformationElement {
     pub const DOCUMENTATION: u32 = 32473;
 }
 
-/// The source of the paper's fields.
+/// The paper that defines the fields marked with `paper`.
 const PAPER: &str = "Wu et al., Edison, IFIP 2019, section II.B";
 
 /// A field of a flow record.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// The name that columns, queries and options carry.
+    /// The name of the field in columns, queries and options.
     pub name: &'static str,
-    /// The way in which the field is read, and so its type.
+    /// The function that reads the field, which also decides its type.
     pub value: FieldAccessor,
     /// The unit; empty where there is none.
     pub unit: &'static str,
     /// The place of the field in window rows.
     pub row: RowValue,
-    /// The way in which values are merged.
+    /// The rule by which values are merged.
     pub aggregation: Aggregation,
     /// A description in one line.
     pub meaning: &'static str,
-    /// The paper that has it, if any.
+    /// The paper that defines the field, if any.
     pub paper: Option<&'static str>,
-    /// The information elements that carry it in IPFIX: one; for an address IPv4's and IPv6's; for a time the
-    /// exact one, and the one that older collectors know.
+    /// The information elements that carry the field in IPFIX. An address has one for IPv4 and one for IPv6, a time has
+    /// the exact one and the one that older collectors know, other fields have one.
     pub elements: &'static [InformationElement],
-    /// The standards that define what it is read from; empty where it is Edison's own.
+    /// The standards that define the header that the field is read from; empty for a field that Edison defines.
     pub standard: &'static str,
     /// The part that the run must be configured for.
     pub part: Part,
-    /// The name of what is known of a whole flow (`first_vlan`), where packets of one flow may differ in the field. Questions by the field
-    /// itself are about packets.
+    /// The name of the field's value for a whole flow (`first_vlan`), if packets of one flow may differ in the field. A query by the field
+    /// itself is about packets.
     pub of_flow: Option<&'static str>,
 }
 
-/// Each name is one field's.
+/// Fields are equal if their names are: a name belongs to one field.
 impl PartialEq for Field {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -170,7 +170,7 @@ impl PartialEq for Field {
 impl Eq for Field {}
 
 impl Field {
-    /// Paper, IPFIX information elements and standards, as far as the field has them.
+    /// Returns the paper, the IPFIX information elements and the standards that define the field.
     pub fn source(&self) -> String {
         let elements = self.elements.iter().map(|element| match element.enterprise {
             0 => format!("{} ({})", element.name, element.number),
@@ -183,7 +183,7 @@ impl Field {
         [paper, ipfix, standard].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The field of this name, or of this usual name ([`resolve_alias`](crate::resolve_alias())), upper and lower case alike.
+    /// Returns the field of this name or alias ([`resolve_alias`](crate::resolve_alias())). Case is ignored.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = crate::resolve_alias(name);
         FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name))
@@ -210,7 +210,7 @@ impl Field {
         }
     }
 
-    /// Packets of one flow may differ in it.
+    /// Marks a field in which packets of one flow may differ.
     const fn changing(self, of_flow: &'static str) -> Self {
         Self { of_flow: Some(of_flow), ..self }
     }
@@ -235,7 +235,7 @@ impl Field {
         Self { standard, ..self }
     }
 
-    /// A field of `--loss`: null where the flow is not TCP.
+    /// Returns a field of `--loss`. It is null where the flow is not TCP.
     const fn loss(
         name: &'static str,
         get: fn(&FlowRecord) -> Option<u64>,
@@ -258,12 +258,12 @@ const fn own(name: &'static str, number: u16) -> InformationElement {
     InformationElement::own(name, number)
 }
 
-/// Returns a figure of the record's loss.
+/// Returns a number from the losses of a record.
 fn get_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
     record.loss().map(get)
 }
 
-/// Table of all fields of fixed names in the order of the columns: the plain ones, the paper's first, then those of `--loss`.
+/// The table of all fields with fixed names, in the order of columns: the paper's fields, the other plain fields, the fields of `--loss`.
 pub const FIELDS: &[Field] = &[
     Field::new("src_addr", FieldAccessor::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()

@@ -1,9 +1,9 @@
-//! Measurements that are too dear for all flows, of pinned ones alone ([`packet::Pins`]): TCP losses, and statistics of packets, in tables
-//! beside the flow tables, which therefore pay nothing for it. The parser names the packets of pinned flows; nothing else of a burst is
+//! Measurements that are too expensive for all flows, made of pinned flows alone ([`packet::Pins`]): TCP losses and statistics of packets.
+//! They have tables of their own, so that the flow tables cost no more. The parser marks the packets of pinned flows, and only these are
 //! read here.
 //!
-//! A connection is followed from the first packet on that is named, be it the first of the connection or not, and until its flows are
-//! pinned no longer, or both its directions have been silent for longer than the idle timeout. Statistics begin anew in each window.
+//! A connection is followed from its first marked packet on, which may not be its first packet. It is followed until its flows are no
+//! longer pinned, or both directions have been silent for longer than the idle timeout. Statistics start again in each window.
 
 mod losses;
 mod statistics;
@@ -24,43 +24,43 @@ use tcp::LossCounts;
 /// The measurements that are made of pinned flows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestedMetrics<'a> {
-    /// True if their losses are counted.
+    /// True if TCP losses are counted.
     pub losses: bool,
-    /// The statistics of their packets that are asked for, [`flow::MAX_ROW_STATISTICS`] at the most.
+    /// The statistics of packets that are computed, at most [`flow::MAX_ROW_STATISTICS`].
     pub statistics: &'a [Statistic],
 }
 
 /// The measurements of a key in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackedMeasurement<'a> {
-    /// The TCP losses; `None` if they were not tracked: none were asked for, or there was no memory.
+    /// The TCP losses; `None` if they were not tracked, because they were not requested or memory was short.
     pub loss: Option<LossCounts>,
-    /// The statistics, in the order in which they were asked for, NaN where there is no value; none at all if no packet was counted.
+    /// The statistics in the order of the request, NaN where there is no value; empty if no packet was counted.
     pub statistics: &'a [f64],
 }
 
-/// Follows pinned flows, and tells what was found of each key in each window.
+/// Follows pinned flows, and measures each key in each window.
 #[derive(Debug)]
 pub struct Zoom {
     seed: Seed,
     timeouts: Timeouts,
     limits: Limits,
-    /// The tables of losses, made when losses are first asked for.
+    /// The tables of losses, created when losses are first requested.
     losses: Option<LossTables>,
-    /// True if losses are asked for in the open window.
+    /// True if losses are requested in the open window.
     follows_losses: bool,
     statistics: ZoomStatistics,
     /// The pins of the open window.
     pins: Arc<Pins>,
-    /// True if a packet of the open window was named.
+    /// True if a packet of the open window was marked.
     has_packets: bool,
-    /// The pins of the window that is being sealed; none if no packet of it was named, as then no row has anything.
+    /// The pins of the window that is being sealed; none if no packet of it was marked, because no row has a measurement then.
     closing_pins: Arc<Pins>,
     none: Arc<Pins>,
 }
 
 impl Zoom {
-    /// Creates a zoom that follows nothing yet. It takes memory out of `limits` later.
+    /// Creates a zoom that follows no flow. It takes memory from `limits` when it follows some.
     pub fn new(seed: Seed, timeouts: Timeouts, limits: &Limits) -> Self {
         let none = Arc::new(Pins::none(seed));
         Self {
@@ -77,8 +77,8 @@ impl Zoom {
         }
     }
 
-    /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. Connections that they do not
-    /// have are followed no longer; what is open of them is not decided.
+    /// Sets the flows that are tracked in the open window, and the measurements of them, before the first packet of the window. Other
+    /// connections are no longer followed, and their open losses stay undecided.
     pub fn set_pins(&mut self, pins: &Arc<Pins>, followed: RequestedMetrics<'_>) {
         self.pins = Arc::clone(pins);
         self.statistics.set(followed.statistics);
@@ -86,7 +86,7 @@ impl Zoom {
         match &mut self.losses {
             Some(losses) if followed.losses => losses.set_pins(pins),
             Some(losses) => losses.set_pins(&self.none),
-            // Without address space for it, packets are counted as not followed.
+            // Without address space for the tables, packets are counted as not followed.
             none if followed.losses => {
                 *none = LossTables::new(self.seed, self.timeouts, pins, &self.limits).ok()
             }
@@ -94,12 +94,12 @@ impl Zoom {
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.losses.as_ref().map_or(0, LossTables::bytes) + self.statistics.bytes()
     }
 
-    /// Follows the packets that bursts name, one at least. Gives the number of those for which there is no memory.
+    /// Follows the marked packets of bursts, of which there is at least one. Returns the number of packets for which memory is short.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) -> u64 {
         let Self { losses, follows_losses, statistics, has_packets, .. } = self;
@@ -123,7 +123,7 @@ impl Zoom {
         refused
     }
 
-    /// Returns what was found of the key of a row in the window that is being sealed, to be asked once; `None` if its flow was not pinned.
+    /// Returns the measurement of a row's key in the window that is being sealed; `None` if its flow was not pinned. Call it once per key.
     #[inline(always)]
     pub fn found<K: Key>(&mut self, key: K) -> Option<TrackedMeasurement<'_>> {
         let family = key.family()?;
@@ -131,7 +131,7 @@ impl Zoom {
             FamilyKey::V4(key) => self.closing_pins.may_have_ports(key),
             FamilyKey::V6(key) => self.closing_pins.may_have_ports(key),
         };
-        // Of most rows nothing else is looked at.
+        // Most rows need only this test.
         if may_have { self.found_of(family) } else { None }
     }
 
@@ -159,7 +159,7 @@ impl Zoom {
         }
     }
 
-    /// Opens the next window. The sweep must have completed a pass since the last turn.
+    /// Opens the next window. [`Zoom::sweep`] must have completed a pass since the last turn.
     pub fn turn(&mut self) {
         let has_packets = std::mem::take(&mut self.has_packets);
         self.closing_pins = Arc::clone(if has_packets { &self.pins } else { &self.none });
@@ -167,15 +167,15 @@ impl Zoom {
         self.statistics.turn();
     }
 
-    /// Looks at up to `connections` connections at stream time `now`: ends what has been silent for too long. After a turn, when all rows of
-    /// the flow tables are sealed, what no row has been asked for is given as rows without packets, and what is not followed any longer
-    /// is removed. True when it has reached the end; the next call starts again.
+    /// Visits up to `connections` connections at stream time `now`, and ends those that have been silent too long. After a turn, when all
+    /// rows of the flow tables are sealed, it gives rows without packets for measurements that [`Zoom::found`] did not return, and removes
+    /// connections that are no longer followed. Returns true at the end of the tables; the next call starts again.
     pub fn sweep(&mut self, connections: usize, now: u64, sink: &mut impl FlowSink) -> bool {
         self.losses.as_mut().is_none_or(|losses| losses.sweep(connections, now, sink))
     }
 
-    /// The source has ended, and the last window is turned away from: what is open of all connections is decided in it. Rows are to be
-    /// sealed and swept afterwards.
+    /// Decides the open losses of all connections in the last window. Call it after the source has ended and the last window has been
+    /// turned, and seal and sweep the rows afterwards.
     pub fn end(&mut self) {
         self.losses.iter_mut().for_each(LossTables::end);
     }

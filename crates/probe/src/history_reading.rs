@@ -1,4 +1,4 @@
-//! The answers to one task of questions, from the store within its limits.
+//! The answers to a task of questions: they are read from the store, within the limits of the task.
 
 use arena::Limits;
 use history::levels::OpenStore;
@@ -15,7 +15,8 @@ use std::time::Instant;
 use task::query::Over;
 use task::rows::PlanContext;
 
-/// The most of the probe's memory that questions take, and of what of it is free: measuring needs the rest.
+/// Questions take at most this part of the probe's memory (one in `MOST_OF_ALL`), and of its free memory (one in `MOST_OF_FREE`). The
+/// rest is for measuring.
 const MOST_OF_ALL: usize = 4;
 const MOST_OF_FREE: usize = 2;
 /// The least memory with which questions are answered, bytes.
@@ -26,7 +27,7 @@ const LEAST_MEMORY: usize = 256 << 10;
 pub struct HistoryJob {
     /// The questions.
     pub task: HistoryTask,
-    /// True if nobody waits for the answer any more.
+    /// True if the answer is no longer needed.
     pub is_over: Arc<AtomicBool>,
     /// The time up to which the task may be answered; `None` for ever.
     pub until: Option<Instant>,
@@ -38,7 +39,7 @@ impl HistoryJob {
     }
 }
 
-/// The reader that answers from a store: its folder, and what is known of its node.
+/// The reader that answers from a store: the folder of the store, and the node whose rows it reads.
 #[derive(Debug)]
 pub struct StoreReading {
     folder: PathBuf,
@@ -65,7 +66,7 @@ impl StoreReading {
         Self { folder, node: site.node.clone(), limits, setting }
     }
 
-    /// The answer of a task; `None` where nobody waits for it any more. If reading fails whatever the reason, the answer says so.
+    /// Returns the answer to a task; `None` if it is no longer needed. If reading fails for any reason, the answer says so.
     pub fn answer(&self, job: &HistoryJob) -> Option<HistoryAnswer> {
         whatever_happens(&job.task, || self.read_answer(job))
     }
@@ -82,7 +83,7 @@ impl StoreReading {
         let all = self.limits.bytes_allowed();
         let free = all.saturating_sub(self.limits.bytes_used()) / MOST_OF_FREE;
         let most = asked.min(all / MOST_OF_ALL).min(free);
-        // Given back when the answer is made.
+        // Dropping the lease returns the memory when the answer is complete.
         let Some(_lease) = self.limits.lease(most).filter(|_| free >= LEAST_MEMORY) else {
             return Some(task.no_answer(
                 "no_memory: measuring takes all memory of this probe: give it more with --memory",
@@ -116,7 +117,7 @@ impl StoreReading {
         let mut stored =
             OpenStore::open_node(&self.folder, &self.node).map_err(|line| format!("fault: {line}"))?;
         if !stored.shelf().nodes().contains(self.node.as_str()) {
-            // Measured nothing yet.
+            // The node has measured nothing yet.
             return Err(format!("no_rows: the store has nothing of {} yet", self.node));
         }
         self.check_lengths(&job.task, &stored)?;
@@ -146,7 +147,7 @@ impl StoreReading {
         })
     }
 
-    /// Refuses windows that the store's windows do not fit into.
+    /// Refuses windows whose length is not a multiple of the length of the store's windows.
     fn check_lengths(&self, task: &HistoryTask, stored: &OpenStore) -> Result<(), String> {
         let lengths = stored.shelf().windows_ns();
         for HistoryQuestion { query, .. } in &task.questions {
@@ -177,7 +178,7 @@ impl StoreReading {
     }
 }
 
-/// Returns what keeps answers from being complete that they do not say themselves: windows that were not reached have none.
+/// Returns the reason why answers are incomplete, if there is one. Answers do not have it themselves: windows that were not read have none.
 fn lacking(task: &HistoryTask, outcomes: &[ScanSummary]) -> Option<String> {
     let is_stopped = outcomes.iter().any(|outcome| outcome.stopped);
     let seconds = task.limits.time_ms.div_ceil(1_000);
@@ -198,12 +199,12 @@ fn lacking(task: &HistoryTask, outcomes: &[ScanSummary]) -> Option<String> {
     }
 }
 
-/// Returns an answer also where making it fails: the thread goes on with the questions that follow.
+/// Returns an answer even if computing it panics, so that the thread continues with the next questions.
 fn whatever_happens(
     task: &HistoryTask,
     answer: impl FnOnce() -> Option<HistoryAnswer>,
 ) -> Option<HistoryAnswer> {
-    // What was half made is dropped with the answer.
+    // Incomplete state is dropped with the closure.
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
         Some(task.no_answer("fault: reading the store failed: this is an error in Edison"))
     })

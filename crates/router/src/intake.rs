@@ -1,4 +1,4 @@
-//! Datagrams between the socket and what decodes them: a thread of its own reads the socket, so that nothing is dropped while a window is closed.
+//! The queue between the socket and the decoder. A separate thread reads the socket, so that closing a window does not delay reading.
 
 use crate::inlet::{Inlet, ReceiveOutcome};
 use std::collections::VecDeque;
@@ -10,19 +10,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The octets that may wait: some seconds of a million records a second.
+/// The greatest number of octets in the queue: some seconds of a million records a second.
 const MOST_BYTES: usize = 64 << 20;
-/// The octets that a datagram takes besides its own.
+/// The octets of memory that a datagram takes in addition to its own octets.
 const OF_DATAGRAM: usize = 64;
-/// The number of datagrams without a pause after which the kernel's drops are read.
+/// The number of datagrams received without a pause after which the kernel's count of drops is read.
 const LOOK: u32 = 1024;
-/// The time in which what is in the socket is read at the end: where more comes all the time, there is no end.
+/// The longest time in which the rest of the socket is read at the end. Without a limit, steady traffic would never let it end.
 const REST: Duration = Duration::from_secs(1);
 
-/// A datagram, and the address and port that it is from.
+/// The sender's address and port, and the octets of a datagram.
 pub type Datagram = (SocketAddr, Box<[u8]>);
 
-/// An intake of datagrams as they come. Once it is told to end, what is in the socket is read, and no more.
+/// The intake of datagrams as they arrive. After [`DatagramIntake::end`] it reads the rest of the socket, and stops.
 #[derive(Debug)]
 pub struct DatagramIntake {
     queue: Arc<DatagramQueue>,
@@ -40,11 +40,11 @@ struct DatagramQueue {
 struct WaitingDatagrams {
     datagrams: VecDeque<Datagram>,
     bytes: usize,
-    /// The number of datagrams that the kernel dropped, if it says so.
+    /// The number of datagrams that the kernel dropped; `None` where it does not report it.
     dropped: Option<u64>,
-    /// True if nothing follows.
+    /// True if no more datagrams follow.
     ended: bool,
-    /// The reason why the socket is read no more.
+    /// The error that ended reading.
     fault: Option<io::Error>,
 }
 
@@ -53,13 +53,13 @@ impl DatagramQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the socket to the end.
+    /// Reads the socket until the intake ends.
     fn read(&self, mut inlet: Inlet) -> io::Result<()> {
         let mut number = 0u32;
         let mut end: Option<Instant> = None;
         loop {
             if end.is_none() && self.ends.load(Relaxed) {
-                // What is there already is there at once.
+                // Datagrams that have arrived are read without waiting.
                 inlet.wait_no_more()?;
                 end = Some(Instant::now());
             }
@@ -84,7 +84,7 @@ impl DatagramQueue {
         }
     }
 
-    /// Adds a datagram once there is room: meanwhile the kernel keeps what comes, and counts what it cannot keep.
+    /// Adds a datagram, and waits for room first. Meanwhile the kernel buffers datagrams, and counts those that it drops.
     fn push(&self, datagram: Datagram) {
         let bytes = datagram.1.len() + OF_DATAGRAM;
         let mut waiting = self.locked();
@@ -105,13 +105,13 @@ impl DatagramIntake {
     /// Begins to read a socket.
     ///
     /// # Errors
-    /// If there is no thread.
+    /// If the thread cannot be started.
     pub fn start(inlet: Inlet) -> io::Result<Self> {
         let queue = Arc::new(DatagramQueue::default());
         queue.locked().dropped = Some(0);
         let own = Arc::clone(&queue);
         let read = move || {
-            // After a panic, too, takers learn that nothing follows.
+            // `ended` is set even after a panic, so that `take` does not wait for ever.
             let read = catch_unwind(AssertUnwindSafe(|| own.read(inlet)));
             let read =
                 read.unwrap_or_else(|_| Err(io::Error::other("the thread that reads the socket failed")));
@@ -124,10 +124,10 @@ impl DatagramIntake {
         Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// Takes all that waits, or what comes within this time; `None` where nothing follows.
+    /// Takes all datagrams in the queue, or waits at most `patience` for some; `None` if no more follow.
     ///
     /// # Errors
-    /// The socket failed; what came before was given.
+    /// If the socket failed. All datagrams received before have been taken.
     pub fn take(&self, patience: Duration) -> io::Result<Option<VecDeque<Datagram>>> {
         let waiting = self.queue.locked();
         let is_idle = |waiting: &mut WaitingDatagrams| waiting.datagrams.is_empty() && !waiting.ended;
@@ -146,13 +146,13 @@ impl DatagramIntake {
         }
     }
 
-    /// Ends waiting: what has come can be taken, and then nothing follows.
+    /// Ends reading. Datagrams that have arrived can still be taken.
     pub fn end(&self) {
         self.queue.ends.store(true, Relaxed);
     }
 
-    /// Returns the number of datagrams that the kernel dropped so far, because they came faster than they were read; `None` where it does not
-    /// say so.
+    /// Returns the number of datagrams that the kernel dropped so far because they arrived faster than they were read; `None` where it does
+    /// not report it.
     pub fn dropped(&self) -> Option<u64> {
         self.queue.locked().dropped
     }
@@ -161,12 +161,12 @@ impl DatagramIntake {
 impl Drop for DatagramIntake {
     fn drop(&mut self) {
         self.end();
-        // It may wait for room.
+        // The thread may wait for room.
         while self.take(Duration::ZERO).is_ok_and(|taken| taken.is_some()) {
             std::thread::yield_now();
         }
         if let Some(thread) = self.thread.take() {
-            // A panic of it was told when it came.
+            // The panic hook has reported a panic already.
             let _ = thread.join();
         }
     }

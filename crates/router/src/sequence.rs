@@ -1,19 +1,20 @@
-//! Sequence numbers and times of messages, which tell what did not arrive, and which exporter began anew.
+//! Sequence numbers and times of messages. They show how many units were lost, and when an exporter restarted.
 
 use record::read::ExportTimes;
 
-/// Datagrams whose numbers are remembered, to recognise those that come twice.
+/// The number of datagrams whose sequence numbers are kept, to recognise duplicates.
 const REMEMBERED: usize = 32;
-/// The number of datagrams in a row whose numbers count in another unit after which numbers are taken to count in that unit.
+/// The number of consecutive datagrams with numbers in another unit after which that unit is taken as the exporter's.
 const CONVINCING: u8 = 2;
-/// The distance beyond which a number that is behind is of an exporter that began anew, if its message was sent in a later second.
+/// A number that is lower by more than this means that the exporter restarted, if its message was sent in a later second.
 const OVERTAKEN: u32 = 1024;
-/// A lower sequence number means that the exporter restarted, if its message was sent later than the last one by at least this. A datagram that
-/// others have overtaken was sent earlier. The clock of an exporter has a resolution of one second.
+/// A lower sequence number means that the exporter restarted, if its message was sent later than the last one by at least this. A datagram
+/// that others have overtaken was sent earlier. The clock of an exporter has a resolution of one second.
 const LATER_MS: i64 = 2_000;
-/// Export time and uptime tell when an exporter began. Where that is later by more than this, and the uptime went back, it began anew.
+/// Export time minus uptime is the time when the exporter started. If it is later by more than this, and the uptime went back, the exporter
+/// restarted.
 const BEGAN_LATER_MS: i64 = 10_000;
-/// The longest time that a datagram is under way: one whose number was passed so long ago is of an exporter that began anew.
+/// The longest time that a datagram is in transit. A number that was passed longer ago means that the exporter restarted.
 const LONGEST_WAY_NS: u64 = 30 * 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
@@ -23,15 +24,15 @@ pub(crate) struct Sequence {
     last: Option<Last>,
     /// The unit that the exporter's numbers count.
     counts: SequenceUnit,
-    /// The unit that the numbers count if not that, and the number of datagrams in a row whose numbers do.
+    /// Another unit that the numbers may count, and the number of consecutive datagrams that fit it.
     other: Option<(SequenceUnit, u8)>,
-    /// The numbers of the last datagrams with units. No two of an exporter have the same.
+    /// The numbers of the last datagrams that have units. Each such datagram of an exporter has a number of its own.
     recent: [Option<u32>; REMEMBERED],
     /// The place of the next number in `recent`.
     at: u8,
-    /// The numbers that were passed, and when: the second one is later by [`LONGEST_WAY_NS`] at least.
+    /// Two earlier numbers, each with the time when it arrived. The second is later by at least [`LONGEST_WAY_NS`].
     passed: [Option<(u64, u32)>; 2],
-    /// The number of units that did not arrive.
+    /// The number of units that were lost.
     pub(crate) lost: u64,
 }
 
@@ -45,14 +46,14 @@ struct Last {
     units: Units,
 }
 
-/// The unit that numbers count.
+/// The unit that sequence numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SequenceUnit {
     /// Messages sent before: NetFlow v9.
     Messages,
     /// Records sent before: NetFlow v5 and IPFIX.
     Records,
-    /// Flows sent before, and no options: some exporters of NetFlow v9.
+    /// Flows sent before, without options records: some exporters of NetFlow v9.
     Flows,
     /// Flows sent before and those of the message itself: softflowd's IPFIX.
     OwnFlows,
@@ -62,18 +63,18 @@ impl SequenceUnit {
     const ALL: [Self; 4] = [Self::Messages, Self::Records, Self::Flows, Self::OwnFlows];
 }
 
-/// The place of a datagram, by its number.
+/// The place of a datagram in the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramOrder {
-    /// A datagram that follows the one before, perhaps after some that are lost.
+    /// A datagram that follows the last one in order, perhaps after lost ones.
     Next,
-    /// A datagram that was overtaken, or came before.
+    /// A datagram that was overtaken, or a duplicate.
     Late,
-    /// A datagram of an exporter that has begun anew.
+    /// The first datagram after the exporter restarted.
     Restart,
 }
 
-/// The heading of a message: what its header says, and when it came.
+/// The facts of a message's header, and the time when the message arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heading {
     pub(crate) number: u32,
@@ -84,9 +85,9 @@ pub(crate) struct Heading {
 /// The units of a message, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// The number of records of flows and of options.
+    /// The number of flow records and options records.
     pub(crate) records: Option<u32>,
-    /// The number of records of flows.
+    /// The number of flow records.
     pub(crate) flows: Option<u32>,
 }
 
@@ -101,7 +102,7 @@ impl Units {
 }
 
 impl Sequence {
-    /// Makes a sequence of numbers that count this, unless they turn out to count something else.
+    /// Creates a sequence whose numbers count this unit, until they turn out to count another one.
     pub(crate) fn new(counts: SequenceUnit) -> Self {
         Self {
             last: None,
@@ -119,21 +120,21 @@ impl Sequence {
         self.counts
     }
 
-    /// Returns what the header of a datagram says of its place.
+    /// Returns the place of a datagram in the sequence, as far as its header shows it.
     pub(crate) fn order(&self, heading: Heading) -> DatagramOrder {
         let Some(last) = self.last else { return DatagramOrder::Next };
         let is_behind = (heading.number.wrapping_sub(last.number) as i32) < 0;
         let signed = |ns: u64| (ns / MILLISECOND) as i64;
         let sent_later_ms = signed(heading.facts.export_ns) - signed(last.facts.export_ns);
         if let Some((before, now)) = last.facts.uptime_ms.zip(heading.facts.uptime_ms) {
-            // The counter begins anew every seven weeks.
+            // The 32-bit uptime in milliseconds wraps every seven weeks.
             let passed_ms = i64::from(now.wrapping_sub(before) as i32);
             if passed_ms < 0 {
                 let began_later_ms = sent_later_ms - passed_ms;
                 if began_later_ms > BEGAN_LATER_MS {
                     return DatagramOrder::Restart;
                 }
-                // It was sent before by both clocks.
+                // By both clocks, the message was sent before the last one.
                 if is_behind && sent_later_ms < 0 {
                     return DatagramOrder::Late;
                 }
@@ -149,7 +150,7 @@ impl Sequence {
         if began_anew { DatagramOrder::Restart } else { DatagramOrder::Late }
     }
 
-    /// Returns a number that was passed longer ago than any datagram is under way.
+    /// Returns a number that was passed at least [`LONGEST_WAY_NS`] ago.
     fn passed_before(&self, now_ns: u64) -> Option<u32> {
         let is_old = |at: u64| now_ns.saturating_sub(at) >= LONGEST_WAY_NS;
         let last = self.last.map(|last| (last.arrived_ns, last.number));
@@ -157,8 +158,8 @@ impl Sequence {
         known.find(|(at, _)| is_old(*at)).map(|(_, number)| number)
     }
 
-    /// Counts a datagram, whose place [`Sequence::order`] has told, and returns whether it is a repetition. The caller has called
-    /// [`Sequence::restart`] where the exporter began anew.
+    /// Counts a datagram whose place is `order`, as [`Sequence::order`] returned it. Returns true if it is a duplicate. If the exporter
+    /// restarted, the caller calls [`Sequence::restart`] first.
     pub(crate) fn take(&mut self, heading: Heading, order: DatagramOrder, units: Units) -> bool {
         let Heading { number, facts, now_ns } = heading;
         let has_units = units.number(self.counts).is_some_and(|units| units != 0);
@@ -170,7 +171,7 @@ impl Sequence {
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
         if order == DatagramOrder::Late {
-            // It was counted as lost, and was only late.
+            // The datagram was counted as lost, but is only late.
             self.lost = self.lost.saturating_sub(units.number(self.counts).unwrap_or(0).into());
             return false;
         }
@@ -195,7 +196,7 @@ impl Sequence {
         let other = if own == Some(number) { None } else { SequenceUnit::ALL.into_iter().find(is_other) };
         let Some(other) = other else {
             self.other = None;
-            // A number that is too small is of a datagram that came twice.
+            // A number that is too small belongs to a duplicate.
             let missing = |own: u32| u64::try_from(number.wrapping_sub(own) as i32).unwrap_or(0);
             return own.map_or(0, missing);
         };
@@ -207,11 +208,11 @@ impl Sequence {
         if times == CONVINCING {
             (self.counts, self.other) = (other, None);
         }
-        // In the other unit nothing is missing.
+        // In the other unit, nothing is missing.
         0
     }
 
-    /// Begins the sequence of an exporter that has begun anew: nothing is known of the next number.
+    /// Begins the sequence of an exporter that restarted. Its next number is unknown.
     pub(crate) fn restart(&mut self) {
         *self = Self { lost: self.lost, ..Self::new(self.counts) };
     }
@@ -224,13 +225,13 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const BEGIN: u64 = 1_700_000_000 * SECOND;
 
-    /// A heading that was sent and came then, seconds after the begin.
+    /// A heading that was sent and arrived at these times, in seconds after the begin.
     fn heading(number: u32, sent: u64, came: u64) -> Heading {
         let facts = ExportTimes { export_ns: BEGIN + sent * SECOND, uptime_ms: None };
         Heading { number, facts, now_ns: BEGIN + came * SECOND }
     }
 
-    /// The same of an exporter that tells its uptime, milliseconds.
+    /// A heading of an exporter that sends its uptime, in milliseconds.
     fn with_uptime(number: u32, sent: u64, uptime_ms: u32) -> Heading {
         let plain = heading(number, sent, sent);
         Heading { facts: ExportTimes { uptime_ms: Some(uptime_ms), ..plain.facts }, ..plain }
@@ -249,7 +250,7 @@ mod tests {
         sequence.take(heading, order, units)
     }
 
-    /// What the number says, and what is lost after it.
+    /// The place that the number shows, and the number of units lost after it.
     fn taken(sequence: &mut Sequence, number: u32, records: Option<u32>) -> (DatagramOrder, u64) {
         let order = sequence.order(heading(number, 0, 0));
         follow(sequence, heading(number, 0, 0), of(records));
@@ -307,7 +308,7 @@ mod tests {
             follow(&mut sequence, heading(number, 0, 0), Units { records: Some(all), flows: Some(all) });
             sequence.lost
         };
-        // The second is lost, and as long as the third: nothing can be said of it.
+        // The second is lost and as long as the third, so that the unit is ambiguous.
         assert_eq!(
             [take(0, 5), take(10, 10), take(20, 30), take(50, 30), take(80, 7), take(90, 1)],
             [0, 0, 0, 0, 0, 3]
@@ -331,10 +332,10 @@ mod tests {
         assert_eq!(sequence.order(heading(0, 1, 1)), DatagramOrder::Restart);
         assert!(!follow(&mut sequence, heading(0, 1, 1), of(Some(2))));
         assert_eq!(taken(&mut sequence, 2, Some(2)), (DatagramOrder::Next, 0));
-        // A datagram that comes twice is none of another exporter.
+        // A duplicate does not mean that the exporter restarted.
         assert_eq!(taken(&mut sequence, 0, Some(2)), (DatagramOrder::Late, 0));
         assert_eq!(taken(&mut sequence, 4, Some(2)), (DatagramOrder::Next, 0));
-        // An outage is as long as it is.
+        // The length of an outage does not matter.
         assert_eq!(taken(&mut sequence, 3_000_006, Some(1)), (DatagramOrder::Next, 3_000_000));
         sequence.restart();
         assert_eq!(taken(&mut sequence, 77, Some(1)), (DatagramOrder::Next, 3_000_000));
@@ -352,7 +353,7 @@ mod tests {
                 "{number} sent at {sent}"
             );
         }
-        // One that was sent later is of an exporter that began anew: by a second where it is far behind, by two where it is not.
+        // A lower number sent later means a restart: by one second if it is far behind, by two seconds if it is not.
         for (number, sent) in [(4_998_000, 103), (4_999_999, 104)] {
             assert_eq!(
                 sequence.order(heading(number, sent, 104)),
@@ -381,10 +382,10 @@ mod tests {
         follow(&mut sequence, with_uptime(5_000, 1_000, 500_000), Units::default());
         // Two minutes late: both clocks are behind.
         assert_eq!(sequence.order(with_uptime(10, 880, 380_000)), DatagramOrder::Late);
-        // It began anew, whatever its number is.
+        // The exporter restarted, whatever the number is.
         assert_eq!(sequence.order(with_uptime(0, 1_001, 1_000)), DatagramOrder::Restart);
         assert_eq!(sequence.order(with_uptime(6_000, 1_020, 7_000)), DatagramOrder::Restart);
-        // Its clock was set, and the uptime's 32 bits begin anew.
+        // The clock was set, and the 32-bit uptime wraps.
         assert_eq!(sequence.order(with_uptime(5_001, 4_600, 501_000)), DatagramOrder::Next);
         assert_eq!(sequence.order(with_uptime(5_001, 10, 501_000)), DatagramOrder::Next);
         let mut sequence = Sequence::new(SequenceUnit::Messages);
@@ -401,7 +402,7 @@ mod tests {
         };
         assert_eq!([take(0, 10), take(30, 10)], [(false, 0), (false, 20)]);
         assert_eq!([take(0, 10), take(30, 10)], [(true, 20); 2]);
-        // One that was overtaken is none of these, the first time.
+        // A datagram that was overtaken is no duplicate the first time.
         assert_eq!([take(10, 10), take(10, 10)], [(false, 10), (true, 10)]);
         // Messages of templates alone have the number of the one that follows.
         assert_eq!([take(40, 0), take(40, 0), take(40, 5), take(45, 1)], [(false, 10); 4]);

@@ -21,7 +21,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels.
+    /// The complete list of levels.
     pub const ALL: [Self; 4] = [Self::Rows, Self::Flows, Self::Minute, Self::Hour];
 
     /// Returns the name of the level in the manifest and in options.

@@ -105,7 +105,7 @@ impl Dialect {
         }
     }
 
-    /// Whether numbers of the files have to be made ones to calculate with before anything else.
+    /// Returns true if the numbers in files must be converted before the engine can calculate with them.
     pub fn has_own_numbers(self) -> bool {
         self == Self::Spark
     }
@@ -163,7 +163,7 @@ impl Dialect {
         }
     }
 
-    /// Any of the values, which are equal.
+    /// Returns one of the values of a group, which are all equal.
     pub fn any(self, value: &str) -> String {
         match self {
             Self::DuckDb | Self::Spark => format!("any_value({value})"),
@@ -171,7 +171,8 @@ impl Dialect {
         }
     }
 
-    /// What stands behind a table in FROM so that each row is there for each of its ends, once where they are equal, under this name.
+    /// Returns the text that follows a table in FROM to repeat each row for each of its two ends, or once where the ends are equal. `name`:
+    /// the name of the end.
     pub fn either_end(self, name: &str, fields: &[&str]) -> String {
         let end = |end: &str| {
             let parts = fields.iter().map(|field| match self {
@@ -239,7 +240,7 @@ impl Dialect {
         }
     }
 
-    /// What is selected as a line of JSON for each row, of values and their names. ClickHouse has a format for that.
+    /// Returns the SELECT list that makes a line of JSON of each row, of values and their names. ClickHouse has a format for this.
     pub fn line(self, values: &[(String, &str)]) -> String {
         let pairs =
             || values.iter().map(|(value, name)| format!("'{name}', {value}")).collect::<Vec<_>>().join(", ");
@@ -254,7 +255,7 @@ impl Dialect {
         }
     }
 
-    /// What ends a statement whose null values are those of the standard, and whose names are columns before they are aliases.
+    /// Returns the end of a statement. With it, null values follow the SQL standard, and a name means a column before it means an alias.
     pub fn ending(self) -> &'static str {
         match self {
             Self::DuckDb | Self::Spark => "",

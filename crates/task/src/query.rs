@@ -250,7 +250,7 @@ impl Expression {
     }
 }
 
-/// What a value weighs.
+/// The weight of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueWeight {

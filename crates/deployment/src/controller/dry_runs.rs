@@ -1,4 +1,4 @@
-//! Dry runs over what the probes of a deployment remember, each on a thread of its own: the controller goes on meanwhile.
+//! Dry runs over the stores of the probes of a deployment. Each runs on its own thread, so that the controller continues meanwhile.
 
 use controller::{HistoryRequest, HistoryResult, NotAsked, StandingQueries};
 use model::DryRunOutcome;
@@ -10,21 +10,21 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use web::{DryRunAsked, Reply, RequestRefusal};
 
-/// Dry runs at once: nodes measure meanwhile.
+/// The greatest number of dry runs at a time. It is small because nodes measure meanwhile.
 const MOST: usize = 2;
-/// The time after which a dry run asks again where nodes have enough to answer, and the interval at which it looks whether its client has left.
+/// The time after which a dry run asks busy nodes again, and the interval at which it checks if its client has disconnected.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// The question that a dry run asks the nodes.
 pub(super) struct DryRunRequest {
     pub(super) asked: HistoryRequest,
-    /// True once nobody waits for the answer any more.
+    /// True once the answer is no longer needed.
     pub(super) is_over: Arc<AtomicBool>,
-    /// The channel for what the nodes answer.
+    /// The channel for the answer of the nodes.
     pub(super) answer: Sender<Result<HistoryResult, NotAsked>>,
 }
 
-/// The dry runs that are going on.
+/// The dry runs in progress.
 pub(super) struct DryRuns {
     threads: Vec<JoinHandle<()>>,
     ask: Sender<DryRunRequest>,
@@ -39,12 +39,12 @@ impl Default for DryRuns {
 }
 
 impl DryRuns {
-    /// Takes the questions that the dry runs ask the nodes now.
+    /// Takes the questions that dry runs have for the nodes.
     pub(super) fn questions(&self) -> Vec<DryRunRequest> {
         self.questions.try_iter().collect()
     }
 
-    /// Starts one.
+    /// Starts a dry run.
     pub(super) fn start(
         &mut self,
         standing: &StandingQueries,
@@ -57,7 +57,7 @@ impl DryRuns {
                 .send(Err(RequestRefusal::Busy(format!("{MOST} dry runs are going on: ask again later"))));
         }
         let (standing, questions) = (standing.clone(), self.ask.clone());
-        // A text may be large: it is checked there too.
+        // The thread also checks the text, which may be large.
         let work = move || {
             let rehearsed = Rehearsed::new(&standing, asked);
             let played = rehearsed.and_then(|run| run.play(&mut |asked| ask(&questions, &asked, &reply)));
@@ -65,13 +65,13 @@ impl DryRuns {
         };
         match Builder::new().name("dry run".to_owned()).spawn(work) {
             Ok(thread) => self.threads.push(thread),
-            // The client is told that nobody answered.
+            // Without the thread, `reply` is dropped, and the client receives an error.
             Err(error) => runtime::exit::say(&format!("a dry run cannot be started: {error}")),
         }
     }
 }
 
-/// Asks the nodes, as long as the client waits.
+/// Asks the nodes until they answer or the client disconnects.
 fn ask(
     questions: &Sender<DryRunRequest>,
     asked: &HistoryRequest,
@@ -86,7 +86,7 @@ fn ask(
         let is_over = Arc::new(AtomicBool::new(false));
         let question = DryRunRequest { asked: asked.clone(), is_over: Arc::clone(&is_over), answer };
         questions.send(question).map_err(|_| ends())?;
-        // The controller answers, if only that the time is over.
+        // The controller always answers, at the latest when the time is over.
         let answered = loop {
             match answered.recv_timeout(AGAIN) {
                 Err(RecvTimeoutError::Timeout) => is_over.store(reply.has_left(), Relaxed),

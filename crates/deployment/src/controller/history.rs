@@ -1,4 +1,4 @@
-//! The clients and dry runs that wait for what nodes remember.
+//! The clients and dry runs that wait for answers from the stores of nodes.
 
 use controller::{HistoryResult, NotAsked};
 use model::HistoryAnswers;
@@ -8,18 +8,18 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use web::{Reply, RequestRefusal};
 
-/// The time that answers may take for their way, beside the time that nodes have.
+/// The time that answers may take to arrive, in addition to the time that nodes have to compute them.
 const WAY: Duration = Duration::from_secs(5);
 
-/// The clients and dry runs that wait.
+/// The clients and dry runs that wait for an answer.
 #[derive(Default)]
 pub(super) struct PendingQuestions(Vec<PendingQuestion>);
 
-/// A client, or a dry run, that waits.
+/// The client or the dry run that waits for an answer.
 pub(super) enum Waiter {
-    /// A client, and what it should think about.
+    /// A client, and the warnings that its answer carries.
     Client(Reply<HistoryAnswers>, Vec<String>),
-    /// A dry run, and whether it has ended.
+    /// A dry run, and a flag that is true once it has ended.
     DryRun(Sender<Result<HistoryResult, NotAsked>>, Arc<AtomicBool>),
 }
 
@@ -31,7 +31,7 @@ struct PendingQuestion {
 }
 
 impl PendingQuestions {
-    /// Notes that somebody waits for an answer.
+    /// Adds a client or a dry run that waits for the answer to a question. `time`: the time that nodes have.
     pub(super) fn add(&mut self, id: u64, time: Duration, waiter: Waiter) {
         let now = Instant::now();
         // The API bounds the time.
@@ -39,7 +39,7 @@ impl PendingQuestions {
         self.0.push(PendingQuestion { id, until, waiter });
     }
 
-    /// Questions whose time is over, or whose client has left.
+    /// Returns the numbers of the questions whose time is over, or whose client has disconnected.
     pub(super) fn over(&self) -> Vec<u64> {
         let now = Instant::now();
         let has_left = |waiter: &Waiter| match waiter {
@@ -50,7 +50,7 @@ impl PendingQuestions {
         over.map(|waits| waits.id).collect()
     }
 
-    /// Gives an answer to who waits for it.
+    /// Sends an answer to the client or the dry run that waits for it.
     pub(super) fn answer(&mut self, history: HistoryResult) {
         let Some(at) = self.0.iter().position(|waits| waits.id == history.id) else { return };
         match self.0.swap_remove(at).waiter {
@@ -58,7 +58,7 @@ impl PendingQuestions {
                 let HistoryResult { answers, nodes, .. } = history;
                 reply.send(Ok(HistoryAnswers { answers, nodes, warnings }));
             }
-            // One that has ended does not mind.
+            // A dry run that has ended does not receive the answer, which is no error.
             Waiter::DryRun(answer, _) => drop(answer.send(Ok(history))),
         }
     }

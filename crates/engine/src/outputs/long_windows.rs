@@ -1,4 +1,4 @@
-//! When windows of other lengths begin.
+//! The begin of windows whose lengths differ from those of the run.
 
 use crate::closed::ClosedWindow;
 use crate::control::Control;
@@ -6,8 +6,8 @@ use crate::ids::WindowId;
 use task::TaskSet;
 use task::rows::LongWindows;
 
-/// Begins windows of other lengths whose queries are new. They were watched from the first window on whose set has them, although the
-/// first packets may be in a later one. `has`: whether a set has their queries.
+/// Begins windows of other lengths whose queries are new. They begin with the first window whose task set has their queries, although
+/// the first packets may be in a later window. `has` returns true if a task set has the queries of these windows.
 pub(crate) fn begin(
     long: &mut [LongWindows],
     control: &Control,

@@ -130,7 +130,7 @@ fn role(value: &Expression) -> ColumnRole {
     }
 }
 
-/// Whether a factor or a summand is a total, or a number that is not negative.
+/// Returns true if a factor or a summand is a total, or a number that is not negative.
 fn is_total(value: &Expression) -> bool {
     match value {
         Expression::Integer(number) => *number >= 0,

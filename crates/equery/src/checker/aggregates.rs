@@ -245,7 +245,7 @@ impl Checker<'_, '_> {
         Some((typed.value, typed.kind))
     }
 
-    /// What the author should know of an aggregate of a field.
+    /// Refuses the rate of a field that is not a counter. Adds a note where the aggregate of a field may not be what the author expects.
     fn judge(&mut self, name: &str, by: ValueUse, field: &FieldInfo, of: &ExprNode) -> Option<()> {
         let aggregation = field.aggregation;
         if by == ValueUse::Counted && !field.is_counter() {

@@ -1,4 +1,4 @@
-//! The sources of a condition in one window, as far as they are known, group by group.
+//! The answers of a condition's sources in one window, joined by group.
 
 use super::watch::{TriggerPlan, own_key};
 use crate::figure::BoundedValue;
@@ -13,11 +13,11 @@ use std::collections::HashMap;
 /// The answer of one source in a window.
 struct SourceAnswer<'a> {
     query: &'a GraphQuery,
-    /// The columns of the key; `None` if its one group counts for all keys.
+    /// The columns of the key; `None` if the source has a single group, which applies to all keys.
     key: Option<&'a [usize]>,
     /// The rows of the source; `None` if it is missing.
     rows: Option<ConditionGroups<'a>>,
-    /// True if so much was lost that no value is known.
+    /// True if so many packets were lost that no value is known.
     is_uncovered: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct JoinedGroup<'a> {
 }
 
 impl<'a> SourceAnswers<'a> {
-    /// Reads the answers of all sources in a window. `seen`: what each source has.
+    /// Reads the answers of all sources in a window. `seen`: the window of each source.
     pub(super) fn new(graph: &'a Graph, trigger: &'a QueryTrigger, seen: &[ObservedWindow<'a>]) -> Self {
         let side = |(source, seen): (&'a crate::graph::TriggerSource, &ObservedWindow<'a>)| {
             let query = &graph.queries[source.query];
@@ -66,7 +66,7 @@ impl<'a> SourceAnswers<'a> {
         self.sides.iter().filter_map(of).min().unwrap_or(Why::Bounds)
     }
 
-    /// The least share of packets that any source received; `None` if that of one is not known.
+    /// The least share of packets that any source received; `None` if the share of a source is not known.
     pub(super) fn coverage(&self) -> Option<f64> {
         let mut coverage: Option<f64> = None;
         for rows in self.sides.iter().filter_map(|side| side.rows.as_ref()) {
@@ -76,7 +76,7 @@ impl<'a> SourceAnswers<'a> {
         coverage
     }
 
-    /// The groups that have rows, each once.
+    /// Returns the groups that have a row in any source, each once.
     pub(super) fn groups(&self) -> Vec<JoinedGroup<'a>> {
         let mut groups: Vec<JoinedGroup<'a>> = Vec::new();
         let mut known: HashMap<EventKey, usize> = HashMap::new();
@@ -94,12 +94,12 @@ impl<'a> SourceAnswers<'a> {
         groups
     }
 
-    /// A group without rows.
+    /// Returns the group of a key without rows.
     pub(super) fn absent(&self, key: EventKey) -> JoinedGroup<'a> {
         JoinedGroup { key, rows: vec![None; self.sides.len()] }
     }
 
-    /// Returns what is known of a group, item by item. `widened`: packets that were lost may have been of it.
+    /// Returns the known bounds of each item of a group. `widened`: true if the bounds include lost packets that may belong to the group.
     pub(super) fn figures(&self, group: &JoinedGroup<'_>, widened: bool) -> Vec<BoundedValue> {
         let mut figures = Vec::new();
         for (side, row) in self.sides.iter().zip(&group.rows) {
@@ -116,7 +116,7 @@ impl<'a> SourceAnswers<'a> {
         figures
     }
 
-    /// The values of these items of a group.
+    /// Returns the values of these items of a group.
     pub(super) fn values(&self, group: &JoinedGroup<'_>, watch: &TriggerPlan, items: &[usize]) -> Vec<Value> {
         let value = |item: &usize| {
             let (source, column) = watch.place(*item);
@@ -133,14 +133,14 @@ impl<'a> SourceAnswers<'a> {
         items.iter().map(value).collect()
     }
 
-    /// The value of an item as a member of a key.
+    /// Returns the value of an item of a group, as a member of a key.
     pub(super) fn member(&self, group: &JoinedGroup<'_>, watch: &TriggerPlan, item: usize) -> Member {
         self.values(group, watch, &[item]).first().map_or(Member::Null, Member::from)
     }
 }
 
 impl<'a> SourceAnswer<'a> {
-    /// The row of a group: the only one where it counts for all keys.
+    /// Returns the row of a group; the only row if the source has a single group for all keys.
     fn row<'r>(&self, own: Option<&'r [Value]>) -> Option<&'r [Value]>
     where
         'a: 'r,

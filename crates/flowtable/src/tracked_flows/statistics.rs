@@ -1,5 +1,5 @@
-//! Statistics of the packets of pinned flows, each window by itself: what flow records have by `--gap`, `--packet-size` and
-//! `--inter-arrival` of all flows.
+//! Statistics of the packets of pinned flows in each window. Flow records have the same statistics of all flows with `--gap`,
+//! `--packet-size` and `--inter-arrival`.
 
 use crate::group_table::{GroupTable, NO_GROUP};
 use crate::statistic::{Moments, PSquare, Quantile};
@@ -7,22 +7,22 @@ use arena::Limits;
 use flow::{MAX_ROW_STATISTICS, Metric, Statistic, StatisticKind};
 use packet::{KeyBurst, KeyV4, KeyV6, KeyedPacket, MaskedKey, Numbers, Seed};
 
-/// Words of a flow's state: one more than the number of its last packet, and than its time; 0 without one.
+/// Words of a flow's state: the number of its last packet plus one, and the time of that packet plus one; 0 without a packet.
 const LAST_NUMBER: usize = 0;
 const LAST_TIME: usize = 1;
 const FIRST: usize = 2;
 
-/// The places of the state of each metric among the words of a flow.
+/// The layout of a flow's state: the position of each metric's words in it.
 #[derive(Debug)]
 struct StatisticLayout {
     asked: Vec<Statistic>,
     metrics: Vec<OfMetric>,
-    /// Places from which the statistics are computed, one for each.
+    /// The position of the state from which each statistic is computed.
     places: Vec<StatisticSlot>,
     width: usize,
 }
 
-/// The statistics that are asked of a metric, with the places of its words: its moments if they are, and its percentiles.
+/// The requested statistics of a metric: the position of its moments, if they are needed, and the positions of its percentiles.
 #[derive(Debug)]
 struct OfMetric {
     metric: Metric,
@@ -73,7 +73,7 @@ impl StatisticLayout {
         }
     }
 
-    /// Counts a packet in the words of its flow.
+    /// Adds a packet to the state of its flow.
     fn add<K>(&self, words: &mut [u64], packet: &KeyedPacket<K>, numbers: Numbers) {
         let (number, time) = (numbers.number_of(&packet.fields), packet.fields.time_ns);
         let last = |word: u64| word.checked_sub(1);
@@ -83,7 +83,7 @@ impl StatisticLayout {
         for OfMetric { metric, moments, quantiles } in &self.metrics {
             let sample = match metric {
                 Metric::Size => Some(packet.fields.total_byte.into()),
-                // Between two packets lie one frame less than their numbers differ by.
+                // The number of frames between two packets is the difference of their numbers minus one.
                 Metric::Gap => last_number.map(|last| number.saturating_sub(last + 1)),
                 Metric::InterArrival => last_time.map(|last| time.saturating_sub(last)),
             };
@@ -103,7 +103,7 @@ impl StatisticLayout {
         }
     }
 
-    /// The statistics of a flow in the order in which they were asked for; NaN where there is no value.
+    /// Writes the statistics of a flow to `values`, in the order of the request; NaN where there is no value.
     fn values(&self, words: &[u64], values: &mut [f64; MAX_ROW_STATISTICS]) {
         for (place, value) in self.places.iter().zip(values) {
             let known = match place {
@@ -166,13 +166,13 @@ impl ZoomStatistics {
         }
     }
 
-    /// Sets the statistics that are asked for in the open window, no packet of which has come; the first [`MAX_ROW_STATISTICS`] are given.
+    /// Sets the statistics of the open window before its first packet. Those after the first [`MAX_ROW_STATISTICS`] are ignored.
     pub(super) fn set(&mut self, asked: &[Statistic]) {
         self.asked = asked[..asked.len().min(MAX_ROW_STATISTICS)].to_vec();
         self.begin();
     }
 
-    /// The open window begins without packets.
+    /// Clears the open window.
     fn begin(&mut self) {
         if self.open.layout.asked != self.asked {
             self.open = TrackedWindow::new(&self.asked, self.seed, &self.limits);
@@ -191,8 +191,8 @@ impl ZoomStatistics {
         [&self.open, &self.closing].iter().map(|window| window.v4.bytes() + window.v6.bytes()).sum()
     }
 
-    /// Counts the packets that a burst names. Tells of each, in their order, whether it was counted; of none if no statistics are asked
-    /// for.
+    /// Counts the marked packets of a burst. Returns true for each packet that was counted, in their order; nothing if no statistics are
+    /// requested.
     pub(super) fn count_v4(&mut self, burst: &KeyBurst<KeyV4>) -> impl Iterator<Item = bool> {
         let Self {
             open: TrackedWindow { layout, v4, .. },
@@ -202,7 +202,7 @@ impl ZoomStatistics {
         count(layout, v4, burst, (keys, found))
     }
 
-    /// Counts the packets of IPv6 that a burst names, as [`ZoomStatistics::count_v4`] does.
+    /// Counts the marked IPv6 packets of a burst, as [`ZoomStatistics::count_v4`] does.
     pub(super) fn count_v6(&mut self, burst: &KeyBurst<KeyV6>) -> impl Iterator<Item = bool> {
         let Self {
             open: TrackedWindow { layout, v6, .. },
@@ -212,13 +212,13 @@ impl ZoomStatistics {
         count(layout, v6, burst, (keys, found))
     }
 
-    /// The statistics of a key in the window that is being sealed; none if no packet of it was named there.
+    /// Returns the statistics of an IPv4 key in the window that is being sealed; none if it has no marked packet there.
     pub(super) fn get_v4(&mut self, key: &KeyV4) -> &[f64] {
         let Self { closing: TrackedWindow { layout, v4, .. }, scratch, values, .. } = self;
         find_statistics(layout, v4, key, (&mut scratch.found, values))
     }
 
-    /// Returns the statistics of an IPv6 key in the window that is being sealed; none if no packet of it was named there.
+    /// Returns the statistics of an IPv6 key in the window that is being sealed; none if it has no marked packet there.
     pub(super) fn get_v6(&mut self, key: &KeyV6) -> &[f64] {
         let Self { closing: TrackedWindow { layout, v6, .. }, scratch, values, .. } = self;
         find_statistics(layout, v6, key, (&mut scratch.found, values))

@@ -6,17 +6,17 @@ use std::io::{self, BufWriter, Write};
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// The magic number by which a reader tells the byte order.
+/// The magic number from which a reader derives the byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
 const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
-/// The resolution of nanoseconds, as a power of ten.
+/// The resolution of time stamps, as a negative power of ten.
 const NANOSECONDS: u8 = 9;
 
-/// The bytes that a packet takes in the file beside its own.
+/// The size of the headers and trailers around a packet in the file, in bytes.
 const AROUND_PACKET: u64 = 32;
 
 /// Writes a pcapng file. Only [`PcapngWriter::finish`] confirms that all of it was written.
@@ -31,7 +31,7 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the header of the section. `interface`: where packets were seen.
+    /// Writes the header of the section. `interface`: the name of the point where packets were captured.
     ///
     /// # Errors
     /// If `output` cannot be written.
@@ -55,20 +55,20 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Bytes of a packet of which `captured` are known.
+    /// Returns the number of bytes that a packet of `captured` captured bytes takes in the file.
     pub fn packet_bytes(captured: usize) -> u64 {
         AROUND_PACKET + captured.next_multiple_of(4) as u64
     }
 
-    /// Bytes of the file so far.
+    /// Returns the number of bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends a frame of `wire_len` bytes, of which `data` is known.
+    /// Appends a frame of `wire_len` bytes, of which `data` was captured.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// If the output cannot be written.
     pub fn write(&mut self, link: LinkType, time_ns: u64, data: &[u8], wire_len: u32) -> io::Result<()> {
         let known = self.links.iter().position(|known| *known == link);
         let interface = known.map_or_else(|| self.begin_interface(link), Ok)? as u32;
@@ -90,12 +90,12 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     fn begin_interface(&mut self, link: LinkType) -> io::Result<usize> {
-        // Old files have libpcap's own number for it; in a file it is this.
+        // Files have this number for raw IP. Old ones have the number that libpcap uses internally.
         const RAW: u16 = 101;
         let number = if link == LinkType::Raw { RAW } else { link.number().unwrap_or(u16::MAX) };
         self.put(&number.to_ne_bytes());
         self.put(&0u16.to_ne_bytes());
-        // Frames may have any length.
+        // The snap length 0 means that frames may have any length.
         self.put(&0u32.to_ne_bytes());
         let name = std::mem::take(&mut self.interface);
         self.option(INTERFACE_NAME, name.as_bytes());
@@ -111,12 +111,12 @@ impl<W: Write> PcapngWriter<W> {
         self.block.extend_from_slice(bytes);
     }
 
-    /// Blocks and options are of 32-bit words.
+    /// Pads the block to a multiple of 32 bits, as blocks and options require.
     fn fill_up(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// An option; one that is too long is cut at a character.
+    /// Adds an option. A value that is too long is cut at the boundary of a UTF-8 character.
     fn option(&mut self, code: u16, value: &[u8]) {
         let mut length = value.len().min(usize::from(u16::MAX));
         while value.get(length).is_some_and(|byte| byte & 0xc0 == 0x80) {
@@ -132,7 +132,7 @@ impl<W: Write> PcapngWriter<W> {
         self.block.extend_from_slice(&[0; 4]);
     }
 
-    /// Writes the block, whose length stands at both its ends.
+    /// Writes the block. Its length is in both its header and its trailer.
     fn end_block(&mut self, kind: u32) -> io::Result<()> {
         self.fill_up();
         let length = self.block.len() as u32 + 12;

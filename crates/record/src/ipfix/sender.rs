@@ -12,10 +12,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The pause for an unreachable collector, first and at most.
+/// The first and the longest pause before a collector that is unreachable is tried again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// The time that a network may take to report that there is no listener.
+/// The time within which a network reports that no collector listens.
 const ANSWER: Duration = Duration::from_millis(50);
 /// The number of messages after which templates are resent over UDP too (RFC 7011, section 8.4): a replay sends in
 /// seconds what a live source sends in hours.
@@ -23,7 +23,7 @@ const RESEND_MESSAGES: u32 = 4096;
 
 pub(super) struct MessageSender {
     pub(super) collector: Collector,
-    /// The addresses of the collector, resolved once: a resolver that does not answer would delay the end of the run.
+    /// The addresses of the collector. They are resolved once, because a resolver that does not answer would delay the end of the run.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) queue: Arc<ExportQueue>,
     pub(super) options: OptionsRecords,
@@ -31,18 +31,18 @@ pub(super) struct MessageSender {
     pub(super) templates: Vec<Vec<u8>>,
     pub(super) pace: RecordPace,
     pub(super) stream: MessageNumbering,
-    /// The message that could not be sent yet.
+    /// The message that could not be sent yet. It is sent next.
     pub(super) held: Option<IpfixMessage>,
     /// The latest account, sent again at the end.
     pub(super) account: Option<MeasurementTotals>,
-    /// Flow records of the last datagram, which the network may still report as undelivered.
+    /// The flow records of the last datagram. The network may still report it as undelivered.
     pub(super) last: RecordSums,
     pub(super) has_warned: bool,
 }
 
 /// The reason why a session ended.
 enum SessionEnd {
-    /// The end of all work.
+    /// The end of the export.
     All,
     /// An unreachable collector.
     Fault(io::Error),
@@ -73,7 +73,7 @@ impl MessageSender {
         self.queue.end();
     }
 
-    /// Sleeps; returns false if continuing is useless.
+    /// Sleeps. Returns false once the deadline has passed or, at the end of the run, nothing is left to send.
     fn sleep(&self, time: Duration) -> bool {
         self.queue.sleep_until(Instant::now() + time, self.held.is_some())
     }
@@ -89,10 +89,10 @@ impl MessageSender {
         }
     }
 
-    /// Sends over one connection; for UDP during the whole run, where a collector that becomes reachable again is in the same session.
+    /// Sends over one connection. A session over UDP lasts the whole run, even if the collector is unreachable for a time.
     fn session(&mut self, link: &mut CollectorConnection, pause: &mut Duration) -> SessionEnd {
         let is_udp = self.collector.transport == Transport::Udp;
-        // Numbers start again with each session, which counts the records sent over it.
+        // Sequence numbers start at 0 in each session: they count the records sent in it.
         self.stream = MessageNumbering::new(self.stream.domain());
         if let Err(fault) = self.preamble(link) {
             if !is_udp {
@@ -149,8 +149,8 @@ impl MessageSender {
         }
     }
 
-    /// Waits over UDP until there is a listener, by probes with templates, which carry no records. The records of the last datagram are lost.
-    /// Returns false if the deadline passes before.
+    /// Waits over UDP until the collector listens. Templates, which carry no records, serve as probes. The records of the last datagram are
+    /// lost. Returns false if the deadline passes first.
     fn wait_for_collector(
         &mut self,
         link: &mut CollectorConnection,
@@ -195,7 +195,7 @@ impl MessageSender {
         Ok(())
     }
 
-    /// Sends a message; an error of an earlier message is attributed to that one.
+    /// Sends a message. If the network reports that the message before was refused, its records count as refused.
     fn send_bytes(
         &mut self,
         link: &mut CollectorConnection,
@@ -222,16 +222,16 @@ impl MessageSender {
         Ok(())
     }
 
-    /// Sends all templates, and the records that never change.
+    /// Sends all templates, and the options records that never change.
     fn preamble(&mut self, link: &mut CollectorConnection) -> io::Result<()> {
         let mut messages = MessagePacker::new(self.collector.message);
         self.options.preamble(&self.templates, &mut messages);
         self.send_all(link, messages)?;
-        // On the local machine the answer arrives at once.
+        // On the local machine, an ICMP error arrives at once.
         self.refusal(link)
     }
 
-    /// The error of the last datagram, as far as the network has reported it.
+    /// Returns an error if the network has reported one for the last datagram.
     fn refusal(&mut self, link: &CollectorConnection) -> io::Result<()> {
         match link.late_error() {
             Some(error) => {
@@ -259,20 +259,20 @@ impl MessageSender {
         self.send_all(link, messages)
     }
 
-    /// Ends the queue, and sends the last account, which has the final sums.
+    /// Ends the queue and sends the last account with the final sums.
     fn end(&mut self, link: &mut CollectorConnection) {
         self.queue.end();
-        // A collector that does not receive it will receive nothing more.
+        // Errors are ignored: this is the last message.
         let _ = self.refusal(link).and_then(|()| self.send_account(link)).and_then(|()| self.refusal(link));
     }
 }
 
-/// Returns true if the error says that nobody listens: over UDP the answer to the previous datagram, delivered by an ICMP message.
+/// Returns true if the error says that no collector listens. Over UDP, an ICMP message reports this for the previous datagram.
 fn says_that_nobody_listens(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// Seconds since the epoch, modulo 2³² as in the header.
+/// Returns the seconds since the epoch, modulo 2³², as the message header has them.
 fn now_seconds() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as u32)
 }

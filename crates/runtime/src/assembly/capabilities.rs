@@ -1,4 +1,4 @@
-//! The options that do not go together in a run, and the reasons: one table, by which runs are checked and from which docs/refused.md is made.
+//! The options that cannot be combined in a run, and the reasons. Runs are checked by this table, and docs/refused.md is made from it.
 
 mod options;
 mod probes;
@@ -19,43 +19,43 @@ pub(super) struct NodeFacts<'a> {
     pub(super) spec: &'a RunSpec,
     /// The places where the options are set.
     pub(super) origins: &'a Origins,
-    /// The queries of the run that rows answer.
+    /// The queries of the run that are answered from rows.
     pub(super) queries: &'a [CheckedQuery],
-    /// The tasks of the node, those of queries among them.
+    /// The tasks of the node, including those of queries.
     pub(super) tasks: &'a [TaskSpec],
     /// True if a node of the run receives what routers send.
     pub(super) has_routers: bool,
     /// True if there are several nodes.
     pub(super) has_several_nodes: bool,
-    /// The node, where its rows were recorded.
+    /// The recording of the node; `None` if it measures.
     pub(super) recorded: Option<&'a NodeRecording>,
-    /// True if a controller joins nodes: there are several, or queries start or read others.
+    /// True if the run has a controller: there are several nodes, or a query starts or reads others.
     pub(super) is_controlled: bool,
 }
 
 impl<'a> NodeFacts<'a> {
-    /// Returns what a node of a deployment is asked for.
+    /// Returns the options of the run if the node is part of a deployment.
     fn probe(&self) -> Option<&'a RunSpec> {
         Some(self.spec).filter(|spec| spec.link.is_some())
     }
 }
 
-/// Something that a run cannot do beside something else.
+/// A rule that refuses an option under a condition.
 struct ConflictRule {
     /// The option that is refused, as users write it.
     what: &'static str,
-    /// The circumstance in which it is refused: an option beside it, or something that is missing.
+    /// The condition under which the option is refused: another option is set, or something is missing.
     condition: &'static str,
-    /// The reason why it is refused.
+    /// The reason why the option is refused.
     why: &'static str,
-    /// The alternative that is possible.
+    /// The alternative that the user has.
     instead: &'static str,
     is_broken: fn(&NodeFacts<'_>) -> bool,
 }
 
 const LEAVE_ONE: &str = "leave out one of them";
 
-/// The rules by subject, in the order in which refusals and the page list them.
+/// The rules by subject, in the order of refusals and of docs/refused.md.
 const SUBJECTS: [&[ConflictRule]; 6] =
     [options::RULES, probes::RULES, routers::MISSING, windows::RULES, tuning::RULES, routers::RULES];
 
@@ -68,7 +68,7 @@ fn is_of_packets(spec: &RunSpec) -> bool {
     matches!(spec.question.every, Every::Packets(_))
 }
 
-/// Returns the options that are refused with routers, as they are typed.
+/// Returns the options that are refused with routers, as users write them.
 pub(super) fn refused_with_routers() -> impl Iterator<Item = &'static str> {
     let rules = rules().filter(|rule| rule.condition == routers::WITH_ROUTERS);
     let is_of_word = |letter: char| letter.is_ascii_lowercase() || letter == '-';
@@ -118,7 +118,7 @@ sample does not tell is in [tee.md](tee.md), and what queries cannot ask is in [
 | --- | --- | --- | --- |
 ";
 
-    /// The page that lists the rules.
+    /// Returns the page that lists the rules.
     fn page() -> String {
         let mut text = String::from(HEAD);
         for ConflictRule { what, condition, why, instead, .. } in rules() {

@@ -77,7 +77,7 @@ registered! {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedAggregate {
     pub(crate) kind: Kind,
-    /// Its first word.
+    /// The first word of its state.
     pub(crate) at: usize,
     /// The [pass](crate::rows::PlanContext::passes) whose rows it reads.
     pub(crate) pass: usize,

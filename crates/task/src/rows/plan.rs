@@ -127,7 +127,7 @@ pub(crate) struct PlanBuilder<'a> {
     aggregates: Vec<PlannedAggregate>,
     words: usize,
     sets: Vec<PlannedSet>,
-    /// Of each list, the values.
+    /// The values of each list.
     lists: Vec<NodeId>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct PlanBuilder<'a> {
 #[derive(PartialEq)]
 struct PlannedSet {
     of: ValueOf,
-    /// What a value weighs, of rows or by a node; `None` where values are counted.
+    /// The weight of a value: a node, or `Some(None)` for the number of its rows; `None` where values are counted.
     weight: Option<Option<NodeId>>,
 }
 

@@ -24,7 +24,7 @@ const REGISTERS: usize = 1024;
 /// Rows that are looked up together.
 const ROWS: usize = 64;
 
-/// What values are counted of.
+/// The source of the values that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueOf {
     Key(KeySpec),

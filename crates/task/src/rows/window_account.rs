@@ -1,4 +1,4 @@
-//! What windows of other lengths take of the windows of the run.
+//! The account of a window of the run, and of several that form a window of another length.
 
 use super::outside::Unplaced;
 use flow::{Sampled, Untold};

@@ -49,7 +49,7 @@ impl MergeRule {
     }
 }
 
-/// What nodes compute of an aggregate, and its value of that.
+/// The parts of an aggregate that nodes compute, and the function that computes its value from them.
 pub(crate) struct NodeParts {
     pub(crate) parts: Vec<(Aggregate, MergeRule)>,
     pub(crate) value: fn(&[Scalar]) -> Scalar,
@@ -73,12 +73,12 @@ impl NodeParts {
     }
 }
 
-/// What an aggregate is made of.
+/// The parts from which the value of an aggregate is computed.
 #[derive(Clone, Debug)]
 pub(super) struct PartSource {
     /// The numbers of its parts.
     pub(super) parts: Vec<usize>,
-    /// Its value of these.
+    /// The function that computes the value of the aggregate from its parts.
     pub(super) value: fn(&[Scalar]) -> Scalar,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct AddedRows<'a, K, O> {
     /// The values of the nodes that the aggregate reads.
     pub(crate) inputs: &'a [Option<AggregateInput>; 2],
     pub(crate) owners: &'a mut O,
-    /// What is kept beside states; `None` where each row is a group of its own, whose values are told apart already.
+    /// The collections of values that states do not hold; `None` where each row is a group of its own, which needs none.
     pub(crate) collections: Option<&'a mut Collections>,
 }
 
@@ -39,7 +39,7 @@ macro_rules! each_with_value {
     };
 }
 
-/// Each takes the rows as a whole: what a loop reads is then in registers.
+/// Methods that take the rows by value, so that a loop finds what it reads in registers.
 impl<K, O: Owners> AddedRows<'_, K, O> {
     /// Calls `work` with the group's first word and the number of each row.
     #[inline(always)]

@@ -62,7 +62,7 @@ impl AggregateMeaning for EntropyAggregate<'_> {
         flows.saturating_mul(words(self.of) + 2)
     }
 
-    /// Its step before computes it.
+    /// Returns NULL: the side step computes the value.
     fn sql(&self, _: &dyn AggregateSql) -> String {
         "NULL".to_owned()
     }

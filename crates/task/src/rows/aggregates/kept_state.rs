@@ -22,13 +22,13 @@ pub(crate) trait KeptState {
     /// Returns the nodes whose values it reads.
     fn inputs(&self) -> [Option<NodeId>; 2];
 
-    /// Adds the state of other rows to a state. What is kept beside states is merged on its own, except for what is uncertain.
+    /// Adds the state of other rows to a state. Collections are merged separately, except for what is uncertain.
     fn merge(&self, state: &mut [u64], other: &[u64]);
 
     /// Returns the value of a group, as far as its state tells it.
     fn value(&self, state: &[u64]) -> Scalar;
 
-    /// Returns the value of a group of which more is kept beside its state.
+    /// Returns the value of a group of which more than its state is kept.
     fn value_of_group(&self, state: &[u64], _: &BesideState<'_>) -> Scalar {
         self.value(state)
     }
@@ -53,7 +53,7 @@ pub(crate) trait KeptState {
         None
     }
 
-    /// Returns what is kept beside states.
+    /// Returns the values that are kept in addition to states.
     fn collected(&self) -> Collected {
         Collected::Nothing
     }
@@ -103,13 +103,13 @@ pub(crate) trait UpdatedByRows {
 /// The order that a word tells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CounterWord {
-    /// The word may be null.
+    /// True if the word may be null.
     pub(crate) is_nullable: bool,
-    /// It is a value of rows, not a number of them.
+    /// True if the word is computed from values of rows, false if it counts rows.
     pub(crate) is_of_values: bool,
 }
 
-/// What an aggregate keeps beside the states of groups, by its number.
+/// The values that an aggregate keeps in addition to the states of groups, with the number of the set or list that has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Collected {
     Nothing,
@@ -117,7 +117,7 @@ pub(crate) enum Collected {
     Distinct(usize, ValueOf),
     /// Values that are told apart, with what each weighs.
     Weights(usize, ValueOf),
-    /// All values.
+    /// The values of all rows.
     Samples(usize),
 }
 
@@ -131,7 +131,7 @@ impl Collected {
     }
 }
 
-/// What is kept of a group beside its state.
+/// The data of a group that is kept in addition to its state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BesideState<'a> {
     pub(crate) collections: Option<&'a Collections>,

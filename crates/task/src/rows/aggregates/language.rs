@@ -41,13 +41,13 @@ pub enum Signature {
 /// The way in which an aggregate uses the values of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueUse {
-    /// It compares them: they may be times, and numbers that name something.
+    /// The aggregate compares values, which may be times or identifiers.
     Compared,
-    /// It computes with them.
+    /// The aggregate calculates with values.
     Computed,
-    /// It adds them up.
+    /// The aggregate adds values.
     Added,
-    /// It adds them up, and they must be counters.
+    /// The aggregate adds values, which must be counters.
     Counted,
 }
 
@@ -56,9 +56,9 @@ pub enum ValueUse {
 pub enum ResultKind {
     /// A number with this unit of the field table.
     Number(&'static str),
-    /// That of the values.
+    /// The type and unit of the values.
     OfValue,
-    /// That of the values, per second.
+    /// A number with the unit of the values, per second.
     PerSecond,
     /// A list of values.
     List,

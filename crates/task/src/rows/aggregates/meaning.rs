@@ -1,4 +1,4 @@
-//! What is known of an aggregate without rows: its text, its memory, and how engines compute it.
+//! The properties of an aggregate that do not depend on rows: its text, its memory, and the SQL by which engines compute it.
 
 use crate::Dialect;
 use crate::query::{Condition, Expression, GroupField, ValueWeight};
@@ -84,7 +84,7 @@ pub trait AggregateMeaning {
     }
 }
 
-/// How the values of an aggregate of different groups and windows belong together.
+/// The relation between the values of an aggregate in different groups and windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregateRole {
     /// Adds up, and is never negative.
@@ -97,7 +97,7 @@ pub enum AggregateRole {
     Least,
     /// The greatest of all is that of all.
     Greatest,
-    /// None of these.
+    /// The values follow no other rule.
     Other,
 }
 

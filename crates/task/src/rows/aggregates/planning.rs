@@ -1,4 +1,4 @@
-//! What an aggregate tells the planner.
+//! The properties of an aggregate that the planner reads.
 
 use super::Kind;
 use crate::query::Expression;

@@ -9,7 +9,7 @@ macro_rules! registered {
         $aggregate:ident $(( $($argument:ident: $of:ty),* ))?
             => $module:ident::$definition:ident $(keeps $state:ident)?;
     )*) => {
-        /// What is computed of the rows of a group. Nulls are ignored; without any value, counts and sums are 0 and the others null.
+        /// A value computed from the rows of a group. Nulls are ignored. Without any value, counts and sums are 0 and the others null.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Aggregate {
@@ -17,7 +17,7 @@ macro_rules! registered {
         }
 
         impl Aggregate {
-            /// Returns what is known of it without rows.
+            /// Returns the properties of the aggregate that do not depend on rows.
             pub fn meaning(&self) -> Box<dyn AggregateMeaning + '_> {
                 match self {
                     $( Self::$aggregate $(( $($argument),* ))? => {
@@ -26,7 +26,7 @@ macro_rules! registered {
                 }
             }
 
-            /// Returns what the planner asks it.
+            /// Returns the properties of the aggregate that the planner reads.
             pub(crate) fn planning(&self) -> Box<dyn AggregatePlanning + '_> {
                 match self {
                     $( Self::$aggregate $(( $($argument),* ))? => {
@@ -57,7 +57,7 @@ macro_rules! registered {
             }
         }
 
-        /// What is kept of the rows of a group.
+        /// The state that is kept of the rows of a group.
         #[derive(Clone, Debug, PartialEq)]
         pub(crate) enum Kind {
             $( $( $state($module::$state), )? )*

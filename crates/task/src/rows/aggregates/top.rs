@@ -66,7 +66,7 @@ impl AggregateMeaning for TopAggregate<'_> {
         flows.max(*self.most as u64).saturating_mul(words(self.of) + 2)
     }
 
-    /// Its step before computes it.
+    /// Returns NULL: the side step computes the value.
     fn sql(&self, _: &dyn AggregateSql) -> String {
         "NULL".to_owned()
     }

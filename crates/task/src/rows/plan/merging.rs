@@ -35,7 +35,7 @@ pub(super) fn key_filters(filter: Option<NodeId>, program: &RowProgram) -> Vec<N
     parts.into_iter().filter(|part| reads_keys(*part, program)).collect()
 }
 
-/// Whether values that are told apart follow from the keys of rows.
+/// Returns true if values that are told apart follow from the keys of rows.
 pub(crate) fn reads_only_keys(of: &ValueOf, program: &RowProgram) -> bool {
     match of {
         ValueOf::Key(_) | ValueOf::Conversation => true,
@@ -43,12 +43,12 @@ pub(crate) fn reads_only_keys(of: &ValueOf, program: &RowProgram) -> bool {
     }
 }
 
-/// Whether a column is merged by this rule.
+/// Returns true if a node is a column that is merged by this rule.
 pub(crate) fn has_rule(node: NodeId, rule: Aggregation, program: &RowProgram) -> bool {
     matches!(program.node(node), ProgramNode::Column(column) if merged::rule(*column) == rule)
 }
 
-/// Whether several rows of a column are merged as its sum.
+/// Returns true if a node is a column that is merged by its sum.
 pub(crate) fn is_total(node: NodeId, program: &RowProgram) -> bool {
     has_rule(node, Aggregation::Sum, program)
 }
