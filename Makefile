@@ -138,6 +138,7 @@ lint: export RUSTDOCFLAGS = -D warnings
 lint: ## formatting, clippy of every set of features, documentation: warnings are errors, with the compiler that CONTRIBUTING.md names
 	@scripts/install build
 	scripts/cycles
+	scripts/rooms
 	scripts/links
 	scripts/api-reference --check
 	@scripts/lint
