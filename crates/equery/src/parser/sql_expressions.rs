@@ -100,7 +100,8 @@ impl Parser<'_, '_, '_> {
     /// Reports an SQL expression of cases. The rest of the query may be about it.
     pub(super) fn case(&mut self) -> Failed {
         let span = self.span();
-        let help = "ask a query for each case, as in 'web: select sum(total_byte) where dst_port = 80'";
+        let help = "count_if(dst_port = 80) counts the flows of a case; for other figures ask a query for each case, as in \
+                    'web: select sum(total_byte) where dst_port = 80'";
         self.diagnostics.error_with_help("syntax", &span, "there is no 'case'", help);
         self.is_lost = true;
         Failed
