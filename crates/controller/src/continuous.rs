@@ -85,9 +85,9 @@ impl QueryInstallError {
     }
 }
 
-/// Queries that are to be played over recorded windows.
+/// Queries that are to be answered over recorded windows.
 #[derive(Clone, Debug)]
-pub struct Rehearsal {
+pub struct PlannedDryRun {
     /// The queries.
     pub chain: Chain,
     /// The time before their own windows of which they read values of earlier ones, nanoseconds.
@@ -338,7 +338,7 @@ impl StandingQueries {
     ///
     /// # Errors
     /// If the text has errors, or something in it is not run here.
-    pub fn plan_dry_run(&self, text: &InstalledText) -> Result<Rehearsal, QueryInstallError> {
+    pub fn plan_dry_run(&self, text: &InstalledText) -> Result<PlannedDryRun, QueryInstallError> {
         let AcceptedText { queries, warnings } = self.checked(text)?;
         let names: BTreeSet<&str> = queries.iter().map(|query| query.label.as_str()).collect();
         let others: Vec<&CheckedQuery> = self
@@ -367,7 +367,7 @@ impl StandingQueries {
             all.iter().map(|query| query.reach_ns(self.site.window_ns)).fold(0, u64::saturating_add);
         let chain = if refused.is_empty() { self.planned(all) } else { Err(refused) };
         let chain = chain.map_err(QueryInstallError::because)?;
-        Ok(Rehearsal { chain, reach_ns, warnings })
+        Ok(PlannedDryRun { chain, reach_ns, warnings })
     }
 
     /// Returns the options that a text is checked with.

@@ -41,7 +41,7 @@ pub mod views;
 
 pub use clock::return_ns;
 pub use continuous::{
-    CheckContext, InstallationResult, InstalledText, NotRemoved, QueryInstallError, Rehearsal,
+    CheckContext, InstallationResult, InstalledText, NotRemoved, PlannedDryRun, QueryInstallError,
     StandingQueries, StandingQuery,
 };
 pub use controller::{Actions, Controller, ControllerContext, ControllerOutput};

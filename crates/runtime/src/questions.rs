@@ -7,5 +7,5 @@ pub mod history_asked;
 pub mod over_rows;
 pub mod periods;
 pub mod query_text;
-pub mod rehearsing;
+pub mod requested_dry_run;
 mod sketches;

@@ -1,6 +1,6 @@
 //! A run with events, and what holds of each.
 
-use super::rehearsed;
+use super::dry_runs;
 use crate::support::capture::Frame;
 use crate::support::output::{self, list};
 use crate::support::program::call;
@@ -188,7 +188,7 @@ impl Chained {
         let begun_ns = |span: Option<model::Span>| span.map(|span| span.start_ns);
         let has_all = |node: &String| {
             let own = self.report.nodes.get(node).unwrap_or(&self.report);
-            begun_ns(rehearsed::span(store, node)) == begun_ns(own.span())
+            begun_ns(dry_runs::span(store, node)) == begun_ns(own.span())
         };
         if !nodes.iter().all(has_all) {
             // Window rows that are older than a store keeps them are gone.
@@ -196,7 +196,7 @@ impl Chained {
             assert!(length_ns > KEPT, "the store lacks windows of {length_ns} ns");
             return;
         }
-        let outcome = rehearsed::outcome(store, arguments, &nodes);
+        let outcome = dry_runs::outcome(store, arguments, &nodes);
         let json = |event| serde_json::to_value(event).expect("JSON");
         let played: Vec<Value> = outcome.events.iter().map(json).collect();
         let events: Vec<Value> = self.events.iter().map(|event| event.json.clone()).collect();

@@ -2,7 +2,7 @@
 
 use controller::{HistoryRequest, HistoryResult, NotAsked, StandingQueries};
 use model::DryRunOutcome;
-use runtime::questions::rehearsing::Rehearsed;
+use runtime::questions::requested_dry_run::RequestedDryRun;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -59,9 +59,9 @@ impl DryRuns {
         let (standing, questions) = (standing.clone(), self.ask.clone());
         // The thread also checks the text, which may be large.
         let work = move || {
-            let rehearsed = Rehearsed::new(&standing, asked);
-            let played = rehearsed.and_then(|run| run.play(&mut |asked| ask(&questions, &asked, &reply)));
-            reply.send(played);
+            let dry_run = RequestedDryRun::new(&standing, asked);
+            let outcome = dry_run.and_then(|run| run.run(&mut |asked| ask(&questions, &asked, &reply)));
+            reply.send(outcome);
         };
         match Builder::new().name("dry run".to_owned()).spawn(work) {
             Ok(thread) => self.threads.push(thread),

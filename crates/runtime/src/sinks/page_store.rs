@@ -4,7 +4,7 @@ use crate::exit::no_thread;
 use crate::exit::{Failure, say};
 use crate::questions::asked::QuerySet;
 use crate::questions::history_asked;
-use crate::questions::rehearsing::Rehearsed;
+use crate::questions::requested_dry_run::RequestedDryRun;
 use crate::spec::RunSpec;
 use controller::{CheckContext, HistoryRequest as AskedOfStores, HistoryResult, StandingQueries};
 use engine::Every;
@@ -96,15 +96,15 @@ impl StoreReader {
                 Request::DryRun { reply, .. } if reply.has_left() => {}
                 Request::History { asked, reply } => reply.send(self.answer(&asked)),
                 Request::DryRun { asked, reply } => {
-                    let played = Rehearsed::new(&self.continuous, asked).and_then(|rehearsed| {
-                        rehearsed.play(&mut |asked| {
+                    let outcome = RequestedDryRun::new(&self.continuous, asked).and_then(|dry_run| {
+                        dry_run.run(&mut |asked| {
                             if reply.has_left() || self.is_over.load(Relaxed) {
                                 return Err(RequestRefusal::Failed("nobody waits for it".to_owned()));
                             }
                             Ok(self.ask(asked))
                         })
                     });
-                    reply.send(played);
+                    reply.send(outcome);
                 }
                 Request::Install { reply, .. } => reply.send(Err(RequestRefusal::NotHere)),
                 Request::Remove { reply, .. } => reply.send(Err(RequestRefusal::NotHere)),

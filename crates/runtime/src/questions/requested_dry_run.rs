@@ -2,8 +2,8 @@
 
 use crate::questions::history_asked::DEFAULT_MEMORY;
 use controller::{
-    DryRunController, DryRunSetting, DryRunStep, HistoryRequest, HistoryResult, InstalledText,
-    QueryInstallError, Rehearsal, StandingQueries,
+    DryRunController, DryRunSetting, DryRunStep, HistoryRequest, HistoryResult, InstalledText, PlannedDryRun,
+    QueryInstallError, StandingQueries,
 };
 use model::DryRunOutcome;
 use std::time::Instant;
@@ -13,38 +13,38 @@ use web::{DryRunAsked, RequestRefusal};
 const PARTS: u64 = 4;
 const LEAST_MS: u64 = 1_000;
 
-/// The dry run that is to be played.
-pub struct Rehearsed {
+/// The dry run that a client asks for.
+pub struct RequestedDryRun {
     run: DryRunController,
     warnings: Vec<String>,
     memory_bytes: u64,
     until: Option<Instant>,
 }
 
-impl Rehearsed {
+impl RequestedDryRun {
     /// Checks what a client asks beside these standing queries.
     pub fn new(standing: &StandingQueries, asked: DryRunAsked) -> Result<Self, RequestRefusal> {
         // A time beyond what the clock can name does not end.
         let until = Instant::now().checked_add(asked.time);
         let DryRunAsked { file, text, period, memory_bytes, .. } = asked;
         let text = InstalledText { file, text, ..InstalledText::default() };
-        let rehearsal = standing.plan_dry_run(&text).map_err(refusal)?;
-        let Rehearsal { chain, reach_ns, warnings } = rehearsal;
+        let planned = standing.plan_dry_run(&text).map_err(refusal)?;
+        let PlannedDryRun { chain, reach_ns, warnings } = planned;
         let site = standing.site();
         let setting = DryRunSetting { key: site.key.clone(), window_ns: site.base_ns, period, reach_ns };
         let run = DryRunController::new(chain, &setting).map_err(invalid)?;
         Ok(Self { run, warnings, memory_bytes: memory_bytes.unwrap_or(DEFAULT_MEMORY), until })
     }
 
-    /// Plays the dry run. `ask` asks the stores of the nodes.
-    pub fn play(
+    /// Carries the dry run out. `ask` asks the stores of the nodes.
+    pub fn run(
         mut self,
         ask: &mut dyn FnMut(HistoryRequest) -> Result<HistoryResult, RequestRefusal>,
     ) -> Result<DryRunOutcome, RequestRefusal> {
         while let DryRunStep::Ask(queries) = self.run.go_on().map_err(invalid)? {
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             let time_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-            // A node that is slow or silent takes no more than its part: the others are played on.
+            // A node that is slow or silent takes no more than its part: the dry run goes on with the others.
             let time_ms = (time_ms / PARTS).max(LEAST_MS).min(time_ms);
             if time_ms == 0 {
                 return Err(RequestRefusal::Conflict(
