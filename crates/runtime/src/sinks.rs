@@ -34,6 +34,10 @@ use task::rows::PlanContext;
 
 /// Takes what a run tells, as it happens. The thread that answers windows calls it too, so that an implementation hands over what it takes
 /// and returns.
+///
+/// Answers come by [`Sink::window`] and [`Sink::cut`] where one node measures, by [`Sink::take_output`] where a controller drives nodes, and with
+/// the report ([`Sink::finish`]) where a capture is answered as a whole. A mistake of the user is refused as a sink starts; what is lost later
+/// goes to the verdict.
 pub(crate) trait Sink: Send + Sync {
     /// Takes a window of the one node of a run that no controller drives.
     fn window(&self, _: &Window) {}
@@ -92,21 +96,41 @@ struct SinkEntry {
     start: SinkStart,
     /// Returns whether it sends the answers of each window, which standard output shows then.
     shows_windows: fn(&RunSpec) -> bool,
+    /// Returns whether it takes the answers of each window of a capture, where the user gives the length of windows.
+    takes_windows: fn(&RunSpec) -> bool,
+}
+
+impl SinkEntry {
+    /// A sink to which the windows of a capture make no difference.
+    const fn new(start: SinkStart) -> Self {
+        Self { start, shows_windows: |_| false, takes_windows: |_| false }
+    }
 }
 
 /// The list of all sinks, in the order in which they are called. The page stays after the end, and is the last.
-const SINKS: [SinkEntry; 6] = [
-    SinkEntry { start: RetainedResults::start, shows_windows: |_| false },
-    SinkEntry { start: AlertsSink::start, shows_windows: |_| false },
-    SinkEntry { start: RunDelivery::start, shows_windows: |options| options.output.kafka.is_asked() },
-    SinkEntry { start: AnswerFile::start, shows_windows: |_| false },
-    SinkEntry { start: ReportFile::start, shows_windows: |_| false },
-    SinkEntry { start: Page::start, shows_windows: |_| false },
+const SINKS: &[SinkEntry] = &[
+    SinkEntry::new(RetainedResults::start),
+    SinkEntry::new(AlertsSink::start),
+    SinkEntry {
+        shows_windows: |options| options.output.kafka.is_asked(),
+        ..SinkEntry::new(RunDelivery::start)
+    },
+    SinkEntry {
+        takes_windows: |options| options.output.answers.is_some(),
+        ..SinkEntry::new(AnswerFile::start)
+    },
+    SinkEntry::new(ReportFile::start),
+    SinkEntry::new(Page::start),
 ];
 
 /// Returns whether a sink that the options ask for sends the answers of each window, which standard output shows then.
 pub(crate) fn show_windows(options: &RunSpec) -> bool {
     SINKS.iter().any(|known| (known.shows_windows)(options))
+}
+
+/// Returns whether a sink that the options ask for takes the answers of each window of a capture.
+pub(crate) fn take_windows(options: &RunSpec) -> bool {
+    SINKS.iter().any(|known| (known.takes_windows)(options))
 }
 
 /// The sinks that a run has.

@@ -61,7 +61,7 @@ impl RunPlan {
         // As on the screen: windows of a capture come with --every, and where they are sent.
         let is_live = nodes.iter().any(|node| node.options.is_live());
         let shows_sent = sinks::show_windows(options);
-        let has_lines = options.output.json || options.output.answers.is_some();
+        let has_lines = options.output.json || sinks::take_windows(options);
         let json_windows = has_lines && (is_live || origins.has("every") || shows_sent);
         let mut options = options.clone();
         options.question.every = every;
