@@ -59,7 +59,7 @@ fn from_table_field(field: &Field) -> FieldInfo {
             match field.name {
                 "src_port" | "dst_port" => ValueKind::Port,
                 "protocol" => ValueKind::Protocol,
-                "vlan" | "tcp_flags" => ValueKind::Identifier,
+                _ if field.is_identifier => ValueKind::Identifier,
                 _ => ValueKind::Number(Unit::named(field.unit)),
             }
         }

@@ -155,6 +155,8 @@ pub struct Field {
     pub standard: &'static str,
     /// The part that the run must be configured for.
     pub part: Part,
+    /// True if the value is a number that is an identifier, which has no unit and is no quantity.
+    pub is_identifier: bool,
     /// The name of the field's value for a whole flow (`first_vlan`), if packets of one flow may differ in the field. A query by the field
     /// itself is about packets.
     pub of_flow: Option<&'static str>,
@@ -206,6 +208,7 @@ impl Field {
             elements: &[],
             standard: "",
             part: Part::Plain,
+            is_identifier: false,
             of_flow: None,
         }
     }
@@ -217,6 +220,10 @@ impl Field {
 
     const fn row(self, row: RowValue) -> Self {
         Self { row, ..self }
+    }
+
+    const fn identifier(self) -> Self {
+        Self { is_identifier: true, ..self }
     }
 
     const fn unit(self, unit: &'static str) -> Self {
@@ -427,6 +434,7 @@ pub const FIELDS: &[Field] = &[
     )
     .row(RowValue::TcpFlags)
     .changing("any_tcp_flags")
+    .identifier()
     .ipfix(&[element("tcpControlBits", 6)])
     .standard("RFC 9293, RFC 3168"),
     Field::new(
@@ -437,6 +445,7 @@ pub const FIELDS: &[Field] = &[
     )
     .row(RowValue::Vlan)
     .changing("first_vlan")
+    .identifier()
     .ipfix(&[element("vlanId", 58)])
     .standard("IEEE 802.1Q"),
     Field::new(

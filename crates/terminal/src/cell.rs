@@ -20,9 +20,13 @@ pub(crate) enum CellFormat {
     Text,
 }
 
-/// Fields whose numbers are identifiers, not counts.
-const NAMES: [&str; 8] =
-    ["src_port", "dst_port", "port", "vlan", "ip_tos", "tcp_seq", "tcp_ack", "tcp_flags"];
+/// Fields whose numbers are read digit by digit, besides those that are identifiers.
+const NAMES: [&str; 6] = ["src_port", "dst_port", "port", "ip_tos", "tcp_seq", "tcp_ack"];
+
+/// Returns true if the numbers of a column are not grouped.
+fn are_digits(column: &str) -> bool {
+    NAMES.contains(&column) || flow::Field::named(column).is_some_and(|field| field.is_identifier)
+}
 
 impl CellFormat {
     /// The form of a column by its name, kind, unit and values. Bounds have the form of what they bound.
@@ -40,7 +44,7 @@ impl CellFormat {
                 bounded.map_or(Self::Grouped(0), |at| Self::from_answer(answer, at))
             }
             "share" => Self::Percent,
-            name if NAMES.contains(&name) => Self::Digits,
+            name if are_digits(name) => Self::Digits,
             _ if column.unit == "ns" => Self::Duration,
             _ => Self::Grouped(decimals(column, answer.rows.iter().map(|row| &row[at]))),
         }
@@ -48,7 +52,7 @@ impl CellFormat {
 
     /// The form of a value that stands alone: numbers that are identifiers are not grouped.
     pub(crate) fn from_column(column: &Column) -> Self {
-        if NAMES.contains(&column.name.as_str()) { Self::Digits } else { Self::Grouped(0) }
+        if are_digits(&column.name) { Self::Digits } else { Self::Grouped(0) }
     }
 
     fn number(self, number: f64) -> String {
