@@ -163,9 +163,9 @@ fn node_setting(node: &NodeRecording, source: Option<String>, window_ns: u64) ->
         key: site.key,
         window_ns,
         default_ns: window_ns,
-        tracks_loss: site.tracks_loss,
+        tracked: site.tracked,
         has_wire_bytes: node.has_wire_bytes(),
-        selection: selection(node.has_wire_bytes()),
+        selection: selection(node.has_wire_bytes(), site.tracked.headers),
         anonymizer: None,
         is_live: false,
         waits: true,
@@ -216,9 +216,10 @@ fn files(options: &ImportOptions) -> Result<Vec<Named>, Failure> {
     Ok(files)
 }
 
-/// The columns of the records: without bytes on the wire where files do not tell them.
-fn selection(has_wire_bytes: bool) -> Selection {
-    let parts = record::RecordContents { of_routers: true, ..record::RecordContents::default() };
+/// The columns of the records: without bytes on the wire where files do not tell them, and with header fields where they do.
+fn selection(has_wire_bytes: bool, headers: bool) -> Selection {
+    let tracked = flow::TrackedParts { loss: false, headers };
+    let parts = record::RecordContents { of_routers: true, tracked, ..record::RecordContents::default() };
     let all = Selection::new(&parts).with_open_fields();
     let names: Vec<&str> =
         all.columns().iter().map(record::FileColumn::name).filter(|name| *name != "wire_byte").collect();

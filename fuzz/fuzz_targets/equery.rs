@@ -50,7 +50,7 @@ fn answer(queries: &[task::query::Query]) {
     let site = PlanContext {
         node: "here".to_owned(),
         window_ns: Some(SECOND),
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 20, usize::MAX))
     };
     for query in queries {

@@ -28,7 +28,8 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => check_error(text, &error),
     }
-    let parts = RecordContents { loss: true, biflow: true, ..RecordContents::default() };
+    let parts =
+        RecordContents { tracked: flow::TrackedParts::ALL, biflow: true, ..RecordContents::default() };
     match Selection::parse(text, &parts) {
         Ok(selection) => {
             let names: Vec<_> = selection.columns().iter().map(|column| column.name()).collect();

@@ -1,6 +1,6 @@
 //! Flow records into a store.
 
-use flow::{BatchRows, FlowRecord, NULL, OpenFields, WindowRow, row_columns};
+use flow::{BatchRows, FlowRecord, NULL, OpenFields, TrackedParts, WindowRow, row_columns};
 use notation::grouped;
 use packet::{Key, KeySpec};
 use record::RecordWriter;
@@ -40,9 +40,11 @@ impl RecordImport {
             Err(error) => return vec![error.to_string()],
         };
         let key = file.contents().key;
+        // Losses of records are none of windows.
+        let tracked = TrackedParts { loss: false, ..file.contents().tracked };
         let wanted = ReadProjection {
             members: key.columns().collect(),
-            columns: row_columns(false),
+            columns: row_columns(tracked),
             open_fields: true,
             samples: true,
             needs_time: true,
@@ -52,7 +54,7 @@ impl RecordImport {
         for part in 0..file.contents().parts.len() {
             let read = file.read_part(part, &wanted, &mut |block| {
                 without_address += block.without_key.len() as u64;
-                without_time += self.block(block, named);
+                without_time += self.block(block, named, tracked);
                 !stop.load(Relaxed)
             });
             lines.extend(read.err().map(|error| error.to_string()));
@@ -76,7 +78,7 @@ impl RecordImport {
     }
 
     /// Takes a block. Returns how many of its records have no time.
-    fn block(&mut self, block: &RowBlock, named: Option<&str>) -> u64 {
+    fn block(&mut self, block: &RowBlock, named: Option<&str>, tracked: TrackedParts) -> u64 {
         let name = named.or(block.node.as_deref()).unwrap_or(UNKNOWN);
         // A file that changed since it was surveyed may name others.
         let Some(ImportNode { key, writer }) = self.nodes.get_mut(name) else {
@@ -86,8 +88,8 @@ impl RecordImport {
         let Some(writer) = writer else { return 0 };
         let mut records = Vec::new();
         let [v4, v6] = &block.open;
-        let without_time = records_of(&BatchRows::new(&block.v4, false), v4, key, &mut records)
-            + records_of(&BatchRows::new(&block.v6, false), v6, key, &mut records);
+        let without_time = records_of(&BatchRows::new(&block.v4, tracked), v4, key, &mut records)
+            + records_of(&BatchRows::new(&block.v6, tracked), v6, key, &mut records);
         self.taken += records.len() as u64;
         // It counts itself what it does not take.
         let _ = writer.write(&records);

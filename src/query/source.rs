@@ -59,7 +59,7 @@ impl AnswerSource {
                 window_ns: files.window_ns(),
                 statistics: files.statistics(),
                 rows: files.rows(),
-                tracks_loss: files.track_losses(),
+                tracked: files.tracked_parts(),
                 has_records: files.contents().any(|(_, contents)| !contents.has_windows),
                 span: files.span(),
                 lengths: files
@@ -80,7 +80,7 @@ fn read_store_facts(stored: &OpenStore) -> RowFacts {
         statistics: Vec::new(),
         rows: Some(shelf.rows()),
         // The files tell, once they are open.
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         has_records: false,
         span: None,
         lengths: shelf.windows_ns().into_iter().map(|length| (folder.clone(), length)).collect(),

@@ -238,15 +238,20 @@ impl Fan {
         lane_of: impl Fn(usize, u64) -> usize,
     ) {
         let mut segments = burst.segments().iter();
+        let mut headers = burst.headers().iter();
         let mut out_of_order = burst.out_of_order().iter().peekable();
         for (at, packet) in burst.packets().iter().enumerate() {
             let segment = segments.next();
+            let headers = headers.next();
             let late = out_of_order.next_if(|late| late.at == at);
             let lane = lane_of(at, packet.hash);
             match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
                     let part = of(&mut parcel);
                     part.push_keyed(packet, segment);
+                    if let Some(headers) = headers {
+                        part.add_headers(*headers);
+                    }
                     if let Some(late) = late {
                         part.set_arrival(late.arrived_ns);
                     }

@@ -24,7 +24,7 @@ use consumer::Consumer;
 use flow::{FlowRecord, LossCounts, More, Rows, Untold, WindowRow};
 use flowtable::MeasuredParts;
 use model::{Answer, OutputCounts, Window};
-use packet::{FamilyKey, Key, KeyV4, KeyV6};
+use packet::{FamilyKey, FamilyRow, Key, KeyV4, KeyV6};
 use port::TimeBase;
 use record::{Anonymizer, MeasurementTotals, RecordWriter};
 use std::sync::Arc;
@@ -108,9 +108,9 @@ impl FamilyRowBlock {
 
     #[inline(always)]
     fn push<K: Key>(&mut self, row: WindowRow<K>, loss: Option<&LossCounts>) {
-        match row.key.family() {
-            Some(FamilyKey::V4(key)) => self.v4.push(row.with_key(key), loss),
-            Some(FamilyKey::V6(key)) => self.v6.push(row.with_key(key), loss),
+        match K::family_row(row) {
+            Some(FamilyRow::V4(row)) => self.v4.push(row, loss),
+            Some(FamilyRow::V6(row)) => self.v6.push(row, loss),
             None => {}
         }
     }

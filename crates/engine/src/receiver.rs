@@ -57,7 +57,13 @@ impl<'a> Receiver<'a> {
     /// A receiver that has received nothing.
     pub(crate) fn new(config: &MeasurementConfig, time_base: TimeBase, seat: Option<Seat<'a>>) -> Self {
         let MeasurementConfig { seed, key, parts, tunnel, .. } = *config;
-        let parsed = ParserConfig { tunnel, key, paired: parts.are_paired(), segments: parts.loss };
+        let parsed = ParserConfig {
+            tunnel,
+            key,
+            paired: parts.are_paired(),
+            segments: parts.loss,
+            headers: parts.headers,
+        };
         Self {
             parser: BurstParser::new(seed, parsed, config.burst),
             room: config.burst,

@@ -22,8 +22,8 @@ use task::TaskSet;
 use task::rows::RowQueries;
 
 /// Bytes that the rows of this many windows take, each with this many flows of IPv4.
-pub fn recent_windows_bytes(windows: u64, flows: u64, tracks_loss: bool) -> u64 {
-    let row = size_of::<WindowRow<KeyV4>>() + if tracks_loss { size_of::<LossCounts>() } else { 0 };
+pub fn recent_windows_bytes(windows: u64, flows: u64, tracked: flow::TrackedParts) -> u64 {
+    let row = size_of::<WindowRow<KeyV4>>() + if tracked.loss { size_of::<LossCounts>() } else { 0 };
     windows.saturating_mul(flows).saturating_mul(row as u64)
 }
 

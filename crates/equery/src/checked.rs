@@ -159,6 +159,17 @@ pub struct TriggerClause {
     pub within_ns: Option<u64>,
 }
 
+/// The optional parts of rows that a query reads, which the run must measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReadParts {
+    /// True if the query reads losses.
+    #[serde(rename = "needs_loss")]
+    pub loss: bool,
+    /// True if the query reads header fields beyond the plain ones.
+    #[serde(rename = "needs_headers")]
+    pub headers: bool,
+}
+
 /// A checked query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedQuery {
@@ -178,8 +189,9 @@ pub struct CheckedQuery {
     pub class: Class,
     /// The reasons for this class.
     pub class_reasons: Vec<String>,
-    /// True if the query reads losses, which the run must track.
-    pub needs_loss: bool,
+    /// The optional parts of rows that the query reads.
+    #[serde(flatten)]
+    pub parts: ReadParts,
     /// Statistics of the packets of the flows that it pins, by name (`gap_p99`).
     pub statistics: Vec<String>,
     /// True if the filter leaves few flows, so that losses of these alone are sufficient.

@@ -54,7 +54,8 @@ const MOST_EXPANDED: usize = 1 << 20;
 /// The needs of a query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueryNeeds {
-    pub(crate) needs_loss: bool,
+    /// The parts of rows that it reads.
+    pub(crate) parts: flow::TrackedParts,
     /// Fields that need geographic databases.
     pub(crate) of_geo: BTreeSet<String>,
     /// Statistics of packets that rows do not have by themselves, each where it stands first.

@@ -99,7 +99,7 @@ pub(crate) fn instead_of_kept(field: &str, clause: &str) -> String {
 fn site(plan: &Query, key: Option<&[String]>) -> PlanContext {
     let key = key.and_then(|key| KeySpec::parse(&key.join(",")).ok());
     PlanContext {
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         statistics: plan.statistics().iter().map(ToString::to_string).collect(),
         // Runs answer by packets; recorded rows say what they lack when they are read.
         changing: ChangingFields::every(),

@@ -192,10 +192,13 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
             by_packets.join(", ")
         ));
     }
-    match (query.needs_loss, query.class) {
+    match (query.parts.loss, query.class) {
         (true, Class::Zoom) => steps.push("track losses of the TCP flows that 'where' pins".to_owned()),
         (true, _) => steps.push("track losses of TCP flows (--loss)".to_owned()),
         (false, _) => {}
+    }
+    if query.parts.headers {
+        steps.push("keep header fields of all flows (--headers)".to_owned());
     }
     if query.class == Class::Zoom && !query.statistics.is_empty() {
         let statistics = query.statistics.join(", ");

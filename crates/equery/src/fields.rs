@@ -15,7 +15,8 @@ pub(crate) struct FieldInfo {
     pub(crate) aggregation: Option<Aggregation>,
     /// True if window rows have the field.
     pub(crate) is_in_rows: bool,
-    pub(crate) needs_loss: bool,
+    /// The part that a run must measure.
+    pub(crate) part: Part,
     /// True if the field needs geographic databases.
     pub(crate) needs_geo: bool,
     /// True if the field needs the packets of the flow.
@@ -41,7 +42,7 @@ pub(crate) fn find(name: &str) -> Option<FieldInfo> {
         is_nullable: true,
         aggregation: Some(Aggregation::Mean),
         is_in_rows: true,
-        needs_loss: false,
+        part: Part::Plain,
         needs_geo: false,
         needs_packets: true,
         is_fractional: true,
@@ -70,7 +71,7 @@ fn from_table_field(field: &Field) -> FieldInfo {
         is_nullable: field.value.nullable() && field.aggregation != Aggregation::Key,
         aggregation: Some(field.aggregation),
         is_in_rows: field.row != RowValue::Absent,
-        needs_loss: field.part == Part::Loss,
+        part: field.part,
         needs_geo: false,
         needs_packets: false,
         is_fractional: matches!(field.value, FieldAccessor::Float(_)),
@@ -104,7 +105,7 @@ fn derived(field: &DerivedField) -> FieldInfo {
         is_nullable: field.nullable,
         aggregation: None,
         is_in_rows: true,
-        needs_loss: false,
+        part: Part::Plain,
         needs_geo: field.derived.needs_geo(),
         needs_packets: false,
         is_fractional: field.type_name == "float64",

@@ -1,9 +1,10 @@
 //! The field table: every field of a flow record, declared once.
 //!
-//! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`]. The section
-//! "A header field" of ARCHITECTURE.md lists the other places that a new field needs.
+//! CSV headers, JSON names, the Parquet schema, the choice of fields and the table that users see are all read from [`FIELDS`]. The fields of
+//! `--headers` have their rows in `header_field.rs`.
 
-use crate::{EndReason, FlowRecord, Loss, RowValue};
+use crate::header_field::{HEADER, HeaderField};
+use crate::{Aggregation, EndReason, FlowRecord, HEADER_FIELDS, InformationElement, Loss, Part, RowValue};
 use std::net::IpAddr;
 
 /// A way in which a field is read from a record, which also decides its type in every format.
@@ -49,83 +50,6 @@ impl FieldAccessor {
     pub const fn nullable(&self) -> bool {
         matches!(self, Self::Optional(..) | Self::Address(_) | Self::Mac(_) | Self::Float(_))
     }
-}
-
-/// The rule that merges a field's values in several packets or records of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Aggregation {
-    /// The common value: the field is part of the flow key.
-    Key,
-    /// The value in the first packet.
-    First,
-    /// The value in the last packet.
-    Last,
-    /// The least value.
-    Min,
-    /// The greatest value.
-    Max,
-    /// The sum of the values.
-    Sum,
-    /// The bitwise OR of the values.
-    Or,
-    /// The mean of the samples.
-    Mean,
-    /// The value that all records of one observation point share.
-    Constant,
-}
-
-impl Aggregation {
-    /// The name that `edison fields` prints.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::First => "first",
-            Self::Last => "last",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Sum => "sum",
-            Self::Or => "or",
-            Self::Mean => "mean",
-            Self::Constant => "constant",
-        }
-    }
-}
-
-/// A group of fields. Records carry the fields of a part only if the run is configured for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The plain part, which every record has.
-    Plain,
-    /// The TCP losses of the flow.
-    Loss,
-    /// The rate by which a router sampled packets.
-    Sampling,
-}
-
-/// An IPFIX information element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct InformationElement {
-    /// The element's name: of the registry of RFC 7012, or Edison's own.
-    pub name: &'static str,
-    /// The element's number, below 2¹⁵.
-    pub number: u16,
-    /// The enterprise number of the owner; 0 for the registry.
-    pub enterprise: u32,
-}
-
-impl InformationElement {
-    /// Returns an element of the registry of RFC 7012.
-    pub const fn registered(name: &'static str, number: u16) -> Self {
-        Self { name, number, enterprise: 0 }
-    }
-
-    /// Returns an element of Edison's own, under the number that RFC 5612 reserves for documentation: Edison has none assigned.
-    pub const fn own(name: &'static str, number: u16) -> Self {
-        Self { name, number, enterprise: Self::DOCUMENTATION }
-    }
-
-    /// The enterprise number that RFC 5612 reserves for documentation.
-    pub const DOCUMENTATION: u32 = 32473;
 }
 
 /// The paper that defines the fields marked with `paper`.
@@ -185,6 +109,15 @@ impl Field {
         [paper, ipfix, standard].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
+    /// Returns the way in which values of a column are merged over several rows of one flow key: that of the field, and the sum of what a mean is
+    /// of.
+    pub fn aggregation_of(column: RowValue) -> Aggregation {
+        match column {
+            RowValue::RttSum | RowValue::RttCount => Sum,
+            column => FIELDS.iter().find(|field| field.row == column).map_or(Last, |field| field.aggregation),
+        }
+    }
+
     /// Returns the field of this name or alias ([`resolve_alias`](crate::resolve_alias())). Case is ignored.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = crate::resolve_alias(name);
@@ -242,6 +175,15 @@ impl Field {
         Self { standard, ..self }
     }
 
+    /// Returns a field of `--headers`. It is null where packets do not have it.
+    const fn from_header(at: usize) -> Self {
+        let HeaderField { name, bits, aggregation, is_identifier, unit, meaning, elements, standard } =
+            HEADER[at];
+        let field = Self::new(name, FieldAccessor::Optional(bits, HEADER_GETTERS[at]), aggregation, meaning);
+        let row = RowValue::Header(at as u8);
+        Self { part: Part::Headers, row, is_identifier, unit, elements, standard, ..field }
+    }
+
     /// Returns a field of `--loss`. It is null where the flow is not TCP.
     const fn loss(
         name: &'static str,
@@ -265,13 +207,44 @@ const fn own(name: &'static str, number: u16) -> InformationElement {
     InformationElement::own(name, number)
 }
 
+/// Returns header field number `AT` of the record.
+fn get_header<const AT: usize>(record: &FlowRecord) -> Option<u64> {
+    record.headers.get(AT)
+}
+
+/// The accessors of header fields: as many as IPFIX records have room for.
+const HEADER_GETTERS: [fn(&FlowRecord) -> Option<u64>; 9] = [
+    get_header::<0>,
+    get_header::<1>,
+    get_header::<2>,
+    get_header::<3>,
+    get_header::<4>,
+    get_header::<5>,
+    get_header::<6>,
+    get_header::<7>,
+    get_header::<8>,
+];
+
 /// Returns a number from the losses of a record.
 fn get_loss(record: &FlowRecord, get: fn(&Loss) -> u64) -> Option<u64> {
     record.loss().map(get)
 }
 
-/// The table of all fields with fixed names, in the order of columns: the paper's fields, the other plain fields, the fields of `--loss`.
-pub const FIELDS: &[Field] = &[
+/// The table of all fields with fixed names, in the order of columns: the paper's fields, the other plain fields, the fields of `--loss`,
+/// of routers and of `--headers`.
+pub const FIELDS: &[Field] = &ALL;
+
+const ALL: [Field; OTHERS.len() + HEADER_FIELDS] = {
+    let (mut all, mut at) = ([OTHERS[0]; OTHERS.len() + HEADER_FIELDS], 0);
+    while at < all.len() {
+        all[at] = if at < OTHERS.len() { OTHERS[at] } else { Field::from_header(at - OTHERS.len()) };
+        at += 1;
+    }
+    all
+};
+
+/// All fields but those of `--headers`, which [`HEADER`] has.
+const OTHERS: &[Field] = &[
     Field::new("src_addr", FieldAccessor::Address(|r| r.key.and_then(|k| k.src_addr)), Key, "source address")
         .paper()
         .ipfix(&[

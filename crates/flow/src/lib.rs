@@ -14,13 +14,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod aggregation;
 mod alias;
 mod derived;
 mod estimate;
 mod field;
+mod header_field;
+mod header_values;
+mod information_element;
 mod key;
 mod loss_counts;
 mod null;
+mod part;
 mod protocol;
 mod record;
 mod row;
@@ -35,13 +40,17 @@ mod statistic;
 mod untold;
 mod window;
 
+pub use aggregation::Aggregation;
 pub use alias::resolve_alias;
 pub use derived::{DERIVED, Derived, DerivedField};
 pub use estimate::{Bounds, Estimate};
-pub use field::{Aggregation, FIELDS, Field, FieldAccessor, InformationElement, Part};
+pub use field::{FIELDS, Field, FieldAccessor};
+pub use header_values::{HEADER_FIELDS, HeaderValues};
+pub use information_element::InformationElement;
 pub use key::FlowKey;
 pub use loss_counts::LossCounts;
 pub use null::{NULL, float_bits};
+pub use part::{Part, TrackedParts};
 pub use protocol::{protocol_name, protocol_names, protocol_number};
 pub use record::{EndReason, FlowRecord, Loss, MAX_STATISTICS, More};
 pub use row::{RowValue, Rows, WindowRow};

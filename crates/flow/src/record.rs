@@ -1,6 +1,6 @@
 //! A flow record: one direction of one key, from its first packet to its end (RFC 7011, section 2).
 
-use crate::{FlowKey, NULL, OpenFields};
+use crate::{FlowKey, HeaderValues, NULL, OpenFields};
 
 /// The reason why a flow record ended (IPFIX flowEndReason, RFC 5102 section 5.11.3, with our names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,8 @@ pub struct FlowRecord {
     pub ip_tos: u8,
     /// The reason why the record ended.
     pub end_reason: EndReason,
+    /// Header fields of all packets; of no packet where they are not measured.
+    pub headers: HeaderValues,
     /// The number of packets that each packet stands for that a router counted, by which packets and bytes were multiplied: to the nearest whole number, and
     /// at least 2 in a sample. 1 where the router counted all, 0 where the rate is not known.
     pub sampling_rate: u32,
@@ -146,6 +148,7 @@ impl FlowRecord {
             ip_ttl: 0,
             ip_tos: 0,
             end_reason: EndReason::End,
+            headers: HeaderValues::NONE,
             sampling_rate: 1,
             open: OpenFields::default(),
             more: None,

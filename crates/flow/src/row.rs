@@ -1,7 +1,7 @@
 //! A window row: what one flow key counted in one window.
 
 use crate::null::NULL;
-use crate::{LossCounts, RowStatistics};
+use crate::{HeaderValues, LossCounts, RowStatistics};
 
 /// A flow key's values in one window: the window's own counts, and last values as they were when it was sealed.
 ///
@@ -40,6 +40,8 @@ pub struct WindowRow<K> {
     pub ip_tos: u8,
     /// MAC addresses of the record's first packet, destination first; zero where the link has none.
     pub macs: [u8; 12],
+    /// Header fields of the window's packets; of no packet where they are not measured.
+    pub headers: HeaderValues,
 }
 
 impl<K> WindowRow<K> {
@@ -64,6 +66,7 @@ impl<K> WindowRow<K> {
             ip_ttl: 0,
             ip_tos: 0,
             macs: [0; 12],
+            headers: HeaderValues::NONE,
         }
     }
 
@@ -71,7 +74,7 @@ impl<K> WindowRow<K> {
     #[inline(always)]
     pub fn with_key<Q>(self, key: Q) -> WindowRow<Q> {
         let Self { packets, bytes, wire_bytes, first_ns, last_ns, tcp_seq, tcp_ack, tcp_win, .. } = self;
-        let Self { vlan, tcp_flags, ip_ttl, ip_tos, macs, .. } = self;
+        let Self { vlan, tcp_flags, ip_ttl, ip_tos, macs, headers, .. } = self;
         WindowRow {
             key,
             packets,
@@ -87,6 +90,7 @@ impl<K> WindowRow<K> {
             ip_ttl,
             ip_tos,
             macs,
+            headers,
         }
     }
 }
@@ -196,6 +200,8 @@ pub enum RowValue {
     SourceMac,
     /// The destination address there.
     DestinationMac,
+    /// A header field in [`WindowRow::headers`], by its number.
+    Header(u8),
     /// [`LossCounts::ploss_byte`].
     PlossByte,
     /// [`LossCounts::ploss_count`].
@@ -274,6 +280,7 @@ impl RowValue {
             }
             Self::SourceMac => of_rows!(|row| mac(&row.macs[6..])),
             Self::DestinationMac => of_rows!(|row| mac(&row.macs[..6])),
+            Self::Header(at) => of_rows!(|row| row.headers.get(at.into()).unwrap_or(NULL)),
             Self::PlossByte => of_losses!(|loss| loss.ploss_byte),
             Self::PlossCount => of_losses!(|loss| u64::from(loss.ploss_count)),
             Self::ReorderCount => of_losses!(|loss| u64::from(loss.reorder_count)),

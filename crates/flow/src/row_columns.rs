@@ -1,6 +1,6 @@
 //! Conversion of columns to rows as they leave a table.
 
-use crate::{LossCounts, NULL, RowBatch, RowValue, WindowRow};
+use crate::{HEADER_FIELDS, HeaderValues, LossCounts, NULL, RowBatch, RowValue, TrackedParts, WindowRow};
 
 /// The columns that rows of a table have, besides the losses.
 const PLAIN: [RowValue; 14] = [
@@ -34,10 +34,16 @@ const LOSSES: [RowValue; 10] = [
     RowValue::RttMin,
 ];
 
+/// The columns of header fields.
+fn headers() -> [RowValue; HEADER_FIELDS] {
+    std::array::from_fn(|at| RowValue::Header(at as u8))
+}
+
 /// Returns the columns from which rows are made.
-pub fn row_columns(tracks_loss: bool) -> Vec<RowValue> {
-    let losses = LOSSES.iter().filter(|_| tracks_loss);
-    PLAIN.iter().chain(losses).copied().chain([RowValue::Time]).collect()
+pub fn row_columns(tracked: TrackedParts) -> Vec<RowValue> {
+    let losses = LOSSES.iter().filter(|_| tracked.loss).copied();
+    let headers = headers().into_iter().filter(|_| tracked.headers);
+    PLAIN.iter().copied().chain(losses).chain(headers).chain([RowValue::Time]).collect()
 }
 
 /// The rows of a batch of columns ([`row_columns`]), one by one.
@@ -47,16 +53,18 @@ pub struct BatchRows<'a, K> {
     times: &'a [u64],
     plain: [&'a [u64]; PLAIN.len()],
     losses: Option<[&'a [u64]; LOSSES.len()]>,
+    headers: Option<[&'a [u64]; HEADER_FIELDS]>,
 }
 
 impl<'a, K: Copy> BatchRows<'a, K> {
-    /// Creates the rows of a batch; `tracks_loss`: with losses.
-    pub fn new(batch: &'a RowBatch<K>, tracks_loss: bool) -> Self {
+    /// Creates the rows of a batch, with these parts.
+    pub fn new(batch: &'a RowBatch<K>, tracked: TrackedParts) -> Self {
         Self {
             keys: &batch.keys,
             times: batch.column(RowValue::Time),
             plain: PLAIN.map(|column| batch.column(column)),
-            losses: tracks_loss.then(|| LOSSES.map(|column| batch.column(column))),
+            losses: tracked.loss.then(|| LOSSES.map(|column| batch.column(column))),
+            headers: tracked.headers.then(|| headers().map(|column| batch.column(column))),
         }
     }
 
@@ -83,12 +91,17 @@ impl<'a, K: Copy> BatchRows<'a, K> {
 
     /// A row, and its losses where these are tracked. A column that the file does not have is zero: no query reads it.
     pub fn row(&self, at: usize) -> (WindowRow<K>, Option<LossCounts>) {
-        let number = |column: &[u64]| column.get(at).copied().filter(|number| *number != NULL);
+        let number = |column: &[u64]| number(column, at);
         let of = |column: usize| number(self.plain[column]).unwrap_or(0);
         // A reader holds what fits the field.
         let mut macs = [0; 12];
         macs[6..].copy_from_slice(&of(12).to_be_bytes()[2..]);
         macs[..6].copy_from_slice(&of(13).to_be_bytes()[2..]);
+        let mut headers = HeaderValues::NONE;
+        // A row without packets has none of them: no packets differ in it.
+        for (number, column) in self.headers.iter().flatten().enumerate().filter(|_| of(0) != 0) {
+            headers.set(number, self::number(column, at));
+        }
         let row = WindowRow {
             key: self.keys[at],
             packets: of(0),
@@ -104,6 +117,7 @@ impl<'a, K: Copy> BatchRows<'a, K> {
             ip_ttl: of(10) as u8,
             ip_tos: of(11) as u8,
             macs,
+            headers,
         };
         let loss = self.losses.as_ref().map(|losses| {
             let of = |column: usize| number(losses[column]).unwrap_or(0);
@@ -129,6 +143,11 @@ impl<'a, K: Copy> BatchRows<'a, K> {
     }
 }
 
+/// Returns the number in a row of a column, if there is one.
+fn number(column: &[u64], at: usize) -> Option<u64> {
+    column.get(at).copied().filter(|number| *number != NULL)
+}
+
 impl<K: Copy> WindowRow<K> {
     /// Adds another row of the same key: each field by its aggregation in the field table.
     pub fn merge(&mut self, more: &Self) {
@@ -136,6 +155,8 @@ impl<K: Copy> WindowRow<K> {
         let has_earlier = more.first_ns < self.first_ns;
         let (later, earlier) =
             (if has_later { *more } else { *self }, if has_earlier { *more } else { *self });
+        let mut headers = self.headers;
+        headers.merge(&more.headers);
         *self = Self {
             key: self.key,
             packets: self.packets.saturating_add(more.packets),
@@ -151,6 +172,7 @@ impl<K: Copy> WindowRow<K> {
             ip_ttl: later.ip_ttl,
             ip_tos: later.ip_tos,
             macs: earlier.macs,
+            headers,
         };
     }
 }
@@ -176,6 +198,7 @@ mod tests {
             ip_ttl: 64,
             ip_tos: 8,
             macs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+            headers: HeaderValues::new([Some(5); HEADER_FIELDS]),
         };
         let loss = LossCounts {
             ploss_byte: 1,
@@ -193,8 +216,16 @@ mod tests {
         };
         let mut rows = Rows::default();
         rows.push(row, Some(&loss));
-        let plain = WindowRow { key: 8, vlan: WindowRow::<u64>::NO_VLAN, ..WindowRow::default() };
+        let plain = WindowRow {
+            key: 8,
+            vlan: WindowRow::<u64>::NO_VLAN,
+            packets: 1,
+            headers: HeaderValues::new([None; HEADER_FIELDS]),
+            ..WindowRow::default()
+        };
+        let without_packets = WindowRow::without_packets(9, 1, 2);
         rows.push(plain, Some(&LossCounts::default()));
+        rows.push(without_packets, Some(&LossCounts::default()));
         rows
     }
 
@@ -202,15 +233,15 @@ mod tests {
     fn a_row_is_what_its_columns_were_extracted_from() {
         let rows = rows();
         let mut batch = RowBatch::default();
-        batch.fill(&rows, &row_columns(true));
-        let read = BatchRows::new(&batch, true);
-        assert_eq!((read.len(), read.time(0)), (2, NULL));
-        for at in 0..2 {
+        batch.fill(&rows, &row_columns(TrackedParts::ALL));
+        let read = BatchRows::new(&batch, TrackedParts::ALL);
+        assert_eq!((read.len(), read.time(0)), (3, NULL));
+        for at in 0..3 {
             assert_eq!(read.row(at), (rows.rows[at], Some(rows.losses[at])));
             assert!(read.has_losses(at));
         }
-        assert_eq!(BatchRows::new(&batch, false).row(0).1, None);
-        assert!(!BatchRows::new(&batch, false).has_losses(0));
+        assert_eq!(BatchRows::new(&batch, TrackedParts::PLAIN).row(0).1, None);
+        assert!(!BatchRows::new(&batch, TrackedParts::PLAIN).has_losses(0));
     }
 
     #[test]
@@ -222,7 +253,7 @@ mod tests {
         let unread: Vec<_> = FIELDS
             .iter()
             .filter(is_read)
-            .filter(|field| !row_columns(true).contains(&field.row))
+            .filter(|field| !row_columns(TrackedParts::ALL).contains(&field.row))
             .map(|field| field.name)
             .collect();
         assert!(unread.is_empty(), "{unread:?}");

@@ -23,6 +23,7 @@ impl FlowRecord {
             ip_ttl: row.ip_ttl,
             ip_tos: row.ip_tos,
             end_reason: EndReason::End,
+            headers: row.headers,
             sampling_rate: 1,
             open: OpenFields::default(),
             more: None,
@@ -50,6 +51,7 @@ impl FlowRecord {
                     if octet < 6 { self.dmac[octet] } else { self.smac[octet - 6] }
                 },
             ),
+            headers: self.headers,
         }
     }
 }
@@ -57,6 +59,7 @@ impl FlowRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{HEADER_FIELDS, HeaderValues};
 
     #[test]
     fn a_row_is_a_record_and_back() {
@@ -71,6 +74,7 @@ mod tests {
             ip_ttl: 64,
             ip_tos: 8,
             macs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+            headers: HeaderValues::new([Some(3); HEADER_FIELDS]),
             ..WindowRow::without_packets((), 5, 9)
         };
         for vlan in [WindowRow::<()>::NO_VLAN, 0, 12] {

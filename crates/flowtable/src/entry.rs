@@ -2,7 +2,7 @@
 
 use crate::arrivals::{OUT_OF_ORDER, OutOfOrderTimes, RecordTimes};
 use crate::tally::{FirstLinkFields, FlowTally, Spills};
-use flow::{EndReason, FlowRecord, WindowRow};
+use flow::{EndReason, FlowRecord, HeaderValues, WindowRow};
 use packet::{Key, KeySpec, KeyV4, KeyV6, PacketFields};
 
 /// The part of a flow's state that every packet reads and writes: one cache line for IPv4, two for IPv6.
@@ -288,7 +288,7 @@ impl<K: Key> EntrySlot<'_, K> {
         self.hot.tally.is_empty()
     }
 
-    /// Closes the counts of the open window, which move to the totals, and returns its row.
+    /// Closes the counts of the open window, which move to the totals, and returns its row without header fields.
     #[inline]
     pub(crate) fn seal(&mut self) -> WindowRow<K> {
         let last_ns = if self.hot.is_live() { self.times().ltime } else { self.cold.stime };
@@ -310,6 +310,7 @@ impl<K: Key> EntrySlot<'_, K> {
             ip_ttl: hot.ip_ttl,
             ip_tos: hot.ip_tos,
             macs: cold.macs,
+            headers: HeaderValues::NONE,
         };
         if !self.spills.is_empty()
             && let Some(FirstLinkFields { vlan, macs }) = self.spills.forget(self.number)
@@ -368,7 +369,7 @@ impl<K: Key> EntrySlot<'_, K> {
         self.cold.sealed_flags | self.hot.tcp_flags
     }
 
-    /// The record so far, as one row.
+    /// The record so far, as one row without header fields.
     pub(crate) fn record_row(&self) -> WindowRow<K> {
         let open = self.counts();
         let RecordTimes { stime, ltime, .. } = self.times();
@@ -388,6 +389,7 @@ impl<K: Key> EntrySlot<'_, K> {
             ip_ttl: hot.ip_ttl,
             ip_tos: hot.ip_tos,
             macs: cold.macs,
+            headers: HeaderValues::NONE,
         }
     }
 

@@ -11,6 +11,7 @@ mod windows;
 use crate::arrivals::OutOfOrderTimes;
 use crate::cuckoo::{CuckooIndex, MAX_ENTRIES, NONE};
 use crate::entry::{Cold, Hot};
+use crate::header_part::HeaderPart;
 use crate::loss_part::LossPart;
 use crate::parts::MeasuredParts;
 use crate::statistic_part::StatisticPart;
@@ -87,6 +88,7 @@ pub struct FlowTable<K: Key> {
     arrivals: OutOfOrderTimes,
     statistics: Option<StatisticPart>,
     loss: Option<LossPart>,
+    headers: Option<HeaderPart>,
     /// The kind of change that a packet makes ([`kind_of`]).
     part: u8,
     /// True if records keep the numbers of their packets.
@@ -131,6 +133,7 @@ impl<K: Key> FlowTable<K> {
             arrivals: OutOfOrderTimes::new(limits),
             statistics: StatisticPart::new(&parts, most << slot_bits, limits)?,
             loss: parts.loss.then(|| LossPart::new(most, limits)).transpose()?,
+            headers: parts.headers.then(|| HeaderPart::new(most << slot_bits, limits)).transpose()?,
             part: kind_of(&parts),
             keeps_numbers: parts.keep_numbers(),
             number: 0,
@@ -162,7 +165,8 @@ impl<K: Key> FlowTable<K> {
     pub fn bytes(&self) -> usize {
         let statistics = self.statistics.as_ref().map_or(0, StatisticPart::bytes);
         let loss = self.loss.as_ref().map_or(0, LossPart::bytes);
-        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + self.arrivals.bytes() + statistics + loss
+        let parts = statistics + loss + self.headers.as_ref().map_or(0, HeaderPart::bytes);
+        self.index.bytes() + self.hot.bytes() + self.cold.bytes() + self.arrivals.bytes() + parts
     }
 
     /// Sets stream time; it never goes back.

@@ -25,6 +25,7 @@ mod cuckoo;
 mod entry;
 mod flow_table;
 mod group_table;
+mod header_part;
 mod loss_part;
 mod parts;
 mod share;

@@ -2,7 +2,7 @@
 //! which have room next to what every packet touches), so that the plain record pays nothing.
 
 use crate::statistic::{RequestedStatistic, StatisticSpec};
-use flow::Metric;
+use flow::{Metric, TrackedParts};
 
 /// The parts that are measured of flows beyond the plain record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,11 +13,18 @@ pub struct MeasuredParts {
     pub biflow: bool,
     /// True if TCP losses are counted (`--loss`).
     pub loss: bool,
-    /// True if flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no share.
+    /// True if header fields beyond the plain ones are kept (`--headers`).
+    pub headers: bool,
+    /// True if flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no share, but for header fields.
     pub shares: bool,
 }
 
 impl MeasuredParts {
+    /// Returns the optional parts of rows that are measured.
+    pub fn tracked(&self) -> TrackedParts {
+        TrackedParts { loss: self.loss, headers: self.headers }
+    }
+
     /// True if both directions of a key must share an entry: keys must then be hashed alike
     /// ([`packet::Key::pair_hash`]).
     pub fn are_paired(&self) -> bool {
@@ -27,7 +34,7 @@ impl MeasuredParts {
     /// True if a packet changes more than the lines of the plain record.
     pub(crate) fn have_state(&self) -> bool {
         let is_kept = |(metric, spec): &(Metric, StatisticSpec)| !is_of_record(*metric, spec);
-        self.loss || self.statistics.iter().flatten().any(is_kept)
+        self.loss || self.headers || self.statistics.iter().flatten().any(is_kept)
     }
 
     /// True if records keep the numbers of their first and last packet.

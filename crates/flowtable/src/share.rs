@@ -4,6 +4,7 @@
 use crate::Counts;
 use crate::arrivals::RecordTimes;
 use crate::entry::EntrySlot;
+use flow::HeaderValues;
 use packet::{Key, PacketFields};
 
 /// The part of a flow that one core has seen.
@@ -15,6 +16,8 @@ pub struct FlowShare<K> {
     pub counts: Counts,
     /// The properties that are not sums.
     pub marks: FlowAttributes,
+    /// Header fields of the flow's packets; of no packet where they are not measured.
+    pub headers: HeaderValues,
 }
 
 impl<K> FlowShare<K> {

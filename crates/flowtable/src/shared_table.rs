@@ -5,10 +5,14 @@ use crate::flow_table::FlowSink;
 use crate::share::{FlowAttributes, FlowShare};
 use arena::shared::{AtomicCounter, Section, Slots};
 use arena::{Lease, Limits, OutOfMemory};
+use flow::HeaderValues;
 use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
 const BATCH: usize = 64;
+
+/// What is not a sum, of no packet.
+const NO_PACKET: (FlowAttributes, HeaderValues) = (FlowAttributes::NONE, HeaderValues::NONE);
 
 /// The state of a flow.
 #[derive(Debug)]
@@ -16,7 +20,7 @@ struct SharedFlow {
     packets: AtomicCounter,
     bytes: AtomicCounter,
     wire: AtomicCounter,
-    marks: Section<FlowAttributes>,
+    marks: Section<(FlowAttributes, HeaderValues)>,
 }
 
 impl SharedFlow {
@@ -25,7 +29,7 @@ impl SharedFlow {
             packets: AtomicCounter::new(),
             bytes: AtomicCounter::new(),
             wire: AtomicCounter::new(),
-            marks: Section::new(FlowAttributes::NONE),
+            marks: Section::new(NO_PACKET),
         }
     }
 }
@@ -57,22 +61,37 @@ impl<K: Key> SharedTable<K> {
 
     /// Counts a burst; other cores may count at the same time.
     pub fn update_burst(&self, burst: &KeyBurst<K>, sink: &mut impl FlowSink) {
+        let mut headers = burst.headers();
         for batch in burst.packets().chunks(BATCH) {
-            self.update_batch(batch, burst.numbers(), sink);
+            let (of_batch, later) = headers.split_at(batch.len().min(headers.len()));
+            headers = later;
+            self.update_batch(batch, of_batch, burst.numbers(), sink);
         }
     }
 
-    fn update_batch(&self, batch: &[KeyedPacket<K>], numbers: Numbers, sink: &mut impl FlowSink) {
+    /// `headers`: header fields of the packets, or none.
+    fn update_batch(
+        &self,
+        batch: &[KeyedPacket<K>],
+        headers: &[HeaderValues],
+        numbers: Numbers,
+        sink: &mut impl FlowSink,
+    ) {
         batch.iter().for_each(|packet| self.flows.prefetch_word(packet.hash));
         batch.iter().for_each(|packet| self.flows.prefetch_slot(packet.hash));
+        let mut headers = headers.iter();
         for KeyedPacket { key, hash, fields } in batch {
+            let headers = headers.next();
             match self.flows.get_or_put(key, *hash) {
                 Some(flow) => {
                     flow.packets.add(1);
                     flow.bytes.add(fields.total_byte.into());
                     flow.wire.add(fields.wire_byte.into());
-                    flow.marks.enter(|marks| {
-                        marks.merge(&FlowAttributes::from_packet(fields, numbers.number_of(fields)))
+                    flow.marks.enter(|(marks, values)| {
+                        marks.merge(&FlowAttributes::from_packet(fields, numbers.number_of(fields)));
+                        if let Some(headers) = headers {
+                            values.merge(headers);
+                        }
                     });
                 }
                 None => sink.table_full(key, fields),
@@ -85,8 +104,8 @@ impl<K: Key> SharedTable<K> {
         self.flows.drain(|key, flow| {
             let SharedFlow { packets, bytes, wire, marks } = flow;
             let counts = Counts { packets: packets.take(), bytes: bytes.take(), wire: wire.take() };
-            let marks = marks.enter(|marks| std::mem::replace(marks, FlowAttributes::NONE));
-            take(&FlowShare { key: *key, counts, marks });
+            let (marks, headers) = marks.enter(|marks| std::mem::replace(marks, NO_PACKET));
+            take(&FlowShare { key: *key, counts, marks, headers });
         });
     }
 }

@@ -4,7 +4,7 @@ use crate::facts::{are_of_records, describe_samples, told_sample, watched_of};
 use crate::file_times::{UnwatchedTimes, unwatched};
 use crate::node_spans::{NodeSpans, union};
 use crate::question::{AnswerSetting, Period, Question, QuestionError};
-use flow::{NULL, RowBatch, RowValue};
+use flow::{NULL, RowBatch, RowValue, TrackedParts};
 use model::Span;
 use packet::KeySpec;
 use record::RecordedWindows;
@@ -202,9 +202,9 @@ impl FlowFiles {
     }
 
     /// True if rows of all files have losses.
-    pub fn track_losses(&self) -> bool {
+    pub fn tracked_parts(&self) -> TrackedParts {
         let told = self.files.iter().filter(|file| !file.contents().is_blank());
-        told.map(FlowFile::contents).all(|contents| contents.tracks_loss)
+        told.map(|file| file.contents().tracked).reduce(TrackedParts::and).unwrap_or(TrackedParts::ALL)
     }
 
     /// The number of rows, where all files tell it.
@@ -253,7 +253,7 @@ impl FlowFiles {
         PlanContext {
             // Rows have times of their own: any length is a multiple.
             window_ns: Some(1),
-            tracks_loss: self.track_losses(),
+            tracked: self.tracked_parts(),
             statistics: self.statistics(),
             geo: setting.geo.clone(),
             by_packets: PacketFieldPolicy::Named,

@@ -12,7 +12,7 @@ mod recording;
 mod survey;
 mod work;
 
-pub use held::{BufferedWindow, FamilyRow, RowMemory};
+pub use held::{BufferedWindow, RowMemory};
 pub use node::{FinishedWindow, NodeRecording, Replayed, WindowSink};
 pub use recording::{Named, Recording, Surveyed};
 pub use work::shortfall_reasons;

@@ -71,7 +71,7 @@ pub(crate) fn messages(
     shares: &[WindowMessageRange],
 ) -> Result<Vec<Message>, String> {
     let contents = file.contents();
-    let (key, tracks_loss) = (contents.key, contents.tracks_loss);
+    let (key, tracked) = (contents.key, contents.tracked);
     let form = RowColumns::new(contents);
     let length_ns = contents.window_ns.unwrap_or(0);
     let facts = |start_ns: u64| {
@@ -79,7 +79,7 @@ pub(crate) fn messages(
         known.filter(|(start, _)| *start == start_ns).map(|(_, facts)| facts.clone()).unwrap_or_default()
     };
     let facts: Vec<WindowFacts> = shares.iter().map(|share| facts(share.start_ns)).collect();
-    let buckets = Buckets::read(file, shares, &key, tracks_loss).map_err(|error| error.to_string())?;
+    let buckets = Buckets::read(file, shares, &key, tracked).map_err(|error| error.to_string())?;
     let mut messages = Vec::new();
     for ((share, facts), mut rows) in shares.iter().zip(facts).zip(buckets.0) {
         let span = Span { start_ns: share.start_ns, end_ns: share.start_ns.saturating_add(length_ns) };
@@ -126,21 +126,21 @@ impl Buckets {
         file: &mut FlowFile,
         shares: &[WindowMessageRange],
         key: &KeySpec,
-        tracks_loss: bool,
+        tracked: flow::TrackedParts,
     ) -> Result<Self, ReadError> {
         let mut buckets = Self(shares.iter().map(|share| vec![Vec::new(); share.wanted.len()]).collect());
         let starts = shares.iter().map(|share| share.start_ns);
         let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(buckets) };
         let wanted = ReadProjection {
             members: key.columns().collect(),
-            columns: row_columns(tracks_loss),
+            columns: row_columns(tracked),
             statistics: Vec::new(),
             ..Default::default()
         };
         for part in parts_within(file.contents(), first..=last) {
             file.read_part(part, &wanted, &mut |block| {
-                buckets.take(&BatchRows::new(&block.v4, tracks_loss), shares, key, tracks_loss);
-                buckets.take(&BatchRows::new(&block.v6, tracks_loss), shares, key, tracks_loss);
+                buckets.take(&BatchRows::new(&block.v4, tracked), shares, key, tracked);
+                buckets.take(&BatchRows::new(&block.v6, tracked), shares, key, tracked);
                 true
             })?;
         }
@@ -152,7 +152,7 @@ impl Buckets {
         rows: &BatchRows<'_, K>,
         shares: &[WindowMessageRange],
         key: &KeySpec,
-        tracks_loss: bool,
+        tracked: flow::TrackedParts,
     ) {
         for at in 0..rows.len() {
             let time = rows.time(at);
@@ -165,7 +165,7 @@ impl Buckets {
             };
             if share.wanted.contains(&part) {
                 let loss = loss.filter(|_| rows.has_losses(at));
-                let record = record_of_row(&row, key, tracks_loss, loss.as_ref());
+                let record = record_of_row(&row, key, tracked, loss.as_ref());
                 self.0[number][part - share.wanted.start].push(record);
             }
         }
@@ -204,7 +204,7 @@ impl RowColumns {
                 false
             }
             _ if members.contains(&field.name) => true,
-            _ if field.part == Part::Loss => contents.tracks_loss,
+            _ if matches!(field.part, Part::Loss | Part::Headers) => contents.tracked.has(field.part),
             _ => contents.fields.contains(field.name),
         };
         let mut fields: Vec<&'static Field> = FIELDS.iter().filter(is_there).collect();

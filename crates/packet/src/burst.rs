@@ -2,6 +2,7 @@
 
 use crate::transport::TransportWord;
 use crate::{Key, Seed, TcpSegment};
+use flow::HeaderValues;
 
 /// The fields that a flow record keeps of one packet, in addition to its key. 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,6 +137,8 @@ pub struct KeyBurst<K> {
     len: usize,
     /// TCP segments of the packets, if requested: the first `len` are theirs; else empty.
     segments: Vec<TcpSegment>,
+    /// Header fields of the packets, if requested: the first `len` are theirs; else empty.
+    headers: Vec<HeaderValues>,
     numbers: Numbers,
     out_of_order: Vec<OutOfOrder>,
     pinned: Vec<PinnedPacket>,
@@ -148,6 +151,7 @@ impl<K: Key> KeyBurst<K> {
             slots: vec![KeyedPacket::default(); capacity.max(1)],
             len: 0,
             segments: Vec::new(),
+            headers: Vec::new(),
             numbers: Numbers::default(),
             out_of_order: Vec::new(),
             pinned: Vec::new(),
@@ -176,6 +180,20 @@ impl<K: Key> KeyBurst<K> {
             Some(place) => *place = segment,
             None => self.grow_segments(segment),
         }
+    }
+
+    /// Adds the last packet's header fields. Either all packets of a burst have them or none has.
+    #[inline(always)]
+    pub fn add_headers(&mut self, values: HeaderValues) {
+        match self.headers.get_mut(self.len - 1) {
+            Some(place) => *place = values,
+            None => self.grow_headers(values),
+        }
+    }
+
+    #[cold]
+    fn grow_headers(&mut self, values: HeaderValues) {
+        self.headers.push(values);
     }
 
     #[cold]
@@ -262,12 +280,19 @@ impl<K: Key> KeyBurst<K> {
     pub fn segments(&self) -> &[TcpSegment] {
         self.segments.get(..self.len).unwrap_or_default()
     }
+
+    /// Returns the packets' header fields in the order of the packets; empty unless requested.
+    #[inline]
+    pub fn headers(&self) -> &[HeaderValues] {
+        self.headers.get(..self.len).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::KeyV4;
+    use flow::HEADER_FIELDS;
 
     #[test]
     fn a_number_is_whole_again_on_either_side_of_a_wrap() {
@@ -281,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn header_fields_are_those_of_the_burst() {
+        let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
+        for packets in [3, 1, 0, 4] {
+            burst.clear();
+            let values: Vec<_> =
+                (0..packets).map(|value| HeaderValues::new([Some(value); HEADER_FIELDS])).collect();
+            for values in &values {
+                burst.push_keyed(&KeyedPacket::default(), None);
+                burst.add_headers(*values);
+            }
+            assert_eq!(burst.headers(), values);
+        }
+    }
+
+    #[test]
     fn segments_are_those_of_the_burst() {
         let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
         for packets in [3, 1, 0, 4] {
@@ -288,6 +328,7 @@ mod tests {
             let segments: Vec<_> = (0..packets).map(TcpSegment::from_payload).collect();
             segments.iter().for_each(|segment| burst.push_keyed(&KeyedPacket::default(), Some(segment)));
             assert_eq!((burst.packets().len(), burst.segments()), (segments.len(), &segments[..]));
+            assert!(burst.headers().is_empty());
         }
     }
 }

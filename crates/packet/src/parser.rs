@@ -1,6 +1,7 @@
 //! The parser: frames in, keyed packets out, every frame accounted for.
 
 use crate::bytes::{ByteCursor, HeaderBudget, be16, be32};
+use crate::header_fields;
 use crate::ip::{self, IpPacket, PacketKey, protocol};
 use crate::transport::TransportWord;
 use crate::{
@@ -8,6 +9,7 @@ use crate::{
     PacketFields, Pins, Remark, Seed, TcpSegment,
 };
 use crate::{link_header, tunnel};
+use flow::HeaderValues;
 use std::sync::Arc;
 
 /// The IP header of a tunnelled packet that is measured.
@@ -36,6 +38,8 @@ pub struct ParserConfig {
     pub paired: bool,
     /// True if bursts carry TCP segments.
     pub segments: bool,
+    /// True if bursts carry header fields beyond the plain ones.
+    pub headers: bool,
 }
 
 impl From<Tunnel> for ParserConfig {
@@ -61,6 +65,8 @@ pub struct Packet {
     pub inner: Option<Remark>,
     /// The packet's TCP segment, if it has one.
     pub segment: TcpSegment,
+    /// The packet's header fields beyond the plain ones.
+    pub headers: HeaderValues,
 }
 
 impl Packet {
@@ -72,12 +78,12 @@ impl Packet {
     }
 }
 
-/// Parses one frame, with the 5-tuple as its key and its TCP segment.
+/// Parses one frame, with the 5-tuple as its key, its TCP segment and all header fields.
 ///
 /// # Errors
 /// The one reason why the frame is not measured.
 pub fn parse(frame: &Frame<'_>, tunnel: Tunnel) -> Result<Packet, NotMeasured> {
-    parse_as(frame, &ParserConfig { segments: true, ..tunnel.into() })
+    parse_as(frame, &ParserConfig { segments: true, headers: true, ..tunnel.into() })
 }
 
 /// The IP header that is measured.
@@ -118,7 +124,7 @@ pub(crate) fn innermost<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Result<Innermo
 }
 
 fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasured> {
-    let Innermost { link, packet, inner, .. } = innermost(frame, config.tunnel)?;
+    let Innermost { link, packet, inner, header } = innermost(frame, config.tunnel)?;
     let fields = PacketFields {
         time_ns: frame.time_ns,
         wire_byte: wire_byte(frame),
@@ -134,6 +140,10 @@ fn parse_as(frame: &Frame<'_>, config: &ParserConfig) -> Result<Packet, NotMeasu
         tcp_truncated: packet.tcp_truncated,
         inner,
         segment: if config.segments { packet.segment() } else { TcpSegment::NONE },
+        headers: match header.peek() {
+            Ok(start) if config.headers => header_fields::read(start),
+            _ => HeaderValues::NONE,
+        },
     })
 }
 
@@ -213,7 +223,7 @@ pub struct BurstParser {
     config: ParserConfig,
     /// True if keys are 5-tuples, cached from `config`: the comparison is too long for every packet.
     is_five_tuple: bool,
-    /// True if keys are 5-tuples, paired, with segments and without pins: as for loss tracking.
+    /// True if keys are 5-tuples, paired, with segments and without header fields and pins: as for loss tracking.
     is_tracked: bool,
     /// The flows whose packets are named with their segments.
     pins: Option<Arc<Pins>>,
@@ -233,7 +243,7 @@ impl BurstParser {
             seed,
             config,
             is_five_tuple: config.key.is_five_tuple(),
-            is_tracked: config.key.is_five_tuple() && config.paired && config.segments,
+            is_tracked: is_tracked(&config),
             pins: None,
             bursts: Bursts::with_capacity(burst),
             not_measured: [0; NotMeasured::ALL.len()],
@@ -256,19 +266,21 @@ impl BurstParser {
     /// Names the packets of these flows ([`KeyBurst::pinned`]) from here on. The burst must be empty. Keys must be 5-tuples.
     pub fn set_pins(&mut self, pins: Option<Arc<Pins>>) {
         self.pins = pins.filter(|pins| self.is_five_tuple && !pins.is_empty());
-        self.is_tracked =
-            self.is_five_tuple && self.config.paired && self.config.segments && self.pins.is_none();
+        self.is_tracked = is_tracked(&self.config) && self.pins.is_none();
     }
 
     /// True if [`BurstParser::push`] may be called with `IS_PLAIN`: 5-tuples, hashed per direction, without
-    /// segments and pins.
+    /// segments, header fields and pins.
     pub fn is_plain(&self) -> bool {
-        self.is_five_tuple && !self.config.paired && !self.config.segments && self.pins.is_none()
+        let ParserConfig { paired, segments, headers, .. } = self.config;
+        self.is_five_tuple && !paired && !segments && !headers && self.pins.is_none()
     }
 
-    /// True if there are pins, which [`BurstParser::push_pinning`] looks for: of 5-tuples, hashed per direction, without segments.
+    /// True if there are pins, which [`BurstParser::push_pinning`] looks for: of 5-tuples, hashed per direction, without segments and
+    /// header fields.
     pub fn is_pinning(&self) -> bool {
-        self.pins.is_some() && !self.config.paired && !self.config.segments
+        let ParserConfig { paired, segments, headers, .. } = self.config;
+        self.pins.is_some() && !paired && !segments && !headers
     }
 
     /// Parses a frame into the burst. `number`: its number among those that were received. `IS_PLAIN` saves
@@ -291,6 +303,11 @@ impl BurstParser {
                     fill_common(v4.add(), headers, frame, spec, config.paired, seed, number);
                     if config.segments {
                         self.add_common_segment(headers, frame);
+                    }
+                    if self.config.headers
+                        && let Some(start) = headers[14..].first_chunk()
+                    {
+                        self.bursts.v4.add_headers(header_fields::read(start));
                     }
                     self.pin_common(headers, *frame);
                 }
@@ -379,8 +396,8 @@ impl BurstParser {
                 let fields = PacketFields { number: number as u32, ..packet.fields };
                 let Self { bursts: Bursts { v4, v6 }, config, seed, pins, .. } = self;
                 let takes_segment = match packet.key {
-                    PacketKey::V4(key) => add(v4, key, fields, packet.segment, config, pins.as_deref(), seed),
-                    PacketKey::V6(key) => add(v6, key, fields, packet.segment, config, pins.as_deref(), seed),
+                    PacketKey::V4(key) => add(v4, key, fields, &packet, config, pins.as_deref(), seed),
+                    PacketKey::V6(key) => add(v6, key, fields, &packet, config, pins.as_deref(), seed),
                 };
                 let is_unparsed = takes_segment && packet.segment.is_unparsed();
                 self.remarks[Remark::SegmentUnparsed as usize] += u64::from(is_unparsed);
@@ -399,12 +416,17 @@ fn common_segment(headers: &CommonHeaders, frame: &Frame<'_>) -> TcpSegment {
     TcpSegment::read(ByteCursor::new(bytes, usize::from(be16(headers, 16)) - 20))
 }
 
+/// Returns true if packets are as loss tracking takes them, unless there are pins.
+fn is_tracked(config: &ParserConfig) -> bool {
+    config.key.is_five_tuple() && config.paired && config.segments && !config.headers
+}
+
 /// Adds a packet, with its segment where all packets have one, or its flow is pinned: then gives true.
 fn add<K: MaskedKey>(
     burst: &mut KeyBurst<K>,
     key: K,
     fields: PacketFields,
-    segment: TcpSegment,
+    &Packet { segment, headers, .. }: &Packet,
     config: &ParserConfig,
     pins: Option<&Pins>,
     seed: &Seed,
@@ -413,6 +435,9 @@ fn add<K: MaskedKey>(
     *burst.add() = packet;
     if config.segments {
         burst.add_segment(segment);
+    }
+    if config.headers {
+        burst.add_headers(headers);
     }
     let is_pinned = pins.is_some_and(|pins| pins.may_have(packet.hash) && pins.have(&key));
     if is_pinned {

@@ -35,7 +35,7 @@ impl LookBacks {
         let (windows, bytes) = match wanted {
             None => (0, 0),
             Some(RetentionLimits { windows, flows }) => {
-                (windows, recent_windows_bytes(windows, flows, site.tracks_loss))
+                (windows, recent_windows_bytes(windows, flows, site.tracked))
             }
         };
         let ring = || {
@@ -126,7 +126,7 @@ mod tests {
         let wanted = |windows, flows| Some(RetentionLimits { windows, flows });
         let mut keep = |wanted| look_backs.keep(wanted, 32 << 20, &control, &site);
         let reason = keep(wanted(6, 1_000_000)).expect_err("too large");
-        let said = "look-back: a ring of 6 windows of 1,000,000 flows takes 528.00 MB, 33.55 MB are allowed";
+        let said = "look-back: a ring of 6 windows of 1,000,000 flows takes 576.00 MB, 33.55 MB are allowed";
         assert_eq!(reason, said);
         assert!(keep(wanted(u64::MAX, u64::MAX)).is_err());
         assert_eq!(site.limits.bytes_used(), 0);

@@ -100,17 +100,17 @@ fn record(i: u64, ipv6: bool) -> FlowRecord {
 
 /// The same flows as window rows.
 mod rows {
-    use flow::{FlowRecord, LossCounts, Rows};
+    use flow::{FlowRecord, LossCounts, Rows, TrackedParts};
     use packet::{Key, KeySpec, KeyV4, KeyV6};
     use record::{Anonymizer, RowWindow, RowWriter};
     use std::net::IpAddr;
 
     pub(crate) fn speed(directory: &str, kind: &str, records: &[FlowRecord]) -> std::io::Result<()> {
         let path = std::path::PathBuf::from(format!("{directory}/edison-speed-rows.parquet"));
-        for (what, tracks_loss, anonymizer) in [
-            ("rows", false, None),
-            ("rows with losses", true, None),
-            ("anonymised rows", false, Some(Anonymizer::new(&[7; 32]))),
+        for (what, tracked, anonymizer) in [
+            ("rows", TrackedParts::PLAIN, None),
+            ("rows with losses", TrackedParts::LOSS, None),
+            ("anonymised rows", TrackedParts::PLAIN, Some(Anonymizer::new(&[7; 32]))),
         ] {
             let v4 = |record: &FlowRecord| match addresses(record) {
                 [IpAddr::V4(src), IpAddr::V4(dst)] => {
@@ -126,11 +126,11 @@ mod rows {
                 }
                 _ => None,
             };
-            let (v4, v6) = (blocks(records, tracks_loss, v4), blocks(records, tracks_loss, v6));
+            let (v4, v6) = (blocks(records, tracked, v4), blocks(records, tracked, v6));
             let mut best = f64::INFINITY;
             for _ in 0..super::ROUNDS {
                 let start = super::processor_seconds()?;
-                let writer = RowWriter::create(&path, "probe-1", KeySpec::default(), tracks_loss)?;
+                let writer = RowWriter::create(&path, "probe-1", KeySpec::default(), tracked)?;
                 let mut writer = writer.with_anonymizer(anonymizer.clone());
                 v4.iter().try_for_each(|rows| writer.write(window(rows), rows))?;
                 v6.iter().try_for_each(|rows| writer.write(window(rows), rows))?;
@@ -171,13 +171,13 @@ mod rows {
 
     fn blocks<K: Key>(
         records: &[FlowRecord],
-        tracks_loss: bool,
+        tracked: TrackedParts,
         key: impl Fn(&FlowRecord) -> Option<K>,
     ) -> Vec<Rows<K>> {
         let row = |record: &FlowRecord| Some(record.row().with_key(key(record)?));
         let block = |records: &[FlowRecord]| {
             let rows: Vec<_> = records.iter().filter_map(row).collect();
-            let losses = vec![LossCounts::default(); if tracks_loss { rows.len() } else { 0 }];
+            let losses = vec![LossCounts::default(); if tracked.loss { rows.len() } else { 0 }];
             Rows { rows, losses, ..Rows::default() }
         };
         records.chunks(1024).map(block).collect()

@@ -70,7 +70,7 @@ pub struct RowWriter {
     file: ParquetFile,
     key: KeySpec,
     key_has_vlan: bool,
-    tracks_loss: bool,
+    tracked: flow::TrackedParts,
     anonymizer: Option<Anonymizer>,
     columns: Vec<RowColumn>,
     /// The rows of a block as records, from which the field table reads.
@@ -87,13 +87,13 @@ impl RowWriter {
     pub const SCHEMA: u32 = 1;
 
     /// Opens `path`, which ends in `.parquet`. `node` is the observation point's name, `key` defines the
-    /// keys, and `tracks_loss` adds columns of losses.
+    /// keys, and `tracked` adds columns of these parts.
     ///
     /// # Errors
     /// Returns one line for another suffix, or a file that cannot be made.
-    pub fn create(path: &Path, node: &str, key: KeySpec, tracks_loss: bool) -> io::Result<Self> {
+    pub fn create(path: &Path, node: &str, key: KeySpec, tracked: flow::TrackedParts) -> io::Result<Self> {
         check_suffix(path)?;
-        Self::to_target(WriteTarget::open(path)?, node, key, tracks_loss, RowParts::ALL)
+        Self::to_target(WriteTarget::open(path)?, node, key, tracked, RowParts::ALL)
     }
 
     /// Refuses a path at which [`create`](Self::create) could open no writer, and leaves what is there.
@@ -114,27 +114,27 @@ impl RowWriter {
         path: &Path,
         node: &str,
         key: KeySpec,
-        tracks_loss: bool,
+        tracked: flow::TrackedParts,
         parts: RowParts,
     ) -> io::Result<Self> {
-        Self::to_target(WriteTarget::open(path)?, node, key, tracks_loss, parts)
+        Self::to_target(WriteTarget::open(path)?, node, key, tracked, parts)
     }
 
     fn to_target(
         target: WriteTarget,
         node: &str,
         key: KeySpec,
-        tracks_loss: bool,
+        tracked: flow::TrackedParts,
         parts: RowParts,
     ) -> io::Result<Self> {
-        let columns = columns(&key, node, tracks_loss, parts);
+        let columns = columns(&key, node, tracked, parts);
         let schema = schema(&columns).map_err(io::Error::other)?;
         let properties = ranged_properties(&schema, metadata(node, &key));
         Ok(Self {
             file: ParquetFile::new(target, schema, properties, "rows")?,
             key,
             key_has_vlan: key.columns().any(|member| member == "vlan"),
-            tracks_loss,
+            tracked,
             anonymizer: None,
             columns,
             block: Vec::new(),
@@ -243,7 +243,7 @@ impl RowWriter {
     /// Puts a row into the block.
     fn take<K: Key>(&mut self, place: usize, row: &WindowRow<K>, loss: Option<&LossCounts>) {
         if place == self.block.len() {
-            let more = self.tracks_loss.then(Box::default);
+            let more = self.tracked.loss.then(Box::default);
             self.block.push(FlowRecord { more, ..FlowRecord::without_packets(0, 0) });
         }
         let record = &mut self.block[place];
@@ -297,14 +297,14 @@ fn fill_record<K: Key>(
     *record = FlowRecord { vlan, ip_tos, more, ..FlowRecord::of_row(key, row) };
 }
 
-/// A row as a record: its fields are those of the field table. `tracks_loss`: with losses.
+/// A row as a record: its fields are those of the field table. `tracked`: the parts that rows have.
 pub fn record_of_row<K: Key>(
     row: &WindowRow<K>,
     spec: &KeySpec,
-    tracks_loss: bool,
+    tracked: flow::TrackedParts,
     loss: Option<&LossCounts>,
 ) -> FlowRecord {
-    let more = tracks_loss.then(Box::default);
+    let more = tracked.loss.then(Box::default);
     let mut record = FlowRecord { more, ..FlowRecord::without_packets(0, 0) };
     let key_has_vlan = spec.columns().any(|member| member == "vlan");
     fill_record(&mut record, spec, key_has_vlan, row, loss);
@@ -490,11 +490,10 @@ impl RowColumn {
 }
 
 /// The columns of a run: window and node, the key, then its fields, in the order of the field table.
-fn columns(key: &KeySpec, node: &str, tracks_loss: bool, parts: RowParts) -> Vec<RowColumn> {
-    let mut fields =
-        Selection::new(&RecordContents { key: *key, loss: tracks_loss, ..RecordContents::default() })
-            .columns()
-            .to_vec();
+fn columns(key: &KeySpec, node: &str, tracked: flow::TrackedParts, parts: RowParts) -> Vec<RowColumn> {
+    let mut fields = Selection::new(&RecordContents { key: *key, tracked, ..RecordContents::default() })
+        .columns()
+        .to_vec();
     fields.retain(|column| parts.has_means || !column.is_mean());
     fields.retain(|column| parts.has_wire_bytes || column.name() != WIRE_BYTES);
     let members: Vec<_> = key.columns().collect();

@@ -2,7 +2,7 @@
 
 use flow::{
     Aggregation, FIELDS, Field, FieldAccessor, FlowRecord, InformationElement, Metric, OpenFields, Part,
-    Share, Statistic,
+    RowValue, Share, Statistic, TrackedParts,
 };
 use packet::KeySpec;
 use std::borrow::Cow;
@@ -13,8 +13,8 @@ use std::fmt;
 pub struct RecordContents {
     /// The members of the records' keys (`--key`).
     pub key: KeySpec,
-    /// True if records have losses (`--loss`).
-    pub loss: bool,
+    /// The optional parts that records have (`--loss`, `--headers`).
+    pub tracked: TrackedParts,
     /// The statistics of `--gap`, `--packet-size`, `--inter-arrival`: in the order of [`flow::More::statistics`].
     pub statistics: Vec<Statistic>,
     /// True if records have two directions (`--biflow`).
@@ -25,11 +25,7 @@ pub struct RecordContents {
 
 impl RecordContents {
     fn has(&self, part: Part) -> bool {
-        match part {
-            Part::Plain => true,
-            Part::Loss => self.loss,
-            Part::Sampling => self.of_routers,
-        }
+        self.tracked.has(part) || part == Part::Sampling && self.of_routers
     }
 
     fn key_has(&self, name: &str) -> bool {
@@ -187,6 +183,14 @@ impl FileColumn {
     /// Returns true if the column is a mean, which cannot be merged from means.
     pub(crate) fn is_mean(&self) -> bool {
         matches!(self.source, ColumnSource::Field(field) if field.aggregation == Aggregation::Mean)
+    }
+
+    /// Returns the number of the header field that the column has, if it is one.
+    pub(crate) fn header(&self) -> Option<u8> {
+        match self.source {
+            ColumnSource::Field(Field { row: RowValue::Header(at), .. }) => Some(*at),
+            _ => None,
+        }
     }
 
     /// Returns true if the column is one of `--loss`.
@@ -368,6 +372,7 @@ impl fmt::Display for RequiredPart {
         match self {
             Self::Part(Part::Plain) => f.write_str("nothing"),
             Self::Part(Part::Loss) => f.write_str("the TCP losses of flows"),
+            Self::Part(Part::Headers) => f.write_str("header fields beyond the plain ones"),
             Self::Part(Part::Sampling) => f.write_str("records of routers"),
             Self::Metric(metric) => write!(f, "statistics of `{}`", metric.name()),
             Self::Biflow => f.write_str("both directions in one record"),

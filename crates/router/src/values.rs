@@ -101,6 +101,7 @@ pub(crate) fn records(
             or_open(const { OpenFields::from_field("tcp_flags") }, of(NumericElement::Flags)) as u8;
         record.smac = mac(NumericElement::SourceMac);
         record.dmac = mac(NumericElement::DestinationMac);
+        record.headers = values.headers(is_reverse);
         record.tcp_seq =
             or_open(const { OpenFields::from_field("tcp_seq") }, of(NumericElement::TcpSeq)) as u32;
         record.tcp_ack =

@@ -57,6 +57,7 @@ pub fn option_of_part(part: Part) -> &'static str {
     match part {
         Part::Plain => "",
         Part::Loss => "--loss",
+        Part::Headers => "--headers",
         Part::Sampling => "collect",
     }
 }

@@ -6,7 +6,7 @@ use crate::segment::SegmentFile;
 use crate::shared::StoreState;
 use crate::sums::{RowSums, Slice};
 use crate::{Level, StoredFile};
-use flow::{Rows, row_columns};
+use flow::{Rows, TrackedParts, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, Seed};
 use record::read::{FlowFile, ReadProjection};
 use record::{RowParts, RowWindow, RowWriter, WindowFacts};
@@ -73,20 +73,23 @@ pub(crate) fn write(
     let text = without_ports(&first.key);
     // Of ports alone nothing is left: all rows of a window are one.
     let key = if text.is_empty() { KeySpec::NOTHING } else { parsed(&text)? };
-    let tracks_loss = inputs.iter().any(|file| file.contents().tracks_loss);
+    let mut parts_of_files = inputs.iter().map(|file| file.contents().tracked);
+    let loss = parts_of_files.clone().any(|tracked| tracked.loss);
+    // Header fields of a part of the rows are none of the sum: a question for them is refused rather than answered in part.
+    let tracked = TrackedParts { loss, headers: parts_of_files.all(|tracked| tracked.headers) };
     // Sums of what some do not tell are not known.
     let has_wire_bytes = inputs.iter().all(|file| file.contents().fields.contains("wire_byte"));
     let length = job.window_ns;
     let begin = first.first_ns - first.first_ns % length;
     let created = SegmentFile::begin(shared, job.level, &first.node, begin, |path| {
         let parts = RowParts { has_means: false, has_wire_bytes };
-        RowWriter::create_stored(path, &first.node, key, tracks_loss, parts)
+        RowWriter::create_stored(path, &first.node, key, tracked, parts)
     });
     let file = created.map_err(RollupFailure::Output)?;
     let mut output = RollupFile { file, closed: ClosedWindows::new(length, length) };
     let last = job.files.iter().map(|file| file.last_ns).max().unwrap_or(begin);
     let written =
-        output.write_windows(&mut inputs, [begin, last], key, tracks_loss, parts, job.stop_flag(shared));
+        output.write_windows(&mut inputs, [begin, last], key, tracked, parts, job.stop_flag(shared));
     if let Err(failure) = written {
         output.file.discard(shared);
         return Err(failure);
@@ -125,14 +128,14 @@ impl RollupFile {
         inputs: &mut [FlowFile],
         [begin, last]: [u64; 2],
         key: KeySpec,
-        tracks_loss: bool,
+        tracked: flow::TrackedParts,
         parts: &mut u64,
         gives_up: &AtomicBool,
     ) -> Result<(), RollupFailure> {
         let length = self.closed.windows.length_ns;
         let wanted = ReadProjection {
             members: key.columns().collect(),
-            columns: row_columns(tracks_loss),
+            columns: row_columns(tracked),
             statistics: Vec::new(),
             ..Default::default()
         };
@@ -145,7 +148,7 @@ impl RollupFile {
             let mut rows: BTreeMap<u64, u64> = BTreeMap::new();
             while part < *parts {
                 let slice = Slice { times: next..end, window_ns: length, part, parts: *parts };
-                let Some((v4, v6)) = summed(inputs, &wanted, tracks_loss, &slice, gives_up)? else {
+                let Some((v4, v6)) = summed(inputs, &wanted, tracked, &slice, gives_up)? else {
                     if at_once > 1 {
                         break;
                     }
@@ -211,7 +214,7 @@ type RollupRows = (BTreeMap<u64, Rows<KeyV4>>, BTreeMap<u64, Rows<KeyV6>>);
 fn summed(
     inputs: &mut [FlowFile],
     wanted: &ReadProjection,
-    tracks_loss: bool,
+    tracked: flow::TrackedParts,
     slice: &Slice,
     gives_up: &AtomicBool,
 ) -> Result<Option<RollupRows>, RollupFailure> {
@@ -228,8 +231,8 @@ fn summed(
                 return Err(RollupFailure::Stopped);
             }
             let read = file.read_part(part, wanted, &mut |block| {
-                v4.add(&block.v4, tracks_loss, slice, &seed);
-                v6.add(&block.v6, tracks_loss, slice, &seed);
+                v4.add(&block.v4, tracked, slice, &seed);
+                v6.add(&block.v6, tracked, slice, &seed);
                 is_full = v4.bytes() + v6.bytes() > MEMORY && slice.parts < MOST_PARTS;
                 !is_full
             });

@@ -233,9 +233,9 @@ impl SegmentWriter for RowWriter {
     const LEVEL: Level = Level::Rows;
 
     fn create(path: &Path, setting: &NodeSetting) -> io::Result<Self> {
-        let NodeSetting { node, key, tracks_loss, has_wire_bytes, .. } = setting;
+        let NodeSetting { node, key, tracked, has_wire_bytes, .. } = setting;
         let parts = RowParts { has_wire_bytes: *has_wire_bytes, ..RowParts::ALL };
-        let writer = Self::create_stored(path, node, *key, *tracks_loss, parts)?;
+        let writer = Self::create_stored(path, node, *key, *tracked, parts)?;
         Ok(writer.with_anonymizer(setting.anonymizer.clone()))
     }
 

@@ -17,8 +17,8 @@ pub struct NodeSetting {
     pub window_ns: u64,
     /// The length of the windows of queries that do not say it, nanoseconds.
     pub default_ns: u64,
-    /// True if rows have losses.
-    pub tracks_loss: bool,
+    /// The optional parts that rows have.
+    pub tracked: flow::TrackedParts,
     /// True if rows tell bytes on the wire.
     pub has_wire_bytes: bool,
     /// The columns of flow records.

@@ -46,8 +46,14 @@ impl<K: MaskedKey + Hash> RowSums<K> {
     }
 
     /// Adds the rows of a batch that are of the slice.
-    pub(crate) fn add(&mut self, batch: &RowBatch<K>, tracks_loss: bool, slice: &Slice, seed: &Seed) {
-        let rows = BatchRows::new(batch, tracks_loss);
+    pub(crate) fn add(
+        &mut self,
+        batch: &RowBatch<K>,
+        tracked: flow::TrackedParts,
+        slice: &Slice,
+        seed: &Seed,
+    ) {
+        let rows = BatchRows::new(batch, tracked);
         for at in 0..rows.len() {
             let time = rows.time(at);
             let is_of_part =

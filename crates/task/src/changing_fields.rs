@@ -1,6 +1,6 @@
 //! Sets of fields in which the packets of one flow may differ.
 
-use flow::{FIELDS, Field, RowValue, WindowRow};
+use flow::{FIELDS, Field, HeaderValues, RowValue, WindowRow};
 use packet::PacketFields;
 
 /// A set of fields in which the packets of one flow may differ ([`Field::of_flow`]).
@@ -126,6 +126,7 @@ pub(crate) fn row<K>(key: K, fields: &PacketFields) -> WindowRow<K> {
         ip_ttl: fields.ip_ttl,
         ip_tos: fields.ip_tos,
         macs: fields.macs,
+        headers: HeaderValues::NONE,
     }
 }
 

@@ -42,8 +42,8 @@ pub struct PlanContext {
     pub node: String,
     /// Length of the run's windows, nanoseconds; `None` where they are counted in packets.
     pub window_ns: Option<u64>,
-    /// Rows have losses.
-    pub tracks_loss: bool,
+    /// The optional parts that rows have.
+    pub tracked: flow::TrackedParts,
     /// The offer for rows of the flows that queries pin: losses, where not all rows have them, and statistics of packets.
     pub tracked_flows: ZoomOffer,
     /// The reason why these statistics cannot be of gaps, if they cannot.
@@ -76,7 +76,7 @@ impl PlanContext {
             key,
             node: String::new(),
             window_ns: None,
-            tracks_loss: false,
+            tracked: flow::TrackedParts::PLAIN,
             tracked_flows: ZoomOffer::None,
             no_gaps: None,
             statistics: Vec::new(),
@@ -109,7 +109,8 @@ impl PlanContext {
         match known.row {
             RowValue::Absent => Err(Refusal::NotInRows { field }),
             RowValue::Key => Err(Refusal::WrongType { field }),
-            _ if known.part == Part::Loss && !self.tracks_loss => match &self.tracked_flows {
+            _ if known.part == Part::Headers && !self.tracked.headers => Err(Refusal::NeedsHeaders { field }),
+            _ if known.part == Part::Loss && !self.tracked.loss => match &self.tracked_flows {
                 ZoomOffer::Offered => Ok(known.row),
                 ZoomOffer::NotPossible(why) => Err(Refusal::NoZoom { field, why: why.clone() }),
                 ZoomOffer::None => Err(Refusal::NeedsLoss { field }),
@@ -161,7 +162,7 @@ impl PlanContext {
 
     /// Returns true if losses are tracked of the flows alone that a query pins, if it reads them.
     pub(crate) fn tracks_pinned_losses(&self, query: &Query) -> bool {
-        self.tracked_flows == ZoomOffer::Offered && !self.tracks_loss && query.loss_field().is_some()
+        self.tracked_flows == ZoomOffer::Offered && !self.tracked.loss && query.loss_field().is_some()
     }
 
     /// The field because of which a query needs its flows to be pinned.

@@ -26,6 +26,11 @@ pub enum Refusal {
         /// The field.
         field: String,
     },
+    /// The site does not keep header fields beyond the plain ones.
+    NeedsHeaders {
+        /// The field.
+        field: String,
+    },
     /// The site does not track losses, and cannot track those of pinned flows.
     NoZoom {
         /// The field.
@@ -163,6 +168,7 @@ impl fmt::Display for Refusal {
                 write!(f, "the flow key does not have {field}, or not so long a prefix of it")
             }
             Self::NeedsLoss { field } => write!(f, "{field} needs TCP losses to be tracked"),
+            Self::NeedsHeaders { field } => write!(f, "not all rows have {field}, which --headers keeps"),
             Self::NoZoom { field, why } => write!(
                 f,
                 "{field} needs TCP losses to be tracked (--loss); those of pinned flows alone are not: {why}"

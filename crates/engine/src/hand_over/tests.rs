@@ -38,8 +38,7 @@ fn config() -> MeasurementConfig {
 }
 
 fn parser() -> BurstParser {
-    let config =
-        ParserConfig { tunnel: Tunnel::Outer, key: KeySpec::FIVE_TUPLE, paired: true, segments: false };
+    let config = ParserConfig { paired: true, ..Tunnel::Outer.into() };
     BurstParser::new(Seed::new(3), config, BURST)
 }
 

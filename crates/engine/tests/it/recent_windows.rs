@@ -6,6 +6,7 @@ use engine::{
     ClosedWindow, Control, Destinations, Every, Gate, LookBackCounts, MeasurementConfig, NoRoom, NotKept,
     Outputs, PacketTotals, RecordSink, WindowId, recent_windows_bytes,
 };
+use flow::TrackedParts;
 use flow::WindowRow;
 use flowtable::MeasuredParts;
 use model::{Answer, AnswerStatus, Counters, PacketCounts, Span, Value, Window};
@@ -24,7 +25,7 @@ const MS: u64 = 1_000_000;
 
 fn site(config: &MeasurementConfig, window_ns: u64) -> PlanContext {
     let site = PlanContext::new(config.key, config.seed, config.limits.clone());
-    PlanContext { window_ns: Some(window_ns), tracks_loss: config.parts.loss, ..site }
+    PlanContext { window_ns: Some(window_ns), tracked: config.parts.tracked(), ..site }
 }
 
 fn planned(queries: &[Query], site: &PlanContext) -> RowQueries {
@@ -504,7 +505,7 @@ fn six_windows_of_a_million_flows() {
     let site = site(&config, 1000 * MS);
     let set = TaskSet::plan(Generation::default(), &[], None, &site).expect("no query");
     let control = Control::new(Arc::new(set));
-    let bytes = recent_windows_bytes(6, 1_000_000, false);
+    let bytes = recent_windows_bytes(6, 1_000_000, TrackedParts::PLAIN);
     assert!(bytes <= 600_000_000, "{bytes}");
     control.keep_windows(6, bytes as usize, &config.limits).expect("memory");
     let config = MeasurementConfig { control: Some(control.clone()), ..config };

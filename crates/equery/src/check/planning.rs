@@ -2,7 +2,7 @@
 
 use super::{CheckSession, computed};
 use crate::ast::{QueryText, Spanned};
-use crate::checked::{CheckedColumn, CheckedQuery, EdgeKind, FieldBinding, NotRun, TriggerClause};
+use crate::checked::{CheckedColumn, CheckedQuery, EdgeKind, FieldBinding, NotRun, ReadParts, TriggerClause};
 use crate::checker::{Links, Outline, QueryNeeds, outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, EarlierReference};
@@ -78,7 +78,7 @@ impl CheckSession<'_> {
             nodes: outline.nodes,
             class,
             class_reasons,
-            needs_loss: outline.used.needs_loss,
+            parts: ReadParts { loss: outline.used.parts.loss, headers: outline.used.parts.headers },
             statistics: outline.used.of_packets.into_keys().collect(),
             pins_flows,
             needs_geo: outline.used.of_geo.into_iter().collect(),
@@ -280,17 +280,20 @@ fn class(text: &QueryText, used: &QueryNeeds, pins_flows: bool) -> (Class, Vec<S
             vec![format!("the answers of {} are all that it reads", names_of(sources(text)))],
         );
     }
-    let is_zoomed = used.needs_loss && pins_flows || !used.of_packets.is_empty();
+    let is_zoomed = used.parts.loss && pins_flows || !used.of_packets.is_empty();
     if !used.of_packets.is_empty() && pins_flows {
         let fields = used.of_packets.keys().map(|field| format!("'{field}'")).collect::<Vec<_>>();
         reasons.push(format!("'where' pins the flows whose packets tell {}", fields.join(", ")));
     } else {
         reasons.extend(used.of_packets.keys().map(|field| format!("'{field}' is computed from packets")));
     }
-    if used.needs_loss && pins_flows {
+    if used.parts.loss && pins_flows {
         reasons.push("'where' pins the flows whose losses are tracked".to_owned());
-    } else if used.needs_loss {
+    } else if used.parts.loss {
         reasons.push("rows have losses where the run tracks them".to_owned());
+    }
+    if used.parts.headers {
+        reasons.push("rows have these header fields where the run keeps them".to_owned());
     }
     if !used.of_geo.is_empty() {
         let fields = used.of_geo.iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -224,7 +224,7 @@ impl Checker<'_, '_> {
             return None;
         }
         self.check_key(field, span)?;
-        self.used.needs_loss |= field.needs_loss;
+        self.used.parts.add(field.part);
         if field.needs_geo {
             self.used.of_geo.insert(field.name.clone());
         }

@@ -118,7 +118,7 @@ pub(super) fn merged(query: &Query, table: &RowTable<'_>) -> String {
 
 /// Returns the SQL that merges the values of a field, `None` for a field that is not merged.
 fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
-    use flow::Aggregation::{Constant, First, Key, Last, Max, Mean, Min, Or, Sum};
+    use flow::Aggregation::{Constant, First, Key, Last, Max, Mean, Min, Or, Same, Sum};
     let name = expressions::column(dialect, field.name);
     let column = number(dialect, field, &format!("rows.{name}"));
     let value = match field.aggregation {
@@ -130,6 +130,13 @@ fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
         Min => format!("min({column})"),
         Max => format!("max({column})"),
         Or => dialect.bit_or(&column),
+        // A row with packets that has none has packets that differ.
+        Same => {
+            let told = "count(CASE WHEN rows.total_count <> 0 THEN 1 END)";
+            format!(
+                "CASE WHEN count({column}) = {told} AND min({column}) = max({column}) THEN min({column}) END"
+            )
+        }
         Mean => format!("avg({column})"),
         First => dialect.at_end(&column, "rows.window_start", false),
         Last => dialect.at_end(&column, "rows.window_start", true),

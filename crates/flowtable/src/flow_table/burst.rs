@@ -6,6 +6,7 @@ use crate::entry::Hot;
 use crate::parts::MeasuredParts;
 use crate::timeouts::Stale;
 use arena::ones;
+use flow::HeaderValues;
 use packet::{Key, KeyBurst, KeyedPacket, Numbers, OutOfOrder, TcpSegment};
 use std::cell::Cell;
 use std::ops::Range;
@@ -40,6 +41,8 @@ struct KeyedBatch<'a, K> {
     packets: &'a [KeyedPacket<K>],
     /// Empty, or at least as many.
     segments: &'a [TcpSegment],
+    /// The same.
+    headers: &'a [HeaderValues],
     numbers: Numbers,
     /// The packets that did not arrive at their own times, with places from `first` on.
     out_of_order: &'a [OutOfOrder],
@@ -90,9 +93,10 @@ impl<K: Key> FlowTable<K> {
             // What does not change within a batch is asked once per batch, not per packet.
             let is_changing = self.index.is_splitting() || self.is_sealing;
             let of_batch = out_of_order.iter().take_while(|packet| packet.at < first + packets.len()).count();
-            let segments = tail(burst.segments(), first);
+            let (segments, headers) = (tail(burst.segments(), first), tail(burst.headers(), first));
             let (out_of_order_here, later) = out_of_order.split_at(of_batch);
-            let batch = KeyedBatch { packets, segments, numbers, out_of_order: out_of_order_here, first };
+            let batch =
+                KeyedBatch { packets, segments, headers, numbers, out_of_order: out_of_order_here, first };
             out_of_order = later;
             first += packets.len();
             match (is_changing, self.slot_bits != 0, part) {
@@ -120,7 +124,7 @@ impl<K: Key> FlowTable<K> {
         batch: KeyedBatch<'_, K>,
         sink: &mut impl FlowSink,
     ) {
-        let KeyedBatch { packets, segments, numbers, out_of_order, first } = batch;
+        let KeyedBatch { packets, segments, headers, numbers, out_of_order, first } = batch;
         // The slot of each packet, as far as it is known.
         let found = [const { Cell::new(NONE) }; BATCH];
         let latest = self.look_up(BatchMode::<IS_CHANGING, IS_PAIRED, PARTS>, packets, &found);
@@ -145,6 +149,7 @@ impl<K: Key> FlowTable<K> {
                 let part = KeyedBatch {
                     packets: &packets[in_parts..rare],
                     segments: tail(segments, in_parts),
+                    headers: tail(headers, in_parts),
                     ..batch
                 };
                 self.update_parts(part, &found[in_parts..rare], tail(&repeat_acks, in_parts));
@@ -260,6 +265,12 @@ impl<K: Key> FlowTable<K> {
             {
                 statistics.prefetch(slot);
             }
+            // Not with losses: the test costs each of their packets three instructions.
+            if PARTS == OTHERS
+                && let Some(headers) = &self.headers
+            {
+                headers.prefetch(slot);
+            }
             if PARTS == LOSS
                 && let Some(loss) = &self.loss
             {
@@ -280,12 +291,15 @@ impl<K: Key> FlowTable<K> {
 
     #[inline(never)]
     fn update_parts(&mut self, batch: KeyedBatch<'_, K>, slots: &[Cell<u32>], repeat_acks: &[bool]) {
-        let KeyedBatch { packets, segments, numbers, .. } = batch;
+        let KeyedBatch { packets, segments, headers, numbers, .. } = batch;
         if let Some(statistics) = &mut self.statistics {
             statistics.update::<K, BATCH>(packets, numbers, slots);
         }
         if let Some(loss) = &mut self.loss {
             loss.update(packets, segments, slots, repeat_acks);
+        }
+        if let Some(part) = &mut self.headers {
+            part.update(&headers[..packets.len().min(headers.len())], slots);
         }
     }
 }

@@ -131,6 +131,9 @@ impl<K: Key> FlowTable<K> {
             let mean = |metric| self.mean_by_record(metric, slot, &record);
             record.more.get_or_insert_default().statistics = statistics.values(slot, mean);
         }
+        if let Some(headers) = &self.headers {
+            record.headers = headers.of_record(slot);
+        }
         let loss = self.leave(slot);
         if loss.is_some() && record.key.is_some_and(|key| key.protocol == Some(TCP)) {
             record.more.get_or_insert_default().loss = loss;
@@ -142,7 +145,11 @@ impl<K: Key> FlowTable<K> {
     #[inline]
     fn give_row(&mut self, slot: usize, sink: &mut impl FlowSink) {
         if sink.takes_record_rows() {
-            sink.record_row(self.slot(slot).record_row());
+            let mut row = self.slot(slot).record_row();
+            if let Some(headers) = &self.headers {
+                row.headers = headers.of_record(slot);
+            }
+            sink.record_row(row);
         }
     }
 
@@ -156,6 +163,9 @@ impl<K: Key> FlowTable<K> {
             }
             of_record
         });
+        if let Some(headers) = &mut self.headers {
+            headers.end(slot);
+        }
         self.slot(slot).end();
         self.len -= 1;
         loss

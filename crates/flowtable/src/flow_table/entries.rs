@@ -55,6 +55,7 @@ impl<K: Key> FlowTable<K> {
             && self.cold.make_room()
             && self.statistics.as_mut().is_none_or(|statistics| statistics.make_room(slots))
             && self.loss.as_mut().is_none_or(|loss| loss.make_room(entry))
+            && self.headers.as_mut().is_none_or(|headers| headers.make_room(slots))
     }
 
     /// Writes both lines of a slot, which may be the first one behind all others.
@@ -114,6 +115,9 @@ impl<K: Key> FlowTable<K> {
         }
         if let Some(loss) = &mut self.loss {
             loss.forget_all();
+        }
+        if let Some(headers) = &mut self.headers {
+            headers.forget_all();
         }
     }
 }

@@ -4,18 +4,21 @@ use super::{FlowSink, FlowTable};
 use crate::cuckoo::NONE;
 use crate::entry::{Cold, EntrySlot, Hot};
 use crate::share::{FlowAttributes, FlowShare};
+use flow::HeaderValues;
 use packet::Key;
 
 impl<K: Key> FlowTable<K> {
     /// Emits all flows as shares and leaves the table empty. It must have been made for them
     /// ([`crate::MeasuredParts::shares`]), and no window may have turned since it was empty.
     pub fn take_shares(&mut self, mut take: impl FnMut(&FlowShare<K>)) {
-        let Self { hot, cold, spills, arrivals, .. } = self;
+        let Self { hot, cold, spills, arrivals, headers, .. } = self;
         for (number, (hot, cold)) in hot.iter_mut().zip(cold.iter_mut()).enumerate() {
             if hot.is_live() {
                 let slot = EntrySlot { number, hot, cold, spills, arrivals };
                 let marks = FlowAttributes::read(&slot, self.number);
-                take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks });
+                let headers =
+                    headers.as_ref().map_or(HeaderValues::NONE, |headers| headers.of_record(number));
+                take(&FlowShare { key: slot.hot.key, counts: slot.counts(), marks, headers });
             }
         }
         self.limits.give_back_flows(self.len);
@@ -44,6 +47,9 @@ impl<K: Key> FlowTable<K> {
             self.enter_window(slot as usize, sink);
             marks = FlowAttributes::read(&self.slot(slot as usize), latest);
             marks.merge(&share.marks);
+        }
+        if let Some(headers) = &mut self.headers {
+            headers.add(slot as usize, &share.headers);
         }
         let mut slot = self.slot(slot as usize);
         marks.write(&mut slot);

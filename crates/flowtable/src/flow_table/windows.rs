@@ -113,10 +113,15 @@ impl<K: Key> FlowTable<K> {
     pub(super) fn seal(&mut self, slot: usize, sink: &mut impl FlowSink) {
         let loss = self.loss.as_mut().map(|loss| loss.seal(slot));
         let open = self.window;
+        let number = slot;
         let mut slot = self.slot(slot);
         if !slot.is_sealed() || loss.is_some_and(|loss| !loss.is_empty()) {
             let window = if slot.hot.is_in(open) { open } else { open.wrapping_sub(1) };
-            sink.window_sealed(window, slot.seal(), loss.as_ref());
+            let mut row = slot.seal();
+            if let Some(headers) = &mut self.headers {
+                row.headers = headers.seal(number);
+            }
+            sink.window_sealed(window, row, loss.as_ref());
             self.touched.rows += 1;
         }
     }

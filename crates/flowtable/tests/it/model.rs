@@ -377,7 +377,7 @@ fn parts() -> impl Strategy<Value = MeasuredParts> {
             |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
         let statistics =
             [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
-        MeasuredParts { statistics, biflow, loss, shares: false }
+        MeasuredParts { statistics, biflow, loss, headers: false, shares: false }
     });
     prop_oneof![1 => Just(MeasuredParts::default()), 2 => some]
 }

@@ -80,7 +80,7 @@ fn table(parts: MeasuredParts) -> FlowTable<KeyV4> {
 }
 
 const SHARES: MeasuredParts =
-    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false };
+    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false, headers: false };
 
 /// Records that one table makes of the whole stream, in order of their keys.
 fn expected(packets: u64, flows: u64) -> Vec<FlowRecord> {

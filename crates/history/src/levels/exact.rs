@@ -43,7 +43,7 @@ pub(super) fn plan_run(query: &Query, key: &KeySpec, setting: &AnswerSetting) ->
 pub(super) fn site(key: KeySpec, setting: &AnswerSetting) -> PlanContext {
     PlanContext {
         window_ns: Some(1),
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         geo: setting.geo.clone(),
         by_packets: PacketFieldPolicy::Named,
         ..PlanContext::new(key, setting.seed, setting.limits.clone())

@@ -127,7 +127,11 @@ impl Gathered {
         Ok(NodeRecording {
             site: PlanContext {
                 node: name.to_owned(),
-                tracks_loss: files.iter().all(|file| file.contents.tracks_loss),
+                tracked: files
+                    .iter()
+                    .map(|file| file.contents.tracked)
+                    .reduce(flow::TrackedParts::and)
+                    .unwrap_or(flow::TrackedParts::ALL),
                 ..site.clone()
             },
             merges: merges || files.len() > 1,

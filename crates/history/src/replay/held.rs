@@ -2,7 +2,7 @@
 
 use arena::{Lease, Limits};
 use flow::{LossCounts, WindowRow};
-use packet::{KeyV4, KeyV6, MaskedKey};
+use packet::{FamilyRow, KeyV4, KeyV6, MaskedKey};
 use std::collections::HashMap;
 use std::hash::Hash;
 use task::rows::Unplaced;
@@ -51,8 +51,8 @@ impl<K> Default for WindowFamilyRows<K> {
 }
 
 impl<K: MaskedKey + Hash> WindowFamilyRows<K> {
-    fn bytes(tracks_loss: bool, merges: bool) -> usize {
-        let loss = if tracks_loss { size_of::<LossCounts>() } else { 0 };
+    fn bytes(has_losses: bool, merges: bool) -> usize {
+        let loss = if has_losses { size_of::<LossCounts>() } else { 0 };
         let place = if merges { size_of::<K>() + OF_MAP } else { 0 };
         size_of::<WindowRow<K>>() + loss + place
     }
@@ -91,15 +91,6 @@ impl<K: MaskedKey + Hash> WindowFamilyRows<K> {
     fn held_bytes(&self) -> usize {
         self.rows.len() * Self::bytes(!self.losses.is_empty(), !self.places.is_empty())
     }
-}
-
-/// A row of either family.
-#[derive(Clone, Copy, Debug)]
-pub enum FamilyRow {
-    /// A row of IPv4.
-    V4(WindowRow<KeyV4>),
-    /// A row of IPv6.
-    V6(WindowRow<KeyV6>),
 }
 
 /// The rows and losses that have come of a window.

@@ -1,12 +1,13 @@
 //! A replay: rows as they come, windows as they can be entered and closed.
 
-use super::held::{BufferedWindow, FamilyRow, RowMemory};
+use super::held::{BufferedWindow, RowMemory};
 use super::node::{FinishedWindow, NodeRecording, NodeSelection, Replayed, WindowSink};
 use super::plan::ReplayWindowFacts;
 use super::survey::{part_of, window_of};
 use crate::totals::ColumnTotals;
 use flow::{BatchRows, LossCounts, OpenFields, Untold, row_columns};
 use model::Span;
+use packet::FamilyRow;
 use record::Shortfall;
 use record::read::{FlowFile, ReadError, ReadProjection, RowBlock, WithoutKey};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ impl NodeRecording {
         }
         let wanted = ReadProjection {
             members: self.site.key.columns().collect(),
-            columns: row_columns(self.site.tracks_loss),
+            columns: row_columns(self.site.tracked),
             open_fields: true,
             samples: true,
             needs_time: true,
@@ -128,8 +129,8 @@ impl<'a> ReplayState<'a> {
 
     /// Takes the rows of a block. `given`: how many rows of each window the part gave so far. `is_measured`: those without a key are of the record `other`.
     fn take(&mut self, block: &RowBlock, given: &mut BTreeMap<u64, u64>, is_measured: bool) {
-        let tracks_loss = self.node.site.tracks_loss;
-        let (v4, v6) = (BatchRows::new(&block.v4, tracks_loss), BatchRows::new(&block.v6, tracks_loss));
+        let tracked = self.node.site.tracked;
+        let (v4, v6) = (BatchRows::new(&block.v4, tracked), BatchRows::new(&block.v6, tracked));
         for at in 0..v4.len() {
             let (row, loss) = v4.row(at);
             self.row(v4.time(at), FamilyRow::V4(row), loss, block.open_v4(at), given);

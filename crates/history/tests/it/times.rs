@@ -27,7 +27,7 @@ fn node(is_live: bool, window_ns: u64) -> NodeSetting {
         window_ns,
         default_ns: window_ns,
         has_wire_bytes: true,
-        tracks_loss: false,
+        tracked: flow::TrackedParts::PLAIN,
         selection: Selection::new(&RecordContents::default()),
         anonymizer: None,
         is_live,

@@ -1,6 +1,7 @@
 //! Rows of a store: each is delivered at least once under one identifier, whatever becomes of its file and of the process.
 
 use crate::support::Fake;
+use flow::TrackedParts;
 use flow::{Rows, Sampled, Share, WindowRow};
 use kafka::{Bell, DeliveryThread, Outbox, StoredRows};
 use model::{Answer, AnswerStatus, Class, Value};
@@ -93,7 +94,8 @@ impl Written {
             (*windows.keys().next().expect("a window"), *windows.keys().next_back().expect("a window"));
         let path = self.manifest.folder().join(store::place(Level::Rows, "n", first_ns, number));
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
-        let mut writer = RowWriter::create(&path, "n", KeySpec::FIVE_TUPLE, false).expect("a file");
+        let mut writer =
+            RowWriter::create(&path, "n", KeySpec::FIVE_TUPLE, TrackedParts::PLAIN).expect("a file");
         let mut recorded = RecordedWindows::new(LENGTH, LENGTH);
         for (start_ns, rows) in windows {
             let window = RowWindow { start_ns: *start_ns, end_ns: start_ns + LENGTH };

@@ -110,13 +110,13 @@ proptest! {
         owned in prop::collection::vec(nearly_common(), 1..8),
         number in 0..u64::MAX - 8,
         inner in any::<bool>(),
-        segments in any::<bool>(),
-        paired in any::<bool>(),
+        [segments, headers, paired] in any::<[bool; 3]>(),
     ) {
         let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
         let seed = Seed::new(number);
-        let mut parser = BurstParser::new(seed, ParserConfig { segments, paired, ..tunnel.into() }, 4);
+        let mut parser = BurstParser::new(seed, ParserConfig { segments, headers, paired, ..tunnel.into() }, 4);
         let (mut v4_segments, mut v6_segments) = (Vec::new(), Vec::new());
+        let (mut v4_headers, mut v6_headers) = (Vec::new(), Vec::new());
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         let mut not_measured = [0; NotMeasured::ALL.len()];
         let mut remarks = [0; Remark::ALL.len()];
@@ -137,10 +137,12 @@ proptest! {
                         PacketKey::V4(key) => {
                             v4.push(expected(key, paired, &seed, at, fields));
                             v4_segments.push(packet.segment);
+                            v4_headers.push(packet.headers);
                         }
                         PacketKey::V6(key) => {
                             v6.push(expected(key, paired, &seed, at, fields));
                             v6_segments.push(packet.segment);
+                            v6_headers.push(packet.headers);
                         }
                     }
                 }
@@ -157,6 +159,8 @@ proptest! {
         prop_assert_eq!(pushed, v6);
         prop_assert_eq!(parser.bursts.v4.segments(), if segments { &v4_segments[..] } else { &[] });
         prop_assert_eq!(parser.bursts.v6.segments(), if segments { &v6_segments[..] } else { &[] });
+        prop_assert_eq!(parser.bursts.v4.headers(), if headers { &v4_headers[..] } else { &[] });
+        prop_assert_eq!(parser.bursts.v6.headers(), if headers { &v6_headers[..] } else { &[] });
         prop_assert_eq!(parser.not_measured, not_measured);
         prop_assert_eq!(parser.remarks, remarks);
 

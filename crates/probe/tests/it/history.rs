@@ -34,7 +34,7 @@ fn fill(folder: &Path, node: &str, windows: u64) {
         key: KeySpec::FIVE_TUPLE,
         window_ns: SECOND,
         default_ns: SECOND,
-        tracks_loss: false,
+        tracked: flow::TrackedParts::PLAIN,
         has_wire_bytes: true,
         selection: Selection::new(&RecordContents::default()),
         anonymizer: None,

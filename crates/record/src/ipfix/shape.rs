@@ -1,7 +1,7 @@
 //! The columns of a record that have values: a template cannot express "none", so records that lack different columns have different templates.
 
 use crate::FileColumn;
-use flow::{FlowRecord, Loss, OpenFields};
+use flow::{FlowRecord, HEADER_FIELDS, Loss, OpenFields};
 use std::net::IpAddr;
 
 /// The set of values that are present. The chosen columns determine which of them matter.
@@ -40,6 +40,10 @@ const FIELDS: [OpenFields; 13] = [
     OpenFields::from_field("smac"),
     OpenFields::from_field("dmac"),
 ];
+/// The first of the bits of header fields, one after the other; of the other direction they follow those of this one.
+const FIRST_HEADER: u64 = 1 << 46;
+/// The bits of all header fields of this direction.
+const ALL_HEADERS: u64 = ((1 << HEADER_FIELDS) - 1) * FIRST_HEADER;
 /// The bits of all of [`FIELDS`].
 const ALL_FIELDS: u64 = ((1 << FIELDS.len()) - 1) * FIRST_FIELD;
 /// Members of keys that a record may leave open, with their bits.
@@ -78,6 +82,10 @@ impl Presence {
             Some("rtt_min") => RTT_MIN,
             Some("rtt_avg") => RTT_AVG,
             Some("sampling_rate") => return Self::If(SAMPLED),
+            _ if let Some(at) = column.header() => {
+                let to_reverse = if column.is_reverse() { HEADER_FIELDS } else { 0 };
+                return Self::If(FIRST_HEADER << (usize::from(at) + to_reverse));
+            }
             _ if column.is_loss() => LOSS,
             _ if !column.open().is_empty() => return Self::If(bit_of(column.open())),
             _ if column.is_reverse() => return Self::If(REVERSE),
@@ -96,6 +104,7 @@ impl Presence {
     }
 }
 
+const _: () = assert!(FIRST_HEADER > SAMPLED && 46 + 2 * HEADER_FIELDS <= 64);
 const _: () = assert!(LOSS << TO_REVERSE > REVERSE && RTT_AVG << TO_REVERSE < FIRST_FIELD);
 
 /// Returns the bit of one of [`FIELDS`].
@@ -113,7 +122,7 @@ impl RecordShape {
     /// direction.
     pub(super) fn ordinary(is_v6: bool) -> Self {
         let addresses = if is_v6 { SRC_V6 | DST_V6 } else { SRC_V4 | DST_V4 };
-        Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG | ALL_FIELDS)
+        Self(addresses | PROTOCOL | SRC_PORT | DST_PORT | LOSS | RTT_MIN | RTT_AVG | ALL_FIELDS | ALL_HEADERS)
     }
 
     /// The part of a shape that matters to these columns.
@@ -142,11 +151,23 @@ impl RecordShape {
         if record.more.is_some() {
             bits |= Self::more(record);
         }
+        if mask.0 >= FIRST_HEADER {
+            bits |= Self::headers(record);
+        }
         bits |= ALL_FIELDS;
         if !record.open.is_empty() {
             bits &= !Self::open(record);
         }
         Self(bits & mask.0)
+    }
+
+    /// Returns the bits of the header fields that a record has, of both directions.
+    fn headers(record: &FlowRecord) -> u64 {
+        let of = |record: &FlowRecord| {
+            (0..HEADER_FIELDS)
+                .fold(0, |bits, at| bits | given(record.headers.get(at).is_some(), FIRST_HEADER << at))
+        };
+        of(record) | record.reverse().map_or(0, of) << HEADER_FIELDS
     }
 
     /// Returns the bits of the fields that a record leaves open.

@@ -26,8 +26,8 @@ pub struct Contents {
     pub fields: BTreeSet<&'static str>,
     /// Statistics of packets, by the names of their columns.
     pub statistics: Vec<String>,
-    /// True if the rows have losses.
-    pub tracks_loss: bool,
+    /// The optional parts that rows have.
+    pub tracked: flow::TrackedParts,
     /// Columns that are not read, each with the reason.
     pub unread: Vec<(String, String)>,
     /// The observation point, where the file tells that all rows are of one.

@@ -4,7 +4,7 @@ use super::block::ReadProjection;
 use super::columns::ColumnSlot;
 use super::contents::Contents;
 use super::name::ColumnContent;
-use flow::{Aggregation, Field, FieldAccessor, Part, RowValue};
+use flow::{Aggregation, Field, FieldAccessor, RowValue};
 use packet::KeySpec;
 
 /// The field that tells whether a record is a sample.
@@ -70,7 +70,7 @@ impl<S> Schema<S> {
                     if !contents.key.columns().any(|member| member == field.name) {
                         contents.fields.insert(field.name);
                     }
-                    contents.tracks_loss |= field.part == Part::Loss;
+                    contents.tracked.add(field.part);
                 }
                 ColumnContent::Statistic { statistic, is_reverse: false } => {
                     contents.statistics.push(statistic.to_string())

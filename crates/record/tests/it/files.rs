@@ -202,12 +202,20 @@ fn names(parts: &RecordContents) -> Vec<String> {
     Selection::new(parts).columns().iter().map(|column| column.name().to_owned()).collect()
 }
 
+/// The columns of `--headers`.
+const HEADER_COLUMNS: [&str; 3] = ["flow_label", "ip_ttl_min", "ip_ttl_max"];
+
 #[test]
 fn by_default_a_file_has_what_the_run_was_asked_for() {
     assert_eq!(names(&RecordContents::default()), sample::COLUMNS);
     assert_eq!(names(&sample::parts()), sample::full_columns());
-    let with_loss = RecordContents { loss: true, ..RecordContents::default() };
+    let with_loss = RecordContents { tracked: flow::TrackedParts::LOSS, ..RecordContents::default() };
     assert_eq!(names(&with_loss), [&sample::COLUMNS[..], &sample::LOSS_COLUMNS].concat());
+    let headers = RecordContents {
+        tracked: flow::TrackedParts { headers: true, ..flow::TrackedParts::PLAIN },
+        ..RecordContents::default()
+    };
+    assert_eq!(names(&headers), [&sample::COLUMNS[..], &HEADER_COLUMNS].concat());
     let keyed = names(&RecordContents { key: "dst_port,src_addr".parse_key(), ..RecordContents::default() });
     assert_eq!(keyed[..3], ["src_addr", "dst_port", "node_id"]);
     assert_eq!(keyed.len(), sample::COLUMNS.len() - 3);
@@ -216,7 +224,10 @@ fn by_default_a_file_has_what_the_run_was_asked_for() {
 #[test]
 fn the_field_table_is_sound() {
     let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-    assert_eq!(names, [&sample::COLUMNS[..], &sample::LOSS_COLUMNS, &["sampling_rate"]].concat());
+    assert_eq!(
+        names,
+        [&sample::COLUMNS[..], &sample::LOSS_COLUMNS, &["sampling_rate"], &HEADER_COLUMNS].concat()
+    );
     let elements: Vec<_> = FIELDS.iter().flat_map(|field| field.elements).collect();
     assert_eq!(
         elements.iter().collect::<HashSet<_>>().len(),
@@ -227,7 +238,7 @@ fn the_field_table_is_sound() {
         assert!(!field.meaning.is_empty() && !field.source().is_empty(), "{}", field.name);
         assert!(!field.elements.is_empty(), "{} cannot be exported", field.name);
     }
-    for part in [Part::Plain, Part::Loss, Part::Sampling] {
+    for part in [Part::Plain, Part::Loss, Part::Headers, Part::Sampling] {
         let of_part = || FIELDS.iter().filter(|field| field.part == part);
         let first = of_part().take_while(|field| field.paper.is_some()).count();
         let all = of_part().filter(|field| field.paper.is_some()).count();

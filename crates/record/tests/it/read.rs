@@ -189,20 +189,20 @@ fn contents_tell_what_rows_have() {
     let plain = Selection::all();
     let full = Selection::new(&sample::parts());
     for format in Format::ALL {
-        for (selection, tracks_loss) in [(&plain, false), (&full, true)] {
+        for (selection, tracked) in [(&plain, false), (&full, true)] {
             let file = of_bytes(*format, written(*format, selection, &records(50))).unwrap();
             let contents = file.contents();
-            assert_eq!(contents.tracks_loss, tracks_loss, "{format:?}");
+            assert_eq!(contents.tracked == flow::TrackedParts::LOSS, tracked, "{format:?}");
             let fields = flow::FIELDS.iter().filter(|field| {
                 let is_there = match field.part {
                     flow::Part::Plain => true,
-                    flow::Part::Loss => tracks_loss,
-                    flow::Part::Sampling => false,
+                    flow::Part::Loss => tracked,
+                    flow::Part::Headers | flow::Part::Sampling => false,
                 };
                 is_there && field.aggregation != flow::Aggregation::Key && field.name != "end_reason"
             });
             assert_eq!(contents.fields, fields.map(|field| field.name).collect(), "{format:?}");
-            let statistics = if tracks_loss { &sample::STATISTIC_COLUMNS[..] } else { &[] };
+            let statistics = if tracked { &sample::STATISTIC_COLUMNS[..] } else { &[] };
             assert_eq!(contents.statistics, statistics, "{format:?}");
             assert_eq!(contents.parts.len(), 1);
         }

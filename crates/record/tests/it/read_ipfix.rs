@@ -228,7 +228,7 @@ fn options_name_domains_and_elements() {
     let mut file = open(&messages);
     let contents = file.contents();
     assert_eq!(contents.node.as_deref(), Some("north"));
-    assert_eq!((&contents.statistics[..], contents.tracks_loss), (&["gap_mean".to_owned()][..], true));
+    assert_eq!((&contents.statistics[..], contents.tracked.loss), (&["gap_mean".to_owned()][..], true));
     let wanted = ReadProjection {
         members: vec!["src_addr", "dst_addr"],
         columns: vec![RowValue::Packets, RowValue::Statistic(0), RowValue::PlossByte],

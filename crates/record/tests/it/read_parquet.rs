@@ -1,6 +1,7 @@
 //! Parquet of other programs, and window rows.
 
 use crate::given::{given, of_bytes};
+use flow::TrackedParts;
 use flow::{FlowKey, LossCounts, NULL, RowValue, Rows, WindowRow};
 use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
@@ -269,7 +270,7 @@ fn window_rows_come_back() {
         ("src_addr/24/64,vlan,ip_tos", &["src_addr", "vlan", "ip_tos"]),
     ] {
         let spec = KeySpec::parse(spec).unwrap();
-        let mut writer = RowWriter::create(&path, "north", spec, true).unwrap();
+        let mut writer = RowWriter::create(&path, "north", spec, TrackedParts::LOSS).unwrap();
         let mut expected = Vec::new();
         for window in 0..3 {
             let (mut v4, mut v6) = (Rows::default(), Rows::default());
@@ -298,6 +299,7 @@ fn window_rows_come_back() {
                     ip_ttl: low,
                     ip_tos: low,
                     macs: [low; 12],
+                    headers: flow::HeaderValues::NONE,
                 };
                 let loss = LossCounts {
                     ploss_byte: number,

@@ -2,6 +2,7 @@
 //! written here by hand.
 
 use crate::tool;
+use flow::TrackedParts;
 use flow::{LossCounts, NULL, Rows, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
@@ -137,6 +138,7 @@ fn truths(n: usize, window_ns: u64, seed: u64) -> Vec<Truth> {
             macs: std::array::from_fn(
                 |at| if random.below(40) == 0 || at == 5 { 0 } else { 0x80 + at as u8 },
             ),
+            headers: flow::HeaderValues::NONE,
         };
         let macs = match random.below(4) {
             0 => [0; 12],
@@ -267,11 +269,11 @@ fn key(text: &str) -> KeySpec {
     KeySpec::parse(text).unwrap()
 }
 
-fn rows_of<K>(truths: &[&Truth], tracks_loss: bool, key: impl Fn(&Truth) -> K) -> Rows<K> {
+fn rows_of<K>(truths: &[&Truth], tracked: flow::TrackedParts, key: impl Fn(&Truth) -> K) -> Rows<K> {
     let mut rows = Rows::with_capacity(truths.len(), 0);
     for truth in truths {
         rows.rows.push(truth.row.with_key(key(truth)));
-        if tracks_loss {
+        if tracked.loss {
             rows.losses.push(truth.loss);
         }
     }
@@ -282,7 +284,7 @@ fn rows_of<K>(truths: &[&Truth], tracks_loss: bool, key: impl Fn(&Truth) -> K) -
 fn write(
     writer: &mut RowWriter,
     spec: &KeySpec,
-    tracks_loss: bool,
+    tracked: flow::TrackedParts,
     truths: &[Truth],
 ) -> std::io::Result<Vec<Truth>> {
     let mut order = Vec::new();
@@ -293,8 +295,8 @@ fn write(
         let (v6, v4): (Vec<_>, Vec<_>) = now.iter().partition(|truth| truth.is_v6);
         let start_ns = now.first().map_or(0, |truth| truth.window_ns);
         let window = RowWindow { start_ns, end_ns: start_ns + SECOND };
-        writer.write(window, &rows_of(&v4, tracks_loss, |truth| truth.v4(spec)))?;
-        writer.write(window, &rows_of(&v6, tracks_loss, |truth| truth.v6(spec)))?;
+        writer.write(window, &rows_of(&v4, tracked, |truth| truth.v4(spec)))?;
+        writer.write(window, &rows_of(&v6, tracked, |truth| truth.v6(spec)))?;
         order.extend(v4.into_iter().chain(v6).cloned());
         if rest.is_empty() {
             return Ok(order);
@@ -371,14 +373,19 @@ fn check(path: &Path, truths: &[Truth], prefix: [usize; 2]) {
 }
 
 /// A file of these rows and its columns' names.
-fn file(directory: &tool::Directory, spec: &str, tracks_loss: bool, n: usize) -> (PathBuf, Vec<Truth>) {
+fn file(
+    directory: &tool::Directory,
+    spec: &str,
+    tracked: flow::TrackedParts,
+    n: usize,
+) -> (PathBuf, Vec<Truth>) {
     let path = directory.path("rows.parquet");
     let spec = key(spec);
-    let mut writer = RowWriter::create(&path, NODE, spec, tracks_loss).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, tracked).unwrap();
     let mut order = Vec::new();
     for window in 0..3 {
         let truths = truths(n / 3, START + window * SECOND, window + 1);
-        order.extend(write(&mut writer, &spec, tracks_loss, &truths).unwrap());
+        order.extend(write(&mut writer, &spec, tracked, &truths).unwrap());
         assert_eq!(writer.rows(), order.len() as u64);
     }
     assert_eq!(writer.finish().unwrap(), order.len() as u64);
@@ -388,7 +395,7 @@ fn file(directory: &tool::Directory, spec: &str, tracks_loss: bool, n: usize) ->
 #[test]
 fn rows_of_both_families() {
     let directory = tool::Directory::new("rows-plain");
-    let (path, truths) = file(&directory, FIVE_TUPLE, false, 6000);
+    let (path, truths) = file(&directory, FIVE_TUPLE, TrackedParts::PLAIN, 6000);
     check(&path, &truths, [32, 128]);
     let head = ["window_start", "node_id", "ip_version"];
     let want: Vec<_> = head.into_iter().chain(FIVE_TUPLE.split(',')).chain(PLAIN).chain(["vlan"]).collect();
@@ -403,7 +410,7 @@ fn rows_of_both_families() {
 #[test]
 fn rows_over_several_row_groups() {
     let directory = tool::Directory::new("rows-groups");
-    let (path, truths) = file(&directory, FIVE_TUPLE, false, 140_000);
+    let (path, truths) = file(&directory, FIVE_TUPLE, TrackedParts::PLAIN, 140_000);
     let reader = open(&path);
     assert_eq!(reader.metadata().num_row_groups(), 2);
     assert_eq!(reader.metadata().row_group(0).num_rows(), 131_072);
@@ -413,14 +420,14 @@ fn rows_over_several_row_groups() {
 #[test]
 fn losses_of_tcp() {
     let directory = tool::Directory::new("rows-loss");
-    let (path, truths) = file(&directory, FIVE_TUPLE, true, 6000);
+    let (path, truths) = file(&directory, FIVE_TUPLE, TrackedParts::LOSS, 6000);
     check(&path, &truths, [32, 128]);
     let names = names(&open(&path));
     assert_eq!(names[names.len() - LOSS.len()..], LOSS);
     // If they are configured and none are handed over, they are null.
     let spec = key(FIVE_TUPLE);
-    let mut writer = RowWriter::create(&path, NODE, spec, true).unwrap();
-    let written = write(&mut writer, &spec, false, &truths).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::LOSS).unwrap();
+    let written = write(&mut writer, &spec, TrackedParts::PLAIN, &truths).unwrap();
     writer.finish().unwrap();
     let cells = read(&path);
     for name in LOSS {
@@ -438,7 +445,7 @@ fn keys_of_other_kinds() {
         ("dst_addr/0/0,protocol", [0, 0], vec!["dst_addr", "protocol"]),
         ("dst_port,src_addr,vlan", [32, 128], vec!["src_addr", "dst_port", "vlan"]),
     ] {
-        let (path, truths) = file(&directory, spec, false, 1500);
+        let (path, truths) = file(&directory, spec, TrackedParts::PLAIN, 1500);
         check(&path, &truths, prefix);
         let plain = PLAIN.into_iter().chain(["vlan"]).filter(|name| !key.contains(name));
         let want: Vec<_> = head.into_iter().chain(key.clone()).chain(plain).collect();
@@ -453,8 +460,8 @@ fn a_key_without_addresses_has_no_family() {
     let spec = key("protocol,dst_port");
     let mut truths = truths(100, START, 1);
     truths.iter_mut().for_each(|truth| truth.is_v6 = false);
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
-    let written = write(&mut writer, &spec, false, &truths).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
+    let written = write(&mut writer, &spec, TrackedParts::PLAIN, &truths).unwrap();
     writer.finish().unwrap();
     let mut cells = read(&path);
     assert_eq!(cells.remove("ip_version").unwrap(), vec![Cell::Null; written.len()]);
@@ -472,12 +479,12 @@ fn what_the_key_has_counts_before_what_the_row_has() {
     let directory = tool::Directory::new("rows-precedence");
     let path = directory.path("rows.parquet");
     let spec = key("vlan,ip_tos");
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
     let mut truths = truths(50, START, 1);
     for truth in &mut truths {
         (truth.row.vlan, truth.row.ip_tos, truth.is_v6) = (5, truth.key_tos ^ 0xff, false);
     }
-    let written = write(&mut writer, &spec, false, &truths).unwrap();
+    let written = write(&mut writer, &spec, TrackedParts::PLAIN, &truths).unwrap();
     writer.finish().unwrap();
     let cells = read(&path);
     for name in ["vlan", "ip_tos"] {
@@ -491,8 +498,8 @@ fn losses_of_a_key_without_a_protocol_are_null_where_there_are_none() {
     let directory = tool::Directory::new("rows-protocol");
     let path = directory.path("rows.parquet");
     let spec = key("src_addr");
-    let mut writer = RowWriter::create(&path, NODE, spec, true).unwrap();
-    let written = write(&mut writer, &spec, true, &truths(500, START, 3)).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::LOSS).unwrap();
+    let written = write(&mut writer, &spec, TrackedParts::LOSS, &truths(500, START, 3)).unwrap();
     writer.finish().unwrap();
     let want = |truth: &Truth| match truth.loss == LossCounts::default() {
         true => Cell::Null,
@@ -506,7 +513,7 @@ fn types_and_what_the_file_says_of_itself() {
     let directory = tool::Directory::new("rows-schema");
     let path = directory.path("rows.parquet");
     let text = "src_addr/24/64,dst_addr,protocol,src_port,dst_port,vlan,ip_tos";
-    RowWriter::create(&path, NODE, key(text), true).unwrap().finish().unwrap();
+    RowWriter::create(&path, NODE, key(text), TrackedParts::LOSS).unwrap().finish().unwrap();
     let reader = open(&path);
     let file = reader.metadata().file_metadata();
     assert_eq!((file.num_rows(), reader.metadata().num_row_groups()), (0, 0), "an empty file is a file");
@@ -553,7 +560,7 @@ fn types_and_what_the_file_says_of_itself() {
     assert_eq!(said["edison.key"], text);
     assert_eq!(said["edison.version"], env!("CARGO_PKG_VERSION"));
     for text in [FIVE_TUPLE, "src_addr/7/128", "dst_addr/32/0,vlan", "ip_tos"] {
-        RowWriter::create(&path, NODE, key(text), false).unwrap().finish().unwrap();
+        RowWriter::create(&path, NODE, key(text), TrackedParts::PLAIN).unwrap().finish().unwrap();
         assert_eq!(key(&metadata(&path)["edison.key"]), key(text), "{text}");
     }
 }
@@ -587,8 +594,10 @@ fn the_ranges_of_addresses_are_of_unsigned_bytes() {
     let mut is_above_half = [false; 2];
     for seed in 0..40 {
         // Few, so that each of them may be the least.
-        let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
-        let written = write(&mut writer, &spec, false, &truths(1 + seed % 4, START, seed as u64)).unwrap();
+        let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
+        let written =
+            write(&mut writer, &spec, TrackedParts::PLAIN, &truths(1 + seed % 4, START, seed as u64))
+                .unwrap();
         writer.finish().unwrap();
         let reader = open(&path);
         for name in ["src_addr", "dst_addr"] {
@@ -619,14 +628,14 @@ fn a_prefix_prunes_row_groups() {
     let directory = tool::Directory::new("rows-prune");
     let path = directory.path("rows.parquet");
     let spec = key("src_addr");
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
     let mut truths = truths(9000, START, 1);
     for network in 0..NETWORKS {
         for (i, truth) in truths.iter_mut().enumerate() {
             truth.is_v6 = false;
             truth.src[..4].copy_from_slice(&[120 + network, 200, (i >> 8) as u8, i as u8]);
         }
-        write(&mut writer, &spec, false, &truths).unwrap();
+        write(&mut writer, &spec, TrackedParts::PLAIN, &truths).unwrap();
         writer.flush().unwrap();
     }
     assert_eq!(writer.finish().unwrap(), u64::from(NETWORKS) * 9000);
@@ -650,10 +659,12 @@ fn a_short_row_group_waits_for_more() {
     let directory = tool::Directory::new("rows-flush");
     let path = directory.path("rows.parquet");
     let spec = key(FIVE_TUPLE);
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
     let mut written = Vec::new();
     for window in 0..10 {
-        written.extend(write(&mut writer, &spec, false, &truths(1000, window * SECOND, window)).unwrap());
+        written.extend(
+            write(&mut writer, &spec, TrackedParts::PLAIN, &truths(1000, window * SECOND, window)).unwrap(),
+        );
         writer.flush().unwrap();
     }
     assert_eq!((writer.rows(), writer.finish().unwrap()), (10_000, 10_000));
@@ -672,9 +683,9 @@ fn anonymised_rows() {
         ("src_addr/0/0,dst_addr/0/0", [0, 0]),
     ] {
         let spec = key(spec);
-        let writer = RowWriter::create(&path, NODE, spec, false).unwrap();
+        let writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
         let mut writer = writer.with_anonymizer(Some(Anonymizer::new(&[3; 32])));
-        let written = write(&mut writer, &spec, false, &truths(600, START, 9)).unwrap();
+        let written = write(&mut writer, &spec, TrackedParts::PLAIN, &truths(600, START, 9)).unwrap();
         writer.finish().unwrap();
         let mut anonymizer = Anonymizer::new(&[3; 32]);
         // Of a whole address, of which a prefix keeps the front.
@@ -707,8 +718,8 @@ fn a_file_gets_its_name_when_it_is_complete() {
     let directory = tool::Directory::new("rows-part");
     let path = directory.path("Rows.PARQUET");
     let spec = key(FIVE_TUPLE);
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
-    write(&mut writer, &spec, false, &truths(10, START, 1)).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
+    write(&mut writer, &spec, TrackedParts::PLAIN, &truths(10, START, 1)).unwrap();
     assert_eq!(directory.names(), ["Rows.PARQUET.part"]);
     writer.finish().unwrap();
     assert_eq!(directory.names(), ["Rows.PARQUET"]);
@@ -717,7 +728,8 @@ fn a_file_gets_its_name_when_it_is_complete() {
 #[test]
 fn what_is_no_parquet_file_is_refused() {
     let directory = tool::Directory::new("rows-refused");
-    let refused = |path: &Path| RowWriter::create(path, NODE, KeySpec::default(), false).err().unwrap();
+    let refused =
+        |path: &Path| RowWriter::create(path, NODE, KeySpec::default(), TrackedParts::PLAIN).err().unwrap();
     for name in ["rows.csv", "rows", "rows.parquet.part", "parquet"] {
         let error = refused(&directory.path(name));
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -739,8 +751,8 @@ fn a_full_device_is_an_error_that_counts_whole_rows() {
     let path = directory.path("full.parquet");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
     let spec = key(FIVE_TUPLE);
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
-    write(&mut writer, &spec, false, &truths(100, START, 1)).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
+    write(&mut writer, &spec, TrackedParts::PLAIN, &truths(100, START, 1)).unwrap();
     let error = writer.finish().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
     assert!(error.to_string().contains("full.parquet"), "{error}");
@@ -752,10 +764,10 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
     let Some(disk) = tool::SmallDisk::new("rows-disk") else { return };
     let path = disk.path("rows.parquet");
     let spec = key(FIVE_TUPLE);
-    let mut writer = RowWriter::create(&path, NODE, spec, false).unwrap();
+    let mut writer = RowWriter::create(&path, NODE, spec, TrackedParts::PLAIN).unwrap();
     let mut written = Vec::new();
     let error = (0..100).find_map(|window| {
-        written.extend(write(&mut writer, &spec, false, &truths(9000, START, window)).unwrap());
+        written.extend(write(&mut writer, &spec, TrackedParts::PLAIN, &truths(9000, START, window)).unwrap());
         writer.flush().err()
     });
     let error = error.unwrap();
@@ -764,7 +776,7 @@ fn a_disk_that_fills_keeps_what_was_written_whole() {
     assert!(whole > 0 && whole.is_multiple_of(9000) && whole < written.len() as u64, "{whole}");
     assert!(error.to_string().ends_with(&format!("; {whole} rows were written whole")), "{error}");
     for error in [
-        write(&mut writer, &spec, false, &truths(10, START, 1)).err(),
+        write(&mut writer, &spec, TrackedParts::PLAIN, &truths(10, START, 1)).err(),
         writer.flush().err(),
         writer.finish().err(),
     ] {
@@ -816,7 +828,7 @@ print(start, least.hex(), most.hex())
 #[test]
 fn readers_of_others_find_the_same() {
     let directory = tool::Directory::new("rows-readers");
-    let (path, truths) = file(&directory, FIVE_TUPLE, true, 3000);
+    let (path, truths) = file(&directory, FIVE_TUPLE, TrackedParts::LOSS, 3000);
     let sources: Vec<_> = truths.iter().map(|truth| truth.address(truth.src, [32, 128])).collect();
     // 96.0.0.0/3, of IPv4 alone.
     let [mut first, mut last] = [[0; 16]; 2];

@@ -1,5 +1,6 @@
 //! Sorted copies: all rows of all files, each once, in order, and what the files tell of them.
 
+use flow::TrackedParts;
 use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, Untold, WindowRow, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use record::read::{FlowFile, ReadProjection, ValueRange};
@@ -42,13 +43,14 @@ fn row<K>(key: K, of: u64) -> WindowRow<K> {
         ip_ttl: (of >> 8) as u8,
         ip_tos: (of >> 16) as u8,
         macs: if of & 1 == 0 { [0; 12] } else { [7; 12] },
+        headers: flow::HeaderValues::NONE,
     }
 }
 
 /// A file of rows whose numbers are given, of windows that the numbers tell.
-fn write(path: &Path, numbers: std::ops::Range<u64>, windows: u64, tracks_loss: bool) {
+fn write(path: &Path, numbers: std::ops::Range<u64>, windows: u64, tracked: flow::TrackedParts) {
     let mut writer =
-        RowWriter::create_stored(path, "n", KeySpec::FIVE_TUPLE, tracks_loss, RowParts::ALL).expect("a file");
+        RowWriter::create_stored(path, "n", KeySpec::FIVE_TUPLE, tracked, RowParts::ALL).expect("a file");
     let mut list = RecordedWindows::new(10 * SECOND, 10 * SECOND);
     for window in 0..windows {
         let start_ns = START + window * 10 * SECOND;
@@ -88,8 +90,8 @@ type Found = (u64, Vec<u8>, Vec<u64>);
 fn read(path: &Path) -> (Vec<Found>, record::read::Contents) {
     let mut file = FlowFile::open(path).unwrap_or_else(|error| panic!("{error}"));
     let contents = file.contents().clone();
-    let mut columns = row_columns(contents.tracks_loss);
-    if contents.tracks_loss {
+    let mut columns = row_columns(contents.tracked);
+    if contents.tracked.loss {
         columns.push(RowValue::RttAvg);
     }
     let wanted = ReadProjection {
@@ -104,11 +106,19 @@ fn read(path: &Path) -> (Vec<Found>, record::read::Contents) {
             let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
             for (at, key) in block.v4.keys.iter().enumerate() {
                 let values = columns.iter().map(|column| block.v4.column(*column)[at]).collect();
-                found.push((BatchRows::new(&block.v4, false).time(at), bytes(key.words()), values));
+                found.push((
+                    BatchRows::new(&block.v4, TrackedParts::PLAIN).time(at),
+                    bytes(key.words()),
+                    values,
+                ));
             }
             for (at, key) in block.v6.keys.iter().enumerate() {
                 let values = columns.iter().map(|column| block.v6.column(*column)[at]).collect();
-                found.push((BatchRows::new(&block.v6, false).time(at), bytes(key.words()), values));
+                found.push((
+                    BatchRows::new(&block.v6, TrackedParts::PLAIN).time(at),
+                    bytes(key.words()),
+                    values,
+                ));
             }
             true
         })
@@ -127,7 +137,7 @@ fn a_copy_has_all_rows_once_in_order() {
         let mut all = Vec::new();
         for (at, path) in inputs.iter().enumerate() {
             let first = at as u64 * rows;
-            write(path, first..first + rows, windows, true);
+            write(path, first..first + rows, windows, TrackedParts::LOSS);
             all.extend(read(path).0);
         }
         let output = folder.join("all.parquet");
@@ -170,8 +180,8 @@ fn a_copy_has_all_rows_once_in_order() {
 fn what_cannot_be_copied_is_named_and_leaves_nothing() {
     let folder = folder("wrong");
     let path = |name: &str| folder.join(name);
-    write(&path("a.parquet"), 0..50, 2, true);
-    write(&path("b.parquet"), 50..90, 2, false);
+    write(&path("a.parquet"), 0..50, 2, TrackedParts::LOSS);
+    write(&path("b.parquet"), 50..90, 2, TrackedParts::PLAIN);
     let output = path("all.parquet");
     let go = AtomicBool::new(false);
     let inputs = [path("a.parquet"), path("b.parquet")];

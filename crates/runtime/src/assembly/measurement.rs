@@ -22,7 +22,7 @@ use engine::{
     CaptureSettings, Control, Destinations, Every, HAND_OVER_PACKETS, MeasurementConfig, Observer, Outputs,
     ResolvedDesign, RowOutput, RunOutcome, SamplingControl, TUNED_HAND_OVER_PACKETS, WindowOutlet,
 };
-use flow::Share;
+use flow::{Share, TrackedParts};
 use flowtable::Timeouts;
 use geo::Databases;
 use model::ExporterReport;
@@ -57,8 +57,8 @@ pub(crate) struct Measurement {
     options: RunSpec,
     /// The columns of the node's records.
     selection: Selection,
-    /// True if rows may have losses, of the flows that queries pin at least.
-    has_losses: bool,
+    /// The parts that rows may have: losses of the flows that queries pin at least.
+    tracked: TrackedParts,
     rows: Vec<Box<dyn RowOutput>>,
     writers: Vec<Box<dyn RecordWriter>>,
     anonymizer: Option<Anonymizer>,
@@ -155,7 +155,7 @@ impl Measurement {
             plan: sources.plan.clone(),
             time_base: sources.time_base,
             are_captures: sources.are_captures,
-            has_losses: config.parts.loss || zooms,
+            tracked: TrackedParts { loss: config.parts.loss || zooms, ..config.parts.tracked() },
             config,
             tasks,
             names,
@@ -190,7 +190,7 @@ impl Measurement {
     fn row_output(&self) -> Result<Vec<Box<dyn RowOutput>>, Failure> {
         let Some(path) = &self.options.output.rows else { return Ok(Vec::new()) };
         let (window_ns, usual_ns) = window_lengths(&self.options, "--rows")?;
-        let writer = RowWriter::create(path, &self.node, self.config.key, self.has_losses);
+        let writer = RowWriter::create(path, &self.node, self.config.key, self.tracked);
         let writer = writer.map_err(Failure::usage)?.with_anonymizer(self.anonymizer.clone());
         Ok(vec![Box::new(RowFile::new(writer, RecordedWindows::new(window_ns, usual_ns)))])
     }
@@ -206,7 +206,7 @@ impl Measurement {
             key: self.config.key,
             window_ns,
             default_ns: usual_ns,
-            tracks_loss: self.has_losses,
+            tracked: self.tracked,
             has_wire_bytes: true,
             selection: select_columns(options, Selection::new(&record_parts)),
             anonymizer: self.anonymizer.clone(),
@@ -265,7 +265,7 @@ impl Measurement {
                 Every::Time(length) => Some(length),
                 Every::Packets(_) => None,
             },
-            tracks_loss: self.config.parts.loss,
+            tracked: self.config.parts.tracked(),
             tracked_flows: self.tracked_flows.clone(),
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),

@@ -19,7 +19,7 @@ pub(crate) fn select_record_parts(options: &RunSpec, parts: &MeasuredParts) -> r
     });
     record::RecordContents {
         key: options.question.key,
-        loss: parts.loss,
+        tracked: parts.tracked(),
         statistics: statistics.collect(),
         biflow: parts.biflow,
         of_routers: options.routers.listener.is_some(),
@@ -37,6 +37,7 @@ pub(crate) fn select_parts(options: &RunSpec) -> MeasuredParts {
         ],
         biflow: options.record.biflow,
         loss: options.packets.loss,
+        headers: options.output.headers,
         // The design decides that.
         shares: false,
     }

@@ -154,9 +154,9 @@ impl RunPlan {
     /// The options of a node, and whether queries read losses of the flows that they pin. Nodes share the memory.
     pub(super) fn node_options(&self, node: &NodeSpec) -> (RunSpec, bool) {
         let own = &node.options;
-        let of_node =
-            self.asked.checked.iter().filter(|query| query.needs_loss && query.nodes.matches(&node.name));
-        let (zooms, needs_loss) = of_node.fold((false, false), |(zooms, needs_loss), query| {
+        let of_node = || self.asked.checked.iter().filter(|query| query.nodes.matches(&node.name));
+        let of_losses = of_node().filter(|query| query.parts.loss);
+        let (zooms, needs_loss) = of_losses.fold((false, false), |(zooms, needs_loss), query| {
             (zooms || query.pins_flows, needs_loss || !query.pins_flows)
         });
         let number = self.nodes.len() as u64;
@@ -166,6 +166,7 @@ impl RunPlan {
         };
         let mut options = adapt::sampled(own);
         options.packets.loss |= needs_loss;
+        options.output.headers |= of_node().any(|query| query.parts.headers);
         options.question.every = self.options.question.every;
         options.default_every = self.options.default_every;
         options.json_windows = self.options.json_windows;

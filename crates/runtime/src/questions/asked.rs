@@ -131,8 +131,8 @@ impl QuerySet {
                 continue;
             }
             self.places.insert(query.label.clone(), source.place(query.text_span.start));
-            self.needs_loss |= query.needs_loss && !query.pins_flows;
-            self.reads_tracked_losses |= query.needs_loss && query.pins_flows;
+            self.needs_loss |= query.parts.loss && !query.pins_flows;
+            self.reads_tracked_losses |= query.parts.loss && query.pins_flows;
             if let Some(sketch) = &query.sketch {
                 self.sketches.add(&query.plan, &sketch.task, &query.nodes);
                 continue;

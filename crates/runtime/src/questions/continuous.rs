@@ -214,8 +214,10 @@ mod tests {
     fn check(key: KeySpec, tracks_loss: bool) {
         let asked =
             StandingOptions { key, tracks_loss, biflow: false, top: 3, of_windows: true, of_run: true };
-        let site =
-            PlanContext { tracks_loss, ..PlanContext::new(key, Seed::new(1), Limits::new(1 << 20, 1)) };
+        let site = PlanContext {
+            tracked: flow::TrackedParts { loss: tracks_loss, headers: false },
+            ..PlanContext::new(key, Seed::new(1), Limits::new(1 << 20, 1))
+        };
         let queries = continuous_queries(&asked);
         let planned = RowQueries::plan(Generation::default(), &queries, &site);
         assert!(planned.is_ok(), "{:?}", planned.err());

@@ -14,8 +14,8 @@ pub struct RowFacts {
     pub statistics: Vec<String>,
     /// The number of rows.
     pub rows: Option<u64>,
-    /// False if some rows are known to lack losses.
-    pub tracks_loss: bool,
+    /// The optional parts that no row is known to lack.
+    pub tracked: flow::TrackedParts,
     /// True if some rows are flow records.
     pub has_records: bool,
     /// The time of the packets of all rows, where that is known.

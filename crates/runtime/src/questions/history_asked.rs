@@ -85,7 +85,7 @@ fn facts(site: &CheckContext, place: &str) -> Result<RowFacts, String> {
         statistics: Vec::new(),
         rows: None,
         // Nodes tell.
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         has_records: false,
         span: None,
         lengths: [(place.to_owned(), site.base_ns)].into(),

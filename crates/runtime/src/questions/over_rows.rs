@@ -104,11 +104,20 @@ pub fn recorded(
             query.label
         )
     }));
-    if !facts.tracks_loss {
-        let lacking = queries.iter().filter(|query| query.needs_loss);
+    if !facts.tracked.headers {
+        let lacking = queries.iter().filter(|query| query.parts.headers);
         refused.extend(lacking.map(|query| {
             format!(
-                "{}: it reads losses, which the files do not have: edison run --loss --flows writes them",
+                "{}: it reads header fields, which the files do not have: edison run --headers --flows or --rows writes them",
+                query.label
+            )
+        }));
+    }
+    if !facts.tracked.loss {
+        let lacking = queries.iter().filter(|query| query.parts.loss);
+        refused.extend(lacking.map(|query| {
+            format!(
+                "{}: it reads losses, which the files do not have: edison run --loss --flows or --rows writes them",
                 query.label
             )
         }));

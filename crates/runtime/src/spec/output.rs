@@ -37,6 +37,9 @@ pub struct OutputOptions {
     /// Fields of flow records, in this order (see edison fields)
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "LIST", env = "EDISON_FIELDS", hide_env = true, value_parser = completed(StringValueParser::new(), choices::fields), hide_possible_values = true)]
     pub(crate) fields: Option<String>,
+    /// Keep header fields of flows beyond the plain ones (see edison fields)
+    #[arg(help_heading = OUTPUT, hide_short_help = true, long, env = "EDISON_HEADERS", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub(crate) headers: bool,
     /// Write window rows, what each flow counted in each window, as Parquet; the path ends in .parquet
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "PATH", env = "EDISON_ROWS", hide_env = true)]
     pub(crate) rows: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! stored nothing that it does not say to have watched.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use record::WindowFacts;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,7 +25,8 @@ fn nothing_is_stored_that_is_not_told_to_be_watched() {
     let scratch = tempfile::tempdir().expect("a folder");
     let folder = scratch.path();
     let store = open(folder, "rows=9y,flows=9y,size=4G");
-    let (mut feed, records) = store.node(store::NodeSetting { is_live: false, ..setting("n", LENGTH, true) });
+    let (mut feed, records) =
+        store.node(store::NodeSetting { is_live: false, ..setting("n", LENGTH, TrackedParts::LOSS) });
     let mut records = records.expect("they are stored");
     let begin = |number: u64| START + number * LENGTH;
     for number in 0..WINDOWS {
@@ -55,8 +57,9 @@ fn nothing_is_stored_that_is_not_told_to_be_watched() {
     records.finish().expect("they are written");
     feed.finish();
     drop(store);
-    let truth: Windows =
-        (0..WINDOWS).map(|number| (begin(number), expected(1, begin(number), LENGTH, COUNT, true))).collect();
+    let truth: Windows = (0..WINDOWS)
+        .map(|number| (begin(number), expected(1, begin(number), LENGTH, COUNT, TrackedParts::LOSS)))
+        .collect();
     assert!(read(&files(folder, Level::Rows)) == truth);
     assert_eq!(files(folder, Level::Flows).iter().map(|file| file.rows).sum::<u64>(), WINDOWS);
     assert_eq!(watched_until(folder), begin(WINDOWS));

@@ -1,17 +1,18 @@
 //! Files that are not what they should be, disks that are full, and clocks.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use std::path::Path;
 use store::{Level, Manifest, StoreWriter};
 
 const LENGTH: u64 = 60 * SECOND;
 
 fn write(store: &StoreWriter, windows: std::ops::Range<u64>) -> Windows {
-    let (mut rows, _) = store.node(setting("n", LENGTH, false));
+    let (mut rows, _) = store.node(setting("n", LENGTH, TrackedParts::PLAIN));
     let mut truth = Windows::new();
     for window in windows.map(|number| START + number * LENGTH) {
         feed(&mut rows, 1, window, LENGTH, 6);
-        truth.insert(window, expected(1, window, LENGTH, 6, false));
+        truth.insert(window, expected(1, window, LENGTH, 6, TrackedParts::PLAIN));
     }
     rows.finish();
     truth
@@ -72,7 +73,7 @@ fn a_short_run_without_packets_at_its_end_is_watched_up_to_its_end() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path(), "");
-    let (mut rows, _) = store.node(setting("n", SECOND, false));
+    let (mut rows, _) = store.node(setting("n", SECOND, TrackedParts::PLAIN));
     let window = now_ns() / SECOND * SECOND - 10 * SECOND;
     feed(&mut rows, 1, window, SECOND, 6);
     let ends = now_ns();
@@ -130,7 +131,7 @@ fn a_full_disk_costs_rows_that_are_counted_and_no_more() {
     };
     let store = open(folder.path(), "rows=1y,1min=1y,1h=1y,size=1G");
     // Another file fills it.
-    let (mut rows, flows) = store.node(setting("n", LENGTH, false));
+    let (mut rows, flows) = store.node(setting("n", LENGTH, TrackedParts::PLAIN));
     let mut flows = flows.expect("they are stored");
     let ballast = folder.path().join("ballast");
     let mut fed = 0;
@@ -164,7 +165,7 @@ fn a_full_disk_costs_rows_that_are_counted_and_no_more() {
     let found = read(&files(folder.path(), Level::Rows));
     assert_eq!(found.values().map(|rows| rows.len() as u64).sum::<u64>(), counts.rows.stored);
     for (window, rows) in &found {
-        assert_eq!(*rows, expected(1, *window, LENGTH, 300, false));
+        assert_eq!(*rows, expected(1, *window, LENGTH, 300, TrackedParts::PLAIN));
     }
     let last = START + 39 * LENGTH;
     assert!(found.contains_key(&START) && found.contains_key(&last));
@@ -179,7 +180,8 @@ fn a_full_disk_costs_rows_that_are_counted_and_no_more() {
 fn what_comes_faster_than_it_is_written_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path(), "rows=1y,flows=0,size=1G");
-    let (mut rows, _) = store.node(store::NodeSetting { waits: false, ..setting("n", LENGTH, false) });
+    let (mut rows, _) =
+        store.node(store::NodeSetting { waits: false, ..setting("n", LENGTH, TrackedParts::PLAIN) });
     let (v4, v6) = rows_of(1, START, LENGTH, 20_000);
     let (mut fed, mut lost) = (0, 0);
     // More than the queue holds at once.

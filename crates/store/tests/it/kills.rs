@@ -3,6 +3,7 @@
 //! `EDISON_KILLS` is the number of kills, 10 if it is not set.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -28,7 +29,7 @@ fn writer() {
     let (kill, first) = (number(), number());
     let folder = parts.next().expect("a folder");
     let store = open(Path::new(folder), KEEP);
-    let (mut rows, flows) = store.node(setting("n", LENGTH, true));
+    let (mut rows, flows) = store.node(setting("n", LENGTH, TrackedParts::LOSS));
     let mut flows = flows.expect("they are stored");
     for number in first..first + WINDOWS {
         let window = START + number * LENGTH;
@@ -110,7 +111,7 @@ fn check(folder: &Path, first: u64, kill: u64, acknowledged: [u64; 2]) -> u64 {
     let last = rows.keys().next_back().map_or(0, |window| (window - START) / LENGTH + 1);
     let truth: Windows = (0..last)
         .map(|number| START + number * LENGTH)
-        .map(|window| (window, expected(1, window, LENGTH, COUNT, true)))
+        .map(|window| (window, expected(1, window, LENGTH, COUNT, TrackedParts::LOSS)))
         .collect();
     // All windows up to the last one, each whole and once.
     assert!(rows == truth, "{} windows instead of {}", rows.len(), truth.len());

@@ -1,6 +1,7 @@
 //! Segments, compaction and rollups against an oracle.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use record::read::FlowFile;
 use store::{Catalog, Level};
 
@@ -11,16 +12,16 @@ fn every_level_has_what_was_measured() {
     let folder = folder.path();
     let length = 60 * SECOND;
     let store = open(folder, "rows=1y,1min=1y,1h=1y,size=1G");
-    let nodes = [("north", true), ("south/2", false)];
+    let nodes = [("north", TrackedParts::ALL), ("south/2", TrackedParts::PLAIN)];
     let mut feeds: Vec<_> =
-        nodes.iter().map(|(node, loss)| store.node(setting(node, length, *loss)).0).collect();
+        nodes.iter().map(|(node, tracked)| store.node(setting(node, length, *tracked)).0).collect();
     let mut truth = [Windows::new(), Windows::new()];
     for number in 0..150 {
         let window = START + number * length;
-        for (at, (_, loss)) in nodes.iter().enumerate() {
+        for (at, (_, tracked)) in nodes.iter().enumerate() {
             let count = mixed(&[number, at as u64]) % 60;
             feed(&mut feeds[at], at as u64, window, length, count);
-            let rows = expected(at as u64, window, length, count, *loss);
+            let rows = expected(at as u64, window, length, count, *tracked);
             if !rows.is_empty() {
                 truth[at].insert(window, rows);
             }
@@ -113,13 +114,13 @@ fn windows_of_any_length_are_stored() {
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let store = open(folder.path(), "rows=1y,size=1G");
-        let (mut rows, _) = store.node(setting("n", length, false));
+        let (mut rows, _) = store.node(setting("n", length, TrackedParts::PLAIN));
         let mut truth = Windows::new();
         let start = START - START % length;
         for number in 0..windows {
             let window = start + number * length;
             feed(&mut rows, 1, window, length, 5);
-            truth.insert(window, expected(1, window, length, 5, false));
+            truth.insert(window, expected(1, window, length, 5, TrackedParts::PLAIN));
         }
         rows.finish();
         let counts = store.close(false);
@@ -140,7 +141,7 @@ fn windows_of_any_length_are_stored() {
 fn flow_records_are_stored_by_the_hour_of_their_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path(), "size=1G,rows=1y,flows=1y");
-    let (rows, flows) = store.node(setting("n", 10 * SECOND, false));
+    let (rows, flows) = store.node(setting("n", 10 * SECOND, TrackedParts::PLAIN));
     let mut flows = flows.expect("they are stored");
     let time = |number: u64| START + number * 7 * SECOND + mixed(&[number]) % (60 * SECOND);
     for block in 0..15 {

@@ -1,11 +1,12 @@
 //! What is dropped, and what stays.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use std::path::Path;
 use store::{Catalog, Level, StoreWriter};
 
 fn write(store: &StoreWriter, node: &str, windows: std::ops::Range<u64>, length: u64, count: u64) {
-    let (mut rows, _) = store.node(setting(node, length, false));
+    let (mut rows, _) = store.node(setting(node, length, TrackedParts::PLAIN));
     windows.for_each(|number| feed(&mut rows, 7, START + number * length, length, count));
     rows.finish();
 }
@@ -44,7 +45,7 @@ fn the_size_holds_and_rollups_outlive_rows() {
     let most = 16 << 20;
     let store = open(folder.path(), "rows=1y,1min=1y,1h=1y,flows=0,size=16MiB");
     let length = 60 * SECOND;
-    let (mut rows, flows) = store.node(setting("n", length, false));
+    let (mut rows, flows) = store.node(setting("n", length, TrackedParts::PLAIN));
     assert!(flows.is_none());
     let mut greatest = 0;
     for number in 0..90 {
@@ -76,10 +77,10 @@ fn a_clock_that_is_set_back_an_hour_costs_nothing() {
     let length = 60 * SECOND;
     let mut truth = Windows::new();
     let mut put = |seed: u64, window: u64| {
-        truth.entry(window).or_default().extend(expected(seed, window, length, 6, false));
+        truth.entry(window).or_default().extend(expected(seed, window, length, 6, TrackedParts::PLAIN));
     };
     let store = open(folder.path(), "rows=1y,1min=1y,1h=1y,size=1G");
-    let (mut rows, _) = store.node(setting("n", length, false));
+    let (mut rows, _) = store.node(setting("n", length, TrackedParts::PLAIN));
     // From 10:00 to 12:10, then from 11:10 on once more.
     for (seed, numbers) in [(0, 0..130), (1, 70..200)] {
         for window in numbers.map(|number| START + number * length) {
@@ -101,7 +102,7 @@ fn a_clock_that_is_set_back_an_hour_costs_nothing() {
 fn stored_records(hours: &[u64], most_files: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path(), "rows=1y,flows=99y,size=1G");
-    let (rows, flows) = store.node(setting("n", SECOND, false));
+    let (rows, flows) = store.node(setting("n", SECOND, TrackedParts::PLAIN));
     let mut flows = flows.expect("flows are stored");
     let records: Vec<_> =
         (0..).zip(hours).map(|(number, hour)| record(1, number, START + hour * HOUR)).collect();

@@ -1,6 +1,7 @@
 //! Samples: each window keeps its share, with rows and without, and so do rollups; rows that nothing scales are not stored.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use flow::{Sampled, Share};
 use record::WindowFacts;
 use record::read::FlowFile;
@@ -17,7 +18,7 @@ fn facts(percent: u32) -> WindowFacts {
 }
 
 fn of_sample(percent: u32) -> NodeSetting {
-    let usual = setting("n", SECOND, false);
+    let usual = setting("n", SECOND, TrackedParts::PLAIN);
     NodeSetting { is_live: false, selection: usual.selection.clone().with_share(share(percent)), ..usual }
 }
 
@@ -61,7 +62,7 @@ fn windows_and_rollups_keep_their_shares() {
 #[test]
 fn rows_of_a_window_that_is_never_closed_are_not_stored() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (setting, stored) in [(setting("n", SECOND, false), true), (of_sample(20), false)] {
+    for (setting, stored) in [(setting("n", SECOND, TrackedParts::PLAIN), true), (of_sample(20), false)] {
         let store = open(folder.path(), "flows=0,size=1G");
         let (mut rows, _) = store.node(setting);
         let (v4, _) = rows_of(1, START, SECOND, 5);

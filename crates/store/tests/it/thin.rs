@@ -1,6 +1,7 @@
 //! Long recordings with few packets: a window with one packet costs no file and no wait for the disk.
 
 use crate::tool::*;
+use flow::TrackedParts;
 use record::WindowFacts;
 use std::time::Instant;
 use store::{Catalog, Level, MeasurementKind, NodeSetting, Unstored};
@@ -11,7 +12,8 @@ const HOURS: u64 = 12;
 fn a_recording_of_hours_with_few_packets_is_few_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path(), "rows=1y,1min=1y,1h=1y,flows=0,size=1G");
-    let (mut rows, _) = store.node(NodeSetting { is_live: false, ..setting("n", SECOND, false) });
+    let (mut rows, _) =
+        store.node(NodeSetting { is_live: false, ..setting("n", SECOND, TrackedParts::PLAIN) });
     let mut truth = Windows::new();
     let began = Instant::now();
     // A window with packets every ten seconds.
@@ -19,7 +21,7 @@ fn a_recording_of_hours_with_few_packets_is_few_files() {
         let (v4, v6) = rows_of(1, window, SECOND, 1);
         assert_eq!(rows.write_v4(window, &v4) + rows.write_v6(window, &v6), 0);
         rows.close(window, WindowFacts::default(), if window == START { 0 } else { 9 });
-        truth.insert(window, expected(1, window, SECOND, 1, false));
+        truth.insert(window, expected(1, window, SECOND, 1, TrackedParts::PLAIN));
     }
     rows.finish();
     let counts = store.close(false);

@@ -75,7 +75,8 @@ impl SplitQuery {
         let needs = Needs::from_query(query, site);
         let by = || needs.all().fields().next().map_or_else(String::new, |field| field.name.to_owned());
         let statistic = || query.statistics().first().map(ToString::to_string);
-        if let Some(field) = query.loss_field().or_else(statistic) {
+        let header = || query.field_of(flow::Part::Headers);
+        if let Some(field) = query.loss_field().or_else(header).or_else(statistic) {
             return Err(vec![Refusal::NotByPackets { field, by: by() }]);
         }
         // Rows by packets do not tell what a whole flow has.
@@ -87,7 +88,7 @@ impl SplitQuery {
             return Err(vec![Refusal::TooManyFields { most: MOST as usize }]);
         }
         let site = PlanContext {
-            tracks_loss: false,
+            tracked: flow::TrackedParts::PLAIN,
             tracked_flows: crate::rows::ZoomOffer::None,
             statistics: Vec::new(),
             changing: needs.all(),

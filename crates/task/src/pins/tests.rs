@@ -128,11 +128,11 @@ fn the_query_with_which_pins_are_too_many_is_refused_by_name() {
 
 #[test]
 fn a_site_with_losses_of_all_flows_pins_none() {
-    let site = PlanContext { tracks_loss: true, ..site() };
+    let site = PlanContext { tracked: flow::TrackedParts::ALL, ..site() };
     let set = TaskSet::plan(Generation::new(1), &[query("q", None)], None, &site).expect("it has losses");
     assert!(set.pins().is_none());
     let pinned = [query("q", Some(equal("dst_port", 443)))];
-    let site = PlanContext { tracks_loss: false, tracked_flows: ZoomOffer::None, ..site };
+    let site = PlanContext { tracked: flow::TrackedParts::PLAIN, tracked_flows: ZoomOffer::None, ..site };
     let refused = TaskSet::plan(Generation::new(1), &pinned, None, &site).expect_err("no losses");
     assert!(matches!(refused[0].1, Refusal::NeedsLoss { .. }));
     let site = PlanContext { tracked_flows: ZoomOffer::NotPossible("it rains".to_owned()), ..site };
@@ -157,7 +157,7 @@ fn a_set_has_the_statistics_of_all_queries_that_read_them() {
     assert_eq!((set.pins().expect("pins").iter().len(), set.follows_losses()), (2, false));
     assert!(set.rows().empty_answers().all(|answer| answer.class == Class::Zoom));
     // Losses of all flows change nothing of them.
-    let with_loss = PlanContext { tracks_loss: true, ..site() };
+    let with_loss = PlanContext { tracked: flow::TrackedParts::ALL, ..site() };
     let set = plan(&[first.clone(), query("losses", port())], &with_loss).expect("possible");
     assert_eq!((set.statistics().len(), set.pins().is_some(), set.follows_losses()), (2, true, false));
     let both = plan(&[first, query("losses", port())], &site()).expect("possible");

@@ -31,9 +31,13 @@ impl Query {
 
     /// The first field that it reads of those that only the tracking of TCP losses gives.
     pub fn loss_field(&self) -> Option<String> {
-        let is_loss =
-            |name: &String| flow::Field::named(name).is_some_and(|field| field.part == flow::Part::Loss);
-        self.fields().into_iter().find(is_loss)
+        self.field_of(flow::Part::Loss)
+    }
+
+    /// The first field that it reads of this part of rows.
+    pub(crate) fn field_of(&self, part: flow::Part) -> Option<String> {
+        let is_of_part = |name: &String| flow::Field::named(name).is_some_and(|field| field.part == part);
+        self.fields().into_iter().find(is_of_part)
     }
 }
 

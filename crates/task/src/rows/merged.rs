@@ -2,7 +2,7 @@
 
 use super::aggregates::total;
 use crate::plan_context::PlanContext;
-use flow::{Aggregation, FIELDS, NULL, RowBatch, RowValue, Rows};
+use flow::{Aggregation, Field, NULL, RowBatch, RowValue, Rows};
 use flowtable::{GroupTable, NO_GROUP};
 use packet::{KeyV4, KeyV6, MaskedKey};
 use std::ops::Range;
@@ -50,7 +50,7 @@ macro_rules! with_table {
     };
 }
 
-/// A first value that is not set: a first packet's may be null.
+/// A value that no row has set: a first packet's may be null, and so may that of all packets.
 const UNSET: u64 = NULL - 1;
 
 /// The places of the columns of the first and the last time.
@@ -79,11 +79,11 @@ impl MergedRows {
 
     /// Creates merged rows for the rows of a [pass](PlanContext::passes).
     pub(crate) fn for_pass(columns: Vec<RowValue>, site: &PlanContext, pass: usize) -> Self {
-        let rules: Vec<_> = columns.iter().map(|column| rule(*column)).collect();
+        let rules: Vec<_> = columns.iter().map(|column| Field::aggregation_of(*column)).collect();
         // Sums begin at zero; the first row sets everything else.
         let initial = rules.iter().map(|rule| match rule {
             Aggregation::Sum => 0,
-            Aggregation::First => UNSET,
+            Aggregation::First | Aggregation::Same => UNSET,
             _ => NULL,
         });
         let initial: Vec<_> = initial.collect();
@@ -219,17 +219,6 @@ impl MergedRows {
     }
 }
 
-/// Returns the rule by which the values of a column are merged.
-pub(crate) fn rule(column: RowValue) -> Aggregation {
-    match column {
-        RowValue::RttSum | RowValue::RttCount => Aggregation::Sum,
-        column => {
-            let field = FIELDS.iter().find(|field| field.row == column);
-            field.map_or(Aggregation::Last, |field| field.aggregation)
-        }
-    }
-}
-
 /// Returns true if the time of a row decides which value is kept.
 fn is_by_time(rule: Aggregation) -> bool {
     matches!(rule, Aggregation::First | Aggregation::Last | Aggregation::Mean)
@@ -238,7 +227,7 @@ fn is_by_time(rule: Aggregation) -> bool {
 /// The columns that rows must have which are merged in any order.
 pub(crate) fn columns_of_any_order(columns: &[RowValue]) -> Vec<RowValue> {
     let mut all = columns.to_vec();
-    if columns.iter().any(|column| is_by_time(rule(*column))) {
+    if columns.iter().any(|column| is_by_time(Field::aggregation_of(*column))) {
         let times = [RowValue::First, RowValue::Last];
         all.extend(times.into_iter().filter(|time| !columns.contains(time)));
     }
@@ -361,11 +350,29 @@ fn merge<K: MaskedKey, const N: usize>(
             Aggregation::Max => each(|merged, value| if merged == NULL { value } else { merged.max(value) }),
             Aggregation::Or => each(|merged, value| if merged == NULL { value } else { merged | value }),
             Aggregation::First => each(|merged, value| if merged == UNSET { value } else { merged }),
+            Aggregation::Same => {
+                let packets = batch.column(RowValue::Packets).get(rows.clone()).unwrap_or_default();
+                for (row, (value, group)) in values.iter().zip(found).enumerate() {
+                    if *group != NO_GROUP && packets.get(row) != Some(&0) {
+                        let merged = &mut table.state_mut(*group)[at];
+                        *merged = same(*merged, *value);
+                    }
+                }
+            }
             Aggregation::Key | Aggregation::Constant => {
                 each(|merged, value| if merged == NULL { value } else { merged });
             }
             Aggregation::Last | Aggregation::Mean => each(|_, value| value),
         }
+    }
+}
+
+/// The value that both have; null where they differ.
+fn same(merged: u64, value: u64) -> u64 {
+    match merged {
+        UNSET => value,
+        merged if merged == value => merged,
+        _ => NULL,
     }
 }
 
@@ -379,6 +386,7 @@ fn merge_by_time<K: MaskedKey, const N: usize>(
     found: &[u32],
 ) {
     let values: Vec<&[u64]> = columns.iter().map(|column| &batch.column(*column)[rows.clone()]).collect();
+    let packets = batch.column(RowValue::Packets).get(rows.clone()).unwrap_or_default();
     for (row, group) in found.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
         let state = table.state_mut(*group);
         let is_first = values[times.first][row] < state[times.first];
@@ -388,6 +396,12 @@ fn merge_by_time<K: MaskedKey, const N: usize>(
             let value = values[row];
             if *column == RowValue::WireBytes {
                 *merged = total(*merged, value);
+                continue;
+            }
+            if *rule == Aggregation::Same {
+                if packets.get(row) != Some(&0) {
+                    *merged = same(*merged, value);
+                }
                 continue;
             }
             if *rule == Aggregation::First {
@@ -424,6 +438,11 @@ fn each<K: MaskedKey, const N: usize>(
         let rows = start..table.len().min(start + ROWS);
         let keys = table.keys()[rows.clone()].iter().map(|words| K::from_words(&words[..K::WORDS]));
         batch.refill(keys, columns, table.states(rows));
+        for column in columns.iter().filter(|column| Field::aggregation_of(**column) == Aggregation::Same) {
+            // No row had packets.
+            let values = batch.column_mut(*column).iter_mut().filter(|value| **value == UNSET);
+            values.for_each(|value| *value = NULL);
+        }
         give(&batch);
     }
 }

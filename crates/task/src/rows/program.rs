@@ -195,6 +195,10 @@ impl RowProgram {
         self.nodes
             .iter()
             .flat_map(|(node, _)| match node {
+                // Rows without packets have no part in what all packets have.
+                ProgramNode::Column(column) if Field::aggregation_of(*column) == Aggregation::Same => {
+                    [Some(*column), Some(RowValue::Packets)]
+                }
                 ProgramNode::Column(column) => [Some(*column), None],
                 ProgramNode::Duration => [Some(RowValue::First), Some(RowValue::Last)],
                 _ => [None; 2],

@@ -123,7 +123,7 @@ fn site(memory: usize) -> PlanContext {
     PlanContext {
         node: "here".to_owned(),
         window_ns: Some(10),
-        tracks_loss: true,
+        tracked: flow::TrackedParts::ALL,
         ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(7), Limits::new(memory, usize::MAX))
     }
 }
@@ -588,7 +588,7 @@ fn refusals_name_all_that_is_wrong() {
         assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
     }
     assert!(texts.iter().all(|text| !text.contains("--") && !text.contains('\n')));
-    let without_loss = PlanContext { tracks_loss: false, ..site(1 << 20) };
+    let without_loss = PlanContext { tracked: flow::TrackedParts::PLAIN, ..site(1 << 20) };
     let loss = query(&[], vec![OutputColumn::sum("ploss_byte")], None);
     let refusals = RowQueries::plan(Generation::default(), &[loss], &without_loss).expect_err("no losses");
     assert_eq!(refusals[0].1, Refusal::NeedsLoss { field: "ploss_byte".to_owned() });

@@ -24,7 +24,7 @@ pub(super) enum DuckDbSource {
 pub(super) fn write_rows(path: &Path, blocks: &[Rows<KeyV4>]) -> Result<(), String> {
     let window = RowWindow { start_ns: SPAN.start_ns, end_ns: SPAN.end_ns };
     let write = || -> std::io::Result<()> {
-        let mut writer = RowWriter::create(path, "bench", KeySpec::FIVE_TUPLE, false)?;
+        let mut writer = RowWriter::create(path, "bench", KeySpec::FIVE_TUPLE, flow::TrackedParts::PLAIN)?;
         blocks.iter().try_for_each(|block| writer.write(window, block))?;
         writer.finish().map(drop)
     };

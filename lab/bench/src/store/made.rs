@@ -154,7 +154,7 @@ impl BenchStore {
                 let path = manifest.folder().join(place(level, NODE, start_ns, number));
                 path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
                 let parts = RowParts { has_means: level == Level::Rows, ..RowParts::ALL };
-                let writer = RowWriter::create_stored(&path, NODE, key, false, parts);
+                let writer = RowWriter::create_stored(&path, NODE, key, flow::TrackedParts::PLAIN, parts);
                 let stored = StoredFile {
                     number,
                     path,

@@ -83,7 +83,7 @@ fn round(windows: &[Vec<WindowRow<KeyV4>>]) -> Result<WritingRound, String> {
         key: KeySpec::FIVE_TUPLE,
         window_ns: WINDOW,
         default_ns: WINDOW,
-        tracks_loss: false,
+        tracked: flow::TrackedParts::PLAIN,
         has_wire_bytes: true,
         selection: Selection::all(),
         anonymizer: None,

@@ -203,7 +203,7 @@ impl Maker {
         let path = self.manifest.folder().join(place(level, node, period.from_ns, number));
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         let spec = KeySpec::parse(key).expect("a key");
-        let mut writer = RowWriter::create(&path, node, spec, false).expect("a file");
+        let mut writer = RowWriter::create(&path, node, spec, flow::TrackedParts::PLAIN).expect("a file");
         let mut windows = RecordedWindows::new(window_ns, window_ns);
         let mut all_without_place = [0; 3];
         for start_ns in (period.from_ns..period.to_ns).step_by(window_ns as usize) {

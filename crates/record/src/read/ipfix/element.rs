@@ -2,7 +2,8 @@
 
 use super::template::Element;
 use super::totals::COUNTERS;
-use crate::ipfix::REVERSE_ENTERPRISE;
+use crate::ipfix::{OWN_REVERSE, REVERSE_ENTERPRISE};
+use flow::{FIELDS, Field, FieldAccessor, HEADER_FIELDS, RowValue};
 
 /// A number of a record, of one of its directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +144,8 @@ pub(crate) enum ValueTarget {
     Duration(u64),
     /// A number.
     Number(NumericElement),
+    /// A header field, by its number: one whose element the field table alone has.
+    Header(u8),
 }
 
 /// Elements of the registry. Of several that mean the same in one template, the one of the least rank is read.
@@ -272,19 +275,23 @@ impl ElementRole {
             }
             0 => false,
             REVERSE_ENTERPRISE => true,
-            _ => return None,
+            _ => {
+                let plain = Element { enterprise, number: number & !OWN_REVERSE };
+                let target = ValueTarget::Header(header_field(plain)?);
+                return Some(Self { target, is_reverse: plain != element, rank: 0 });
+            }
         };
         let responder = RESPONDER.iter().find(|(own, _)| *own == number && !is_reverse);
         if let Some((_, number)) = responder {
             return Some(Self { target: ValueTarget::Number(*number), is_reverse: true, rank: 0 });
         }
-        let (_, target, rank) = ELEMENTS.iter().find(|(own, ..)| *own == number)?;
+        let known =
+            ELEMENTS.iter().find(|(own, ..)| *own == number).map(|(_, target, rank)| (*target, *rank));
+        let (target, rank) = known.or_else(|| {
+            header_field(Element { enterprise: 0, number }).map(|at| (ValueTarget::Header(at), 0))
+        })?;
         // Both directions have the same key.
-        (!is_reverse || target.is_of_a_direction()).then_some(Self {
-            target: *target,
-            is_reverse,
-            rank: *rank,
-        })
+        (!is_reverse || target.is_of_a_direction()).then_some(Self { target, is_reverse, rank })
     }
 }
 
@@ -339,6 +346,7 @@ impl ValueTarget {
             Self::End(_) => &["ltime"],
             // Whichever of both is not told.
             Self::Event(_) | Self::Duration(_) => &["stime", "ltime"],
+            Self::Header(at) => HEADER_COLUMNS.get(usize::from(at)).map_or(&[], |column| column),
             Self::Number(number) => match number {
                 N::Bytes | N::InitiatorBytes | N::OutBytes | N::TotalBytes | N::TotalOutBytes => {
                     &["total_byte"]
@@ -375,6 +383,39 @@ impl ValueTarget {
                 | N::Probability => &[],
             },
         }
+    }
+}
+
+/// The name of each header field, by its number.
+static HEADER_COLUMNS: [[&str; 1]; HEADER_FIELDS] = {
+    let (mut columns, mut at) = ([[""]; HEADER_FIELDS], 0);
+    while at < FIELDS.len() {
+        if let RowValue::Header(number) = FIELDS[at].row {
+            columns[number as usize] = [FIELDS[at].name];
+        }
+        at += 1;
+    }
+    columns
+};
+
+/// Returns the number of the header field that has this element.
+fn header_field(element: Element) -> Option<u8> {
+    FIELDS.iter().find_map(|field| match field.row {
+        RowValue::Header(at) if has_element(field, element) => Some(at),
+        _ => None,
+    })
+}
+
+fn has_element(field: &Field, element: Element) -> bool {
+    field.elements.iter().any(|own| (own.enterprise, own.number) == (element.enterprise, element.number))
+}
+
+/// The greatest value of header field number `at`.
+pub(crate) fn most_of_header(at: u8) -> u64 {
+    let field = FIELDS.iter().find(|field| field.row == RowValue::Header(at));
+    match field.map(|field| field.value) {
+        Some(FieldAccessor::Optional(bits @ ..=31, _)) => (1 << bits) - 1,
+        _ => u32::MAX.into(),
     }
 }
 
@@ -429,6 +470,7 @@ mod tests {
     fn no_element_is_twice_in_the_table() {
         for (at, (number, ..)) in ELEMENTS.iter().enumerate() {
             assert!(!ELEMENTS[..at].iter().any(|(other, ..)| other == number), "{number}");
+            assert_eq!(header_field(Element { enterprise: 0, number: *number }), None, "{number}");
         }
     }
 

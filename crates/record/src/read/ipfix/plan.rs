@@ -30,6 +30,7 @@ enum ValueOrigin {
     Time(usize, bool),
     Count(usize, bool),
     Number(NumericElement, bool),
+    Header(u8, bool),
     /// A field of the template that nothing else is.
     Field(TemplateField),
     Nothing,
@@ -141,6 +142,7 @@ impl TemplatePlan {
                     number(Some(counts[usize::from(*is_reverse)][*at]).filter(|count| *count != NULL))
                 }
                 ValueOrigin::Number(of, is_reverse) => number(values.get(*of, *is_reverse)),
+                ValueOrigin::Header(at, is_reverse) => number(values.headers(*is_reverse).get((*at).into())),
                 ValueOrigin::Field(source) => source.cell(record)?,
                 ValueOrigin::Nothing => RowCell::None,
             };
@@ -188,6 +190,7 @@ fn value(column: RowValue, is_reverse: bool) -> ValueOrigin {
         RowValue::Vlan => number(NumericElement::Vlan),
         RowValue::SourceMac => number(NumericElement::SourceMac),
         RowValue::DestinationMac => number(NumericElement::DestinationMac),
+        RowValue::Header(at) => ValueOrigin::Header(at, is_reverse),
         _ => ValueOrigin::Nothing,
     }
 }

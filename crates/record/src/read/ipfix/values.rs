@@ -6,10 +6,10 @@ mod sampling;
 mod tests;
 mod time;
 
-use super::element::{NUMBERS, NumericElement, TimeEncoding, ValueTarget};
+use super::element::{NUMBERS, NumericElement, TimeEncoding, ValueTarget, most_of_header};
 use super::field_plan::FieldPlan;
 use super::template::unsigned;
-use flow::NULL;
+use flow::{HeaderValues, NULL};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
@@ -24,6 +24,7 @@ const ICMP: [u64; 2] = [1, 58];
 #[derive(Clone, Debug)]
 struct Half {
     numbers: [u64; NUMBERS],
+    headers: HeaderValues,
     start: Option<(TimeEncoding, u64)>,
     end: Option<(TimeEncoding, u64)>,
     event: Option<(TimeEncoding, u64)>,
@@ -32,7 +33,14 @@ struct Half {
 
 impl Default for Half {
     fn default() -> Self {
-        Self { numbers: [NULL; NUMBERS], start: None, end: None, event: None, duration_ns: None }
+        Self {
+            numbers: [NULL; NUMBERS],
+            headers: HeaderValues::NONE,
+            start: None,
+            end: None,
+            event: None,
+            duration_ns: None,
+        }
     }
 }
 
@@ -92,6 +100,13 @@ impl RecordValues {
             ValueTarget::Event(clock) => half.event = Some((clock, number()?)),
             ValueTarget::Duration(unit_ns) => half.duration_ns = number()?.checked_mul(unit_ns),
             ValueTarget::Number(number) => half.numbers[number as usize] = value(number, octets)?,
+            ValueTarget::Header(at) => {
+                let value = number()?;
+                if value > most_of_header(at) {
+                    return Err(Some(value));
+                }
+                half.headers.set(at.into(), Some(value));
+            }
         }
         Ok(())
     }
@@ -131,6 +146,11 @@ impl RecordValues {
     pub fn get(&self, number: NumericElement, is_reverse: bool) -> Option<u64> {
         let value = self.halves[usize::from(is_reverse)].numbers[number as usize];
         (value != NULL && !(value == 0 && number.is_none_if_zero())).then_some(value)
+    }
+
+    /// The header fields of a direction.
+    pub fn headers(&self, is_reverse: bool) -> HeaderValues {
+        self.halves[usize::from(is_reverse)].headers
     }
 
     /// Returns whether the record tells a number of the flow's direction, or that there is none.

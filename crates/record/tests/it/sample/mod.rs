@@ -1,5 +1,6 @@
 //! Seeded records with the extremes among them, and what each column must hold, written by hand.
 
+use flow::TrackedParts;
 use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
 use packet::FlowKey;
 use record::RecordContents;
@@ -57,7 +58,7 @@ const NOT_REVERSED: [&str; 6] = ["src_addr", "dst_addr", "protocol", "src_port",
 pub(crate) fn parts() -> RecordContents {
     let statistic = |metric, kind| Statistic { metric, kind };
     RecordContents {
-        loss: true,
+        tracked: TrackedParts::LOSS,
         statistics: vec![
             statistic(Metric::Gap, StatisticKind::Mean),
             statistic(Metric::Gap, StatisticKind::Percentile(99.0)),

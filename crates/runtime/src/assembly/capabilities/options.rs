@@ -42,6 +42,13 @@ pub(super) const RULES: &[ConflictRule] = &[
         },
     },
     ConflictRule {
+        what: "--headers",
+        condition: "without --flows, --export, --store, --rows, --web or a query",
+        why: "header fields show in these only",
+        instead: "give one of these, as --flows PATH",
+        is_broken: |facts| facts.spec.output.headers && !show_headers(facts),
+    },
+    ConflictRule {
         what: "--rotate",
         condition: "without --flows",
         why: "it splits what --flows writes",
@@ -131,6 +138,16 @@ pub(super) const RULES: &[ConflictRule] = &[
 
 fn has_records(spec: &RunSpec) -> bool {
     spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
+}
+
+/// Returns true if header fields show in something. Queries of a deployment, and those of a page, may come later.
+fn show_headers(facts: &NodeFacts<'_>) -> bool {
+    let output = &facts.spec.output;
+    has_records(facts.spec)
+        || output.rows.is_some()
+        || output.web.is_some()
+        || facts.spec.link.is_some()
+        || !facts.queries.is_empty()
 }
 
 fn has_twice(sources: &[String]) -> bool {

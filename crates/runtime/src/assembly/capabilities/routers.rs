@@ -25,7 +25,7 @@ pub(super) const RULES: &[ConflictRule] = &[
         instead: NO_ROUTERS,
         is_broken: |facts| {
             has_routers(facts)
-                && (facts.spec.packets.loss || facts.queries.iter().any(|query| query.needs_loss))
+                && (facts.spec.packets.loss || facts.queries.iter().any(|query| query.parts.loss))
         },
     },
     ConflictRule {

@@ -64,7 +64,19 @@ pub(super) const RULES: &[ConflictRule] = &[
         instead: "record it too, as edison run SOURCE --loss --rows FILE",
         is_broken: |facts| {
             let is_of = |node: &NodeRecording, query: &CheckedQuery| {
-                query.needs_loss && query.nodes.matches(node.name()) && !node.site().tracks_loss
+                query.parts.loss && query.nodes.matches(node.name()) && !node.site().tracked.loss
+            };
+            facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
+        },
+    },
+    ConflictRule {
+        what: "a query that reads header fields of --headers",
+        condition: "over rows without them",
+        why: "the headers of the packets are not known any more",
+        instead: "record them too, as edison run SOURCE --headers --rows FILE",
+        is_broken: |facts| {
+            let is_of = |node: &NodeRecording, query: &CheckedQuery| {
+                query.parts.headers && query.nodes.matches(node.name()) && !node.site().tracked.headers
             };
             facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
         },

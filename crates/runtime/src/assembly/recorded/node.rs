@@ -61,7 +61,11 @@ impl RecordedNode {
             every: Every::Time(window_ns),
             limits: site.limits.clone(),
             key: site.key,
-            parts: MeasuredParts { loss: site.tracks_loss, ..MeasuredParts::default() },
+            parts: MeasuredParts {
+                loss: site.tracked.loss,
+                headers: site.tracked.headers,
+                ..MeasuredParts::default()
+            },
             seed: site.seed,
             ..MeasurementConfig::default()
         };

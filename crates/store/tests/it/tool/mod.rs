@@ -83,10 +83,16 @@ fn found<K: MaskedKey>(family: u8, row: &WindowRow<K>, loss: Option<&LossCounts>
 }
 
 /// The rows as they are to be found.
-pub(crate) fn expected(seed: u64, window: u64, length: u64, count: u64, tracks_loss: bool) -> Vec<Found> {
+pub(crate) fn expected(
+    seed: u64,
+    window: u64,
+    length: u64,
+    count: u64,
+    tracked: flow::TrackedParts,
+) -> Vec<Found> {
     let (v4, v6) = rows_of(seed, window, length, count);
     let mut all: Vec<_> =
-        (0..v4.len()).map(|at| found(4, &v4.rows[at], v4.loss(at).filter(|_| tracks_loss))).collect();
+        (0..v4.len()).map(|at| found(4, &v4.rows[at], v4.loss(at).filter(|_| tracked.loss))).collect();
     all.extend((0..v6.len()).map(|at| found(6, &v6.rows[at], None)));
     all.sort();
     all
@@ -132,7 +138,7 @@ pub(crate) fn read(files: &[StoredFile]) -> Windows {
         assert_eq!(std::fs::metadata(&stored.path).expect("a file").len(), stored.bytes);
         let wanted = ReadProjection {
             members: contents.key.columns().collect(),
-            columns: row_columns(contents.tracks_loss),
+            columns: row_columns(contents.tracked),
             statistics: Vec::new(),
             ..Default::default()
         };
@@ -140,8 +146,8 @@ pub(crate) fn read(files: &[StoredFile]) -> Windows {
         for part in 0..contents.parts.len() {
             let read = file.read_part(part, &wanted, &mut |block| {
                 let (v4, v6) = (
-                    BatchRows::new(&block.v4, contents.tracks_loss),
-                    BatchRows::new(&block.v6, contents.tracks_loss),
+                    BatchRows::new(&block.v4, contents.tracked),
+                    BatchRows::new(&block.v6, contents.tracked),
                 );
                 let mut put = |time: u64, found| {
                     let [first, last] = times.unwrap_or([time; 2]);
@@ -212,14 +218,14 @@ pub(crate) fn named(folder: &Path) -> Vec<std::path::PathBuf> {
     named
 }
 
-pub(crate) fn setting(node: &str, window_ns: u64, tracks_loss: bool) -> NodeSetting {
+pub(crate) fn setting(node: &str, window_ns: u64, tracked: flow::TrackedParts) -> NodeSetting {
     NodeSetting {
         node: node.to_owned(),
         source: Some("source".to_owned()),
         key: KeySpec::FIVE_TUPLE,
         window_ns,
         default_ns: window_ns,
-        tracks_loss,
+        tracked,
         has_wire_bytes: true,
         selection: Selection::new(&RecordContents::default()),
         anonymizer: None,

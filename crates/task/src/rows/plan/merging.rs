@@ -2,10 +2,9 @@
 
 use super::super::aggregates::PlannedAggregate;
 use super::super::grouping::PlannedGrouping;
-use super::super::merged;
 use super::super::program::{NodeId, ProgramNode, RowProgram};
 use super::super::values::ValueOf;
-use flow::Aggregation;
+use flow::{Aggregation, Field};
 
 /// True unless several rows of one key give the same answer as one row that has what all of them have: filters and groups that read keys
 /// alone, totals, distinct parts of keys, the first and the last time.
@@ -45,7 +44,7 @@ pub(crate) fn reads_only_keys(of: &ValueOf, program: &RowProgram) -> bool {
 
 /// Returns true if a node is a column that is merged by this rule.
 pub(crate) fn has_rule(node: NodeId, rule: Aggregation, program: &RowProgram) -> bool {
-    matches!(program.node(node), ProgramNode::Column(column) if merged::rule(*column) == rule)
+    matches!(program.node(node), ProgramNode::Column(column) if Field::aggregation_of(*column) == rule)
 }
 
 /// Returns true if a node is a column that is merged by its sum.

@@ -1,8 +1,7 @@
 //! The conversion of flow records to window rows.
 
 use flow::FlowRecord;
-use history::replay::FamilyRow;
-use packet::{KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
+use packet::{FamilyRow, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use std::net::IpAddr;
 
 /// The row that a record is in its window.

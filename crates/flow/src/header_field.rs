@@ -1,0 +1,27 @@
+//! The header fields of `--headers`: a row for each. "A header field" of ARCHITECTURE.md says what a new one needs.
+
+use crate::{Aggregation, InformationElement};
+
+/// A field of IP headers that flows keep beyond the plain record. Its number is its place in [`HEADER`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeaderField {
+    /// The name that columns, queries and options carry.
+    pub(crate) name: &'static str,
+    /// The bits of its type in every format: 8, 16 or 32.
+    pub(crate) bits: u8,
+    /// The way in which the values of packets are merged, which does not depend on their order: `Min`, `Max` or `Same`.
+    pub(crate) aggregation: Aggregation,
+    /// True if the value is an identifier.
+    pub(crate) is_identifier: bool,
+    /// The unit; empty where there is none.
+    pub(crate) unit: &'static str,
+    /// A description in one line.
+    pub(crate) meaning: &'static str,
+    /// The information element that carries it in IPFIX.
+    pub(crate) elements: &'static [InformationElement],
+    /// The standards that define it.
+    pub(crate) standard: &'static str,
+}
+
+/// Table of all header fields. New ones come last: their numbers are those of the parser's values.
+pub(crate) const HEADER: &[HeaderField] = &[];
