@@ -24,4 +24,15 @@ pub(crate) struct HeaderField {
 }
 
 /// Table of all header fields. New ones come last: their numbers are those of the parser's values.
-pub(crate) const HEADER: &[HeaderField] = &[];
+pub(crate) const HEADER: &[HeaderField] = &[
+    HeaderField {
+        name: "flow_label",
+        bits: 32,
+        aggregation: Aggregation::Same,
+        is_identifier: true,
+        unit: "",
+        meaning: "IPv6 flow label that all packets have; null where they differ, and for IPv4",
+        elements: &[InformationElement::registered("flowLabelIPv6", 31)],
+        standard: "RFC 8200, RFC 6437",
+    },
+];
