@@ -10,6 +10,7 @@ pub(crate) type HeaderStart = [u8; 20];
 #[inline(always)]
 pub(crate) fn read(h: &HeaderStart) -> HeaderValues {
     let is_v6 = h[0] >> 4 == 6;
+    let ip_ttl = Some(u32::from(if is_v6 { h[7] } else { h[8] }));
     let flow_label = is_v6.then(|| be32(h, 0) & 0xf_ffff);
-    HeaderValues::new([flow_label])
+    HeaderValues::new([flow_label, ip_ttl, ip_ttl])
 }
