@@ -33,6 +33,7 @@ mod foreign_client;
 mod full_disk;
 mod generate;
 mod habits;
+mod headers;
 mod history;
 mod install;
 mod kept;

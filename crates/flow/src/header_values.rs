@@ -91,3 +91,65 @@ const fn aggregations() -> [Aggregation; HEADER_FIELDS] {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of packets, and what they are together: the same, the least, the greatest.
+    type Case<'a> = (&'a [Option<u32>], [Option<u64>; 3]);
+
+    /// Merges one by one, in this order.
+    fn merged(all: &[HeaderValues]) -> HeaderValues {
+        let mut sum = HeaderValues::NONE;
+        all.iter().for_each(|values| sum.merge(values));
+        sum
+    }
+
+    #[test]
+    fn each_is_merged_by_its_aggregation_in_any_order() {
+        let of = |value| HeaderValues::new([value; HEADER_FIELDS]);
+        let cases: [Case<'_>; 6] = [
+            (&[], [None; 3]),
+            (&[None], [None; 3]),
+            (&[Some(0)], [Some(0); 3]),
+            (&[Some(7), Some(7), Some(7)], [Some(7); 3]),
+            (&[Some(7), Some(9), Some(7)], [None, Some(7), Some(9)]),
+            (&[Some(7), None, Some(9)], [None, Some(7), Some(9)]),
+        ];
+        for (values, expected) in cases {
+            let all: Vec<_> = values.iter().map(|value| of(*value)).collect();
+            let reversed: Vec<_> = all.iter().rev().copied().collect();
+            let halves = all.split_at(all.len() / 2);
+            let mut of_parts = merged(halves.0);
+            of_parts.merge(&merged(halves.1));
+            assert!(merged(&all) == merged(&reversed) && merged(&all) == of_parts);
+            for (at, aggregation) in AGGREGATIONS.iter().enumerate() {
+                let expected = match aggregation {
+                    Aggregation::Same => expected[0],
+                    Aggregation::Min => expected[1],
+                    _ => expected[2],
+                };
+                assert_eq!(merged(&all).get(at), expected, "{values:?} {aggregation:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_are_too_large_are_not_known() {
+        let mut values = HeaderValues::NONE;
+        for (value, expected) in [
+            (Some(5), Some(5)),
+            (Some(u64::from(UNSET) - 1), Some(u64::from(UNSET) - 1)),
+            (Some(UNSET.into()), None),
+            (Some(UNKNOWN.into()), None),
+            (Some(1 << 32), None),
+            (None, None),
+        ] {
+            values.set(0, value);
+            assert_eq!(values.get(0), expected);
+        }
+        values.set(HEADER_FIELDS, Some(1));
+        assert_eq!(values.get(HEADER_FIELDS), None);
+    }
+}

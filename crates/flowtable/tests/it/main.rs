@@ -1,6 +1,7 @@
 //! Tables against models.
 
 mod growth;
+mod header_values;
 mod model;
 mod shares;
 mod statistic;

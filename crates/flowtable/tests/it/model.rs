@@ -1,7 +1,8 @@
 //! The flow table against a model made of a `HashMap`, on random packets, turns, sweeps and limits.
 
+use crate::header_values::header_values;
 use arena::Limits;
-use flow::{EndReason, FlowRecord, Loss, MAX_STATISTICS, Metric, More, WindowRow};
+use flow::{EndReason, FlowRecord, HeaderValues, Loss, MAX_STATISTICS, Metric, More, WindowRow};
 use flowtable::{FlowSink, FlowTable, MeasuredParts, StatisticBlock, StatisticSpec, TableConfig, Timeouts};
 use packet::{
     FlowKey, Key, KeyBurst, KeySpec, KeyV4, KeyV6, KeyedPacket, Numbers, PacketFields, Seed, TcpSegment,
@@ -54,6 +55,9 @@ impl FlowSink for Given {
     }
 }
 
+/// The flow label of a packet, if it has one, and its time to live.
+type LabelAndTtl = (Option<u32>, u32);
+
 /// A flow of the model: its record, what its statistics are of, and its place in its pair.
 #[derive(Clone, Debug)]
 struct ModelFlow {
@@ -62,6 +66,7 @@ struct ModelFlow {
     began: u64,
     arrived: u64,
     samples: [Vec<u64>; 3],
+    headers: Vec<LabelAndTtl>,
     last: Option<(u64, u64)>,
     is_second: bool,
     loss: Option<Loss>,
@@ -83,6 +88,8 @@ struct Model {
     now: u64,
     window: u16,
     flows: HashMap<FlowKey, ModelFlow>,
+    /// The header fields of each packet of a window.
+    headers: HashMap<(u16, FlowKey), Vec<LabelAndTtl>>,
     /// By the smaller key of a pair: what the tracker has of it and what it booked, smaller key first.
     connections: HashMap<FlowKey, Connection>,
     /// By the smaller key of a pair without a record: the initiator of the one that ended by the active timeout, and its last packet.
@@ -135,7 +142,7 @@ impl Model {
 
     /// The flow's record with all its parts.
     fn close(&self, flow: ModelFlow, reason: EndReason) -> FlowRecord {
-        let mut record = FlowRecord { end_reason: reason, ..flow.record };
+        let mut record = FlowRecord { end_reason: reason, headers: of_all(&flow.headers), ..flow.record };
         let mut values = [f64::NAN; MAX_STATISTICS];
         let mut at = 0;
         for (metric, spec) in self.parts.statistics.iter().flatten() {
@@ -266,6 +273,7 @@ impl Model {
             began: arrived,
             arrived,
             samples: Default::default(),
+            headers: Vec::new(),
             last: None,
             is_second,
             loss: None,
@@ -304,6 +312,10 @@ impl Model {
             flow.samples[Metric::Gap as usize].push(number - last_number - 1);
             flow.samples[Metric::InterArrival as usize].push(p.time_ns.saturating_sub(last_time));
         }
+        if self.parts.headers {
+            flow.headers.push(headers(p));
+            self.headers.entry((self.window, key)).or_default().push(headers(p));
+        }
         let macs = std::array::from_fn(|i| if i < 6 { record.dmac[i] } else { record.smac[i - 6] });
         let row = self.given.windows.entry((self.window, key)).or_default();
         if row.packets == 0 {
@@ -318,6 +330,7 @@ impl Model {
         row.last_ns = ltime;
         (row.tcp_seq, row.tcp_ack, row.tcp_win) = (p.tcp_seq, p.tcp_ack, p.tcp_win);
         (row.ip_ttl, row.ip_tos) = (p.ip_ttl, p.ip_tos);
+        row.headers = self.headers.get(&(self.window, key)).map_or(HeaderValues::NONE, |all| of_all(all));
     }
 
     /// A whole sweep.
@@ -336,6 +349,19 @@ impl Model {
             self.end(key, EndReason::End);
         }
     }
+}
+
+/// A flow label, which some packets lack, and the time to live.
+fn headers(p: &PacketFields) -> LabelAndTtl {
+    ((!p.total_byte.is_multiple_of(50)).then_some(p.total_byte / 1500), p.ip_ttl.into())
+}
+
+/// What the field table says of several packets: one label of all, the least and the greatest time to live.
+fn of_all(packets: &[LabelAndTtl]) -> HeaderValues {
+    let Some((label, _)) = packets.first() else { return HeaderValues::NONE };
+    let label = label.filter(|label| packets.iter().all(|(other, _)| *other == Some(*label)));
+    let ttl = || packets.iter().map(|(_, ttl)| *ttl);
+    header_values(label, [ttl().min(), ttl().max()])
 }
 
 fn sorted(mut records: Vec<FlowRecord>) -> Vec<String> {
@@ -372,13 +398,14 @@ const TICK: u64 = 1 << 28;
 fn parts() -> impl Strategy<Value = MeasuredParts> {
     let spec = || prop::sample::select(vec!["mean", "p50", "stddev,p99,p1", "mean,p50,p90,p99.9"]);
     let statistics = (prop::option::of(spec()), prop::option::of(spec()), prop::option::of(spec()));
-    let some = (statistics, any::<bool>(), any::<bool>()).prop_map(|((gap, size, arrival), biflow, loss)| {
-        let parse =
-            |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
-        let statistics =
-            [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
-        MeasuredParts { statistics, biflow, loss, headers: false, shares: false }
-    });
+    let some =
+        (statistics, any::<[bool; 3]>()).prop_map(|((gap, size, arrival), [biflow, loss, headers])| {
+            let parse =
+                |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
+            let statistics =
+                [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
+            MeasuredParts { statistics, biflow, loss, headers, shares: false }
+        });
     prop_oneof![1 => Just(MeasuredParts::default()), 2 => some]
 }
 
@@ -450,6 +477,7 @@ fn compare<K: Key>(
         now: 0,
         window: 0,
         flows: HashMap::new(),
+        headers: HashMap::new(),
         connections: HashMap::new(),
         initiators: HashMap::new(),
         unrecorded: LossCounts::default(),
@@ -488,6 +516,10 @@ fn compare<K: Key>(
                         if is_tcp { TcpSegment::from_payload(payload(&packet)) } else { TcpSegment::NONE };
                     let keyed = KeyedPacket::new(key, packet, parts.are_paired(), &seed);
                     burst.push_keyed(&keyed, Some(&segment));
+                    if parts.headers {
+                        let (label, ttl) = headers(&packet);
+                        burst.add_headers(header_values(label, [Some(ttl); 2]));
+                    }
                     if stream != time {
                         burst.set_arrival(stream);
                     }

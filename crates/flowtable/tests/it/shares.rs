@@ -1,6 +1,7 @@
 //! Shares of flows, counted apart or by many threads in one table, add up to the records of one table, and to sums by a
 //! `HashMap`.
 
+use crate::header_values::header_values;
 use arena::Limits;
 use flow::{FlowRecord, WindowRow};
 use flowtable::{Counts, FlowSink, FlowTable, MeasuredParts, SharedTable, TableConfig, Timeouts};
@@ -16,7 +17,7 @@ const MEMORY: usize = 1 << 30;
 struct Recorder {
     records: Vec<FlowRecord>,
     windows: Counts,
-    /// Keys, first and last times and TCP flags of windows' rows.
+    /// Keys, first and last times, TCP flags and header fields of windows' rows.
     rows: Vec<String>,
     full: Counts,
 }
@@ -25,9 +26,9 @@ impl FlowSink for Recorder {
     fn window_sealed<K: Key>(&mut self, _: u16, row: WindowRow<K>, _: Option<&tcp::LossCounts>) {
         add(&mut self.windows, Counts { packets: row.packets, bytes: row.bytes, wire: row.wire_bytes });
         // Without its key, whose type is any.
-        let WindowRow { first_ns, last_ns, tcp_flags, .. } = row;
-        self.rows
-            .push(format!("{:?} {first_ns} {last_ns} {tcp_flags}", row.key.flow_key(&KeySpec::FIVE_TUPLE)));
+        let WindowRow { first_ns, last_ns, tcp_flags, headers, .. } = row;
+        let key = row.key.flow_key(&KeySpec::FIVE_TUPLE);
+        self.rows.push(format!("{key:?} {first_ns} {last_ns} {tcp_flags} {headers:?}"));
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
@@ -67,9 +68,22 @@ fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
     KeyedPacket::new(key, fields, false, &Seed::new(1))
 }
 
+/// What a flow has in a window: its first time, its TCP flags, and the label and the time to live of each packet.
+type OfWindow = (u64, u8, Vec<(u32, u8)>);
+
+/// A label of the flow; some packets have another one.
+fn label(packet: &KeyedPacket<KeyV4>) -> u32 {
+    packet.hash as u32 % 1000 + u32::from(packet.fields.number.is_multiple_of(97))
+}
+
 fn burst_of(numbers: impl Iterator<Item = u64>, flows: u64) -> KeyBurst<KeyV4> {
     let mut burst = KeyBurst::with_capacity(64);
-    numbers.for_each(|number| burst.push_keyed(&packet(number, flows), None));
+    for number in numbers {
+        let packet = packet(number, flows);
+        burst.push_keyed(&packet, None);
+        let ip_ttl = Some(packet.fields.ip_ttl.into());
+        burst.add_headers(header_values(Some(label(&packet)), [ip_ttl; 2]));
+    }
     burst
 }
 
@@ -80,11 +94,11 @@ fn table(parts: MeasuredParts) -> FlowTable<KeyV4> {
 }
 
 const SHARES: MeasuredParts =
-    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false, headers: false };
+    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false, headers: true };
 
 /// Records that one table makes of the whole stream, in order of their keys.
 fn expected(packets: u64, flows: u64) -> Vec<FlowRecord> {
-    let (mut table, mut kept) = (table(MeasuredParts::default()), Recorder::default());
+    let (mut table, mut kept) = (table(MeasuredParts { shares: false, ..SHARES }), Recorder::default());
     table.update_burst(&burst_of(0..packets, flows), &mut kept);
     table.end_all(&mut kept);
     sorted(kept.records)
@@ -243,16 +257,22 @@ proptest! {
         let (mut rows, mut latest) = (Vec::new(), HashMap::new());
         for window in 0..windows {
             let part = window * packets / windows..(window + 1) * packets / windows;
-            let mut of_window: HashMap<_, (u64, u8)> = HashMap::new();
+            let mut of_window: HashMap<_, OfWindow> = HashMap::new();
             for packet in part.clone().map(|number| packet(number, flows)) {
                 let (time_ns, flags) = (packet.fields.time_ns, packet.fields.tcp_flags);
                 let last: &mut u64 = latest.entry(packet.key).or_default();
                 *last = time_ns.max(*last);
-                let row = of_window.entry(packet.key).or_insert((time_ns, 0));
-                *row = (row.0.min(time_ns), row.1 | flags);
+                let row = of_window.entry(packet.key).or_insert((time_ns, 0, Vec::new()));
+                (row.0, row.1) = (row.0.min(time_ns), row.1 | flags);
+                row.2.push((label(&packet), packet.fields.ip_ttl));
             }
-            rows.extend(of_window.into_iter().map(|(key, (first_ns, flags))| {
-                format!("{:?} {first_ns} {} {flags}", key.flow_key(&KeySpec::FIVE_TUPLE), latest[&key])
+            rows.extend(of_window.into_iter().map(|(key, (first_ns, flags, headers))| {
+                let of_first = headers[0].0;
+                let label = headers.iter().all(|(label, _)| *label == of_first).then_some(of_first);
+                let ttl = || headers.iter().map(|(_, ttl)| u32::from(*ttl));
+                let headers = header_values(label, [ttl().min(), ttl().max()]);
+                let last_ns = latest[&key];
+                format!("{:?} {first_ns} {last_ns} {flags} {headers:?}", key.flow_key(&KeySpec::FIVE_TUPLE))
             }));
             for (worker, table) in (0..).zip(&mut tables) {
                 let numbers = part.clone().filter(|&number| drawn(number) % workers == worker);

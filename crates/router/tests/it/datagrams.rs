@@ -26,6 +26,28 @@ fn version_5_has_its_records_in_fixed_places() {
 }
 
 #[test]
+fn header_fields_are_those_that_records_tell() {
+    // flowLabelIPv6, minimumTTL and maximumTTL, the last one in two octets.
+    let fields = [&FIELDS[..], &[31, 4, 52, 1, 53, 2]].concat();
+    let with = |headers: [u8; 7]| [record(1, 1, 60), headers.to_vec()].concat();
+    for is_v9 in [true, false] {
+        let mut test = Test::new();
+        let message = |sets: &[Vec<u8>]| if is_v9 { v9(0, 0, sets) } else { ipfix(0, 0, sets) };
+        test.take(1, &message(&[set(if is_v9 { 0 } else { 2 }, &template(300, &fields))]));
+        let flows = test.take(1, &message(&[set(300, &with([0, 0xb, 0xee, 0xf5, 3, 0, 200]))]));
+        let told = |flow: &ExportedFlow| [0, 1, 2].map(|at| flow.record.headers.get(at));
+        assert_eq!(told(&flows[0]), [Some(0xb_eef5), Some(3), Some(200)]);
+        // What no packet can have is not read.
+        let flows = test.take(1, &message(&[set(300, &with([0xff; 7]))]));
+        assert_eq!(flows.iter().map(told).collect::<Vec<_>>(), [[None, Some(255), None]]);
+    }
+    let mut test = Test::new();
+    test.take(1, &v9(0, 0, &[set(0, &template(256, &FIELDS))]));
+    let flows = test.take(1, &v9(1, 0, &[set(256, &record(1, 1, 60))]));
+    assert_eq!(flows[0].record.headers.get(1), None);
+}
+
+#[test]
 fn templates_of_exporters_and_domains_are_their_own() {
     let mut test = Test::new();
     let data = |port| set(256, &record(port, 1, 60));
