@@ -31,6 +31,7 @@ class Flow:
         self.ports = ports or (draw.choice([draw.randrange(49152, 49200), 5353]), draw.choice(SERVICES))
         self.vlans = VLANS[hash_of(self.src, self.dst) % len(VLANS)]
         self.ttl = draw.choice([1, 57, 64, 128, 255])
+        self.label = draw.choice([0, 1, 0xFFFFF, draw.randrange(1 << 20)])
         self.seq = draw.randrange(1 << 32)
         self.packets = 0
 
@@ -62,10 +63,12 @@ class Flow:
         """The flow's next frame."""
         if draw.random() < 0.1:
             self.ttl = draw.choice([1, 57, 64, 128, 255])
+        if draw.random() < 0.02:
+            self.label = draw.randrange(1 << 20)
         tos = draw.choice([0, 0, 0, 4, 184])
         body = self.body(draw)
         self.packets += 1
-        return ethernet(ip(self.src, self.dst, self.protocol, body, self.ttl, tos, **more), self.vlans)
+        return ethernet(ip(self.src, self.dst, self.protocol, body, self.ttl, tos, label=self.label, **more), self.vlans)
 
 
 def hash_of(*parts):

@@ -87,7 +87,7 @@ class Conditions:
             return integer(sizes(self.draw))
         if name == "port":
             return integer(self.draw.choice([packet.src_port, packet.dst_port, 443, 53]))
-        value = getattr(packet, name)
+        value = getattr(packet, "ip_ttl" if name in ("ip_ttl_min", "ip_ttl_max") else name)
         return integer(self.draw.choice([0, 5, 100, 4094]) if value is None else value)
 
     def of_integer(self):
@@ -150,7 +150,7 @@ class Conditions:
         return Condition("compare", (Name(name), self.draw.choice(["<", "<=", ">", ">="]), value))
 
     def of_null(self):
-        name = self.draw.choice(["service", "pps"])
+        name = self.draw.choice(["service", "pps", "flow_label"])
         return Condition("null", (Name(name), self.draw.random() < 0.5))
 
     def of_rows(self, depth=2):

@@ -14,11 +14,12 @@ TYPES = {
     "time_ns": "bigint", "stream_ns": "bigint", "number": "bigint", "total_byte": "bigint", "wire_byte": "bigint",
     "tcp_seq": "bigint", "tcp_ack": "bigint", "tcp_win": "bigint", "protocol": "bigint", "src_port": "bigint",
     "dst_port": "bigint", "ip_ttl": "bigint", "ip_tos": "bigint", "tcp_flags": "bigint", "vlan": "bigint",
+    "flow_label": "bigint",
 }  # fmt: skip
 
 KEY = "src_addr, dst_addr, protocol, src_port, dst_port"
 
-# A flow's row: the sums of its packets in the window, and the values of the last one that arrived.
+# A flow's row: the sums of its packets in the window, the values of the last one that arrived, and what all have.
 ROWS = f"""
 create table rows as
 with sums as (
@@ -27,6 +28,8 @@ with sums as (
         bit_or(tcp_flags) as tcp_flags, min(time_ns) as stime, max(time_ns) as ltime,
         arg_max(ip_ttl, number) as ip_ttl, arg_max(ip_tos, number) as ip_tos, arg_max(tcp_seq, number) as tcp_seq,
         arg_max(tcp_ack, number) as tcp_ack, arg_max(tcp_win, number) as tcp_win,
+        min(ip_ttl) as ip_ttl_min, max(ip_ttl) as ip_ttl_max,
+        if(count(flow_label) = count(*) and min(flow_label) = max(flow_label), min(flow_label), null) as flow_label,
         any_value(vlan) as vlan, any_value(smac) as smac, any_value(dmac) as dmac,
         any_value(protocol_name) as protocol_name, any_value(service) as service,
         any_value(conversation) as conversation

@@ -64,6 +64,8 @@ OF_FLOW = {
     "smac": "first_smac",
     "dmac": "first_dmac",
 }
+# Header fields of all packets of a flow.
+HEADERS = [Field("flow_label", "integer", True), Field("ip_ttl_min", "integer"), Field("ip_ttl_max", "integer")]
 TIMES = [Field("stime", "time"), Field("ltime", "time")]
 MACS = [Field("smac", "mac", True), Field("dmac", "mac", True)]
 DURATION = Field("duration", "integer")
@@ -72,8 +74,8 @@ TEXTS = [Field("protocol_name", "text"), Field("service", "text", True), Field("
 ADDR = Field("addr", "address")
 PORT = Field("port", "integer")
 
-ALL = [*ADDRESSES, *KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, *TIMES, *MACS, DURATION, *RATIOS, *TEXTS]
-INTEGERS = [*KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, DURATION]
+ALL = [*ADDRESSES, *KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, *HEADERS, *TIMES, *MACS, DURATION, *RATIOS, *TEXTS]
+INTEGERS = [*KEY_NUMBERS, *COUNTERS, *LAST_VALUES, VLAN, *HEADERS, DURATION]
 NAMED = {field.name: field for field in [*ALL, *OF_FLOWS, ADDR, PORT]}
 
 

@@ -39,8 +39,8 @@ def icmp(kind, code=0, payload=8):
     return struct.pack(">BBHI", kind, code, 0, 0) + bytes(payload)
 
 
-def ip(src, dst, protocol, body, ttl=64, tos=0, offset=0, more=False, extensions=()):
-    """An IP packet; `offset` is that of a fragment in units of 8 bytes, `extensions` are IPv6 header types."""
+def ip(src, dst, protocol, body, ttl=64, tos=0, offset=0, more=False, extensions=(), label=0):
+    """An IP packet; `offset` is that of a fragment in units of 8 bytes, `extensions` are IPv6 header types, `label` is the IPv6 flow label."""
     if ipaddress.ip_address(src).version == 4:
         fragment = offset | (0x2000 if more else 0)
         fields = (0x45, tos, 20 + len(body), 7, fragment, ttl, protocol, 0)
@@ -52,7 +52,7 @@ def ip(src, dst, protocol, body, ttl=64, tos=0, offset=0, more=False, extensions
     for kind in reversed(extensions):
         chain = struct.pack(">BB", following, 0) + bytes([1, 4, 0, 0, 0, 0]) + chain
         following = kind
-    word = 6 << 28 | tos << 20
+    word = 6 << 28 | tos << 20 | label
     return struct.pack(">IHBB", word, len(chain) + len(body), following, ttl) + packed(src) + packed(dst) + chain + body
 
 

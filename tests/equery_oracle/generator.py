@@ -11,8 +11,8 @@ SHARES = [0, 10, 50, 100, 250, 333, 500, 750, 900, 950, 990, 999, 1000]
 WINDOWS = [None, None, None, 1, 2, 5, 10, 10, 20, 30, 60]
 SLIDING = [(10, 1), (5, 1), (20, 10), (30, 10), (60, 20), (60, 10), (4, 2)]
 # Not addr and port, which have two values in a row, and are refused. Neither what is counted by packets, which flows do not tell.
-COUNTABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation", "protocol_name"]
-WEIGHABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation"]
+COUNTABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation", "protocol_name", "flow_label"]
+WEIGHABLE = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port", "service", "conversation", "flow_label"]
 
 
 def generate(count, seed, packets):
@@ -50,7 +50,7 @@ class Generator:
             items.append(Item(ratio, "computed"))
         query = Query(label, items, is_flows=True)
         if self.draw.random() < 0.5:
-            orderable = ["total_byte", "total_count", "stime", "ip_ttl", "tcp_seq", "vlan", "duration", "wire_byte"]
+            orderable = ["total_byte", "total_count", "stime", "ip_ttl", "tcp_seq", "vlan", "duration", "wire_byte", "ip_ttl_min"]
             last = self.draw.choice([*orderable, "bps", "bytes_per_packet"])
             names = dict.fromkeys([self.draw.choice(orderable), last])
             query.order = [(Name(name), self.draw.random() < 0.6) for name in names]
@@ -110,7 +110,7 @@ class Generator:
             key = ["src_addr", "dst_addr", "protocol", "src_port", "dst_port"]
             return [Name(name) for name in key]
         names = ["src_addr"] * 4 + ["dst_addr"] * 4 + ["protocol", "src_port", "dst_port"]
-        names += ["service", "service", "conversation", "protocol_name"]
+        names += ["service", "service", "conversation", "protocol_name", "flow_label", "ip_ttl_max"]
         chosen = dict.fromkeys(self.draw.choice(names) for _ in range(self.draw.choice([1, 1, 2, 3])))
         if "conversation" in chosen:
             # It has these already: both together are refused.
@@ -173,7 +173,7 @@ class Generator:
         return Aggregate("top", name, weight=weight, count=self.draw.choice([1, 3, 5]))
 
     def summand(self):
-        names = ["total_count", "total_byte", "total_byte", "wire_byte", "duration", "last_tcp_win", "first_vlan", "pps"]
+        names = ["total_count", "total_byte", "total_byte", "wire_byte", "duration", "last_tcp_win", "first_vlan", "pps", "ip_ttl_max"]
         if self.draw.random() < 0.15:
             return Arithmetic(Name("wire_byte"), self.draw.choice("-+"), Name("total_byte"))
         return Name(self.draw.choice(names))
@@ -181,6 +181,7 @@ class Generator:
     def measurable(self):
         names = ["total_count", "total_byte", "wire_byte", "duration", "last_ip_ttl", "last_tcp_win", "last_tcp_seq", "first_vlan"]
         names += ["src_port", "bytes_per_packet", "pps", "bps", "any_tcp_flags", "dst_port", "last_ip_tos"]
+        names += ["flow_label", "ip_ttl_min", "ip_ttl_max"]
         if self.draw.random() < 0.1:
             return Arithmetic(Name("total_byte"), "/", Name("total_count"))
         return Name(self.draw.choice(names))

@@ -42,6 +42,7 @@ class Packet(NamedTuple):
     vlan: Optional[int] = None
     smac: Optional[str] = None
     dmac: Optional[str] = None
+    flow_label: Optional[int] = None
 
 
 def bits(address):
@@ -175,6 +176,7 @@ def of_ipv6(data, length):
         "dst_addr": bits(data[24:40]),
         "ip_ttl": limit,
         "ip_tos": word >> 20 & 0xFF,
+        "flow_label": word & 0xFFFFF,
         "total_byte": total,
     }
     rest, later = data[40:total], False

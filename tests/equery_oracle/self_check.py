@@ -21,10 +21,10 @@ TSHARK = {
     "sctp.dstport": "dst_port", "tcp.seq_raw": "tcp_seq", "tcp.ack_raw": "tcp_ack", "tcp.flags": "tcp_flags",
     "tcp.window_size_value": "tcp_win", "vlan.id": "vlan", "eth.src": "smac", "eth.dst": "dmac", "ip.proto": "protocol",
     "icmp.type": "type", "icmp.code": "code", "icmpv6.type": "type", "icmpv6.code": "code", "ip.frag_offset": "offset",
-    "ipv6.fraghdr.offset": "offset",
+    "ipv6.fraghdr.offset": "offset", "ipv6.flow": "flow_label",
 }  # fmt: skip
 NUMBERS = {"wire_byte", "total_byte", "ip_ttl", "ip_tos", "src_port", "dst_port", "tcp_seq", "tcp_ack", "tcp_flags"}
-NUMBERS |= {"tcp_win", "vlan", "protocol", "type", "code", "offset"}
+NUMBERS |= {"tcp_win", "vlan", "protocol", "type", "code", "offset", "flow_label"}
 PREFERENCES = ["ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE"]
 
 
@@ -86,6 +86,8 @@ def check_parser(name, path, read):
 def shown_value(value, item):
     """A value as the program writes it."""
     kind = item.value.kind
+    if kind == "top":
+        return right_top(item.value, value)
     if value is None:
         return None
     if kind == "time":
@@ -93,8 +95,6 @@ def shown_value(value, item):
         return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{value % SECOND:09}Z"
     if kind == "integer" and abs(value) > 2**53:
         return str(value)
-    if kind == "top":
-        return right_top(item.value, value)
     return value
 
 

@@ -11,6 +11,7 @@ FIELDS = [
     "stime,ltime,src_addr,src_port,wire_byte",
     "protocol,ip_ttl,ip_tos,tcp_flags,vlan,end_reason",
     "node_id,smac,dmac,tcp_seq,tcp_ack,tcp_win,total_count",
+    "src_addr,flow_label,ip_ttl_min,ip_ttl_max",
 ]
 BY = ["src_addr", "dst_addr", "src_addr/24", "dst_port", "src_addr,dst_port", "protocol", "conversation", "service", "port", "addr/16", "vlan"]
 SORT = ["bytes", "packets", "flows", "count(src_addr)", "count(dst_addr)", "sum(wire_byte)", "max(total_byte)"]
@@ -74,6 +75,7 @@ GOOD = {
     "--top": ["0", "1", "3", "5", "20", "100"],
     "--key": KEYS,
     "--loss": [None],
+    "--headers": [None],
     "--task": TASKS,
     "--by": BY,
     "--sort": SORT,
