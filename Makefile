@@ -139,6 +139,7 @@ lint: ## formatting, clippy of every set of features, documentation: warnings ar
 	@scripts/install build
 	scripts/cycles
 	scripts/rooms
+	scripts/papers
 	scripts/links
 	scripts/api-reference --check
 	@scripts/lint
