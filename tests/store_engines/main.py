@@ -153,7 +153,7 @@ def check_engine(program, name, store, texts, table):
 def check_families(program, folder, names, table):
     """The same of packets whose addresses, orders and roundings are easily mistaken, with limits, in windows and over all time."""
     store = folder / "families"
-    program.call("run", families.capture(folder / "families.pcap"), "--node", "n1", "--every", "2s", "--loss", "--store", store)
+    program.call("run", families.capture(folder / "families.pcap"), "--node", "n1", "--every", "2s", "--loss", "--headers", "--store", store)
     for name in names:
         texts = families.QUESTIONS + [f"{text} every 2s" for text in families.QUESTIONS]
         check_questions(program, name, store, texts, table)
@@ -192,7 +192,7 @@ def main(root):
         texts = of_rows(program, queries.collect(root))
         capture, store = folder / "capture.pcap", folder / "store"
         program.call("generate", capture, options.spec)
-        program.call("run", capture, "--node", "n1", "--every", BASE, "--loss", "--store", store)
+        program.call("run", capture, "--node", "n1", "--every", BASE, "--loss", "--headers", "--store", store)
         print(f"{'':8}{'engine':17}{'windows':>6}{'rows':>8}  {'read from':14}query")
         check(program, capture, store, texts, table)
         check_engine(program, "DuckDB", store, texts, table)
@@ -204,7 +204,7 @@ def main(root):
         if options.all:
             # Spark looks into each file.
             few = folder / "few"
-            program.call("run", capture, "--node", "n1", "--every", "5min", "--loss", "--store", few)
+            program.call("run", capture, "--node", "n1", "--every", "5min", "--loss", "--headers", "--store", few)
             check_engine(program, "chDB", few, texts, table)
             # By its own program some, as each starts a session.
             check_engine(program, "spark-sql", few, texts[:3], table)

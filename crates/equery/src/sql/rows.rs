@@ -130,11 +130,10 @@ fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
         Min => format!("min({column})"),
         Max => format!("max({column})"),
         Or => dialect.bit_or(&column),
-        // A row with packets that has none has packets that differ.
+        // A row that has none has packets that differ.
         Same => {
-            let told = "count(CASE WHEN rows.total_count <> 0 THEN 1 END)";
             format!(
-                "CASE WHEN count({column}) = {told} AND min({column}) = max({column}) THEN min({column}) END"
+                "CASE WHEN count({column}) = count(*) AND min({column}) = max({column}) THEN min({column}) END"
             )
         }
         Mean => format!("avg({column})"),
