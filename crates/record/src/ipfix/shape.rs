@@ -78,14 +78,14 @@ impl Presence {
                 _ => Self::Always,
             };
         }
+        if let Some(at) = column.header() {
+            let to_reverse = if column.is_reverse() { HEADER_FIELDS } else { 0 };
+            return Self::If(FIRST_HEADER << (usize::from(at) + to_reverse));
+        }
         let bit = match column.elements().first().map(|element| element.name) {
             Some("rtt_min") => RTT_MIN,
             Some("rtt_avg") => RTT_AVG,
             Some("sampling_rate") => return Self::If(SAMPLED),
-            _ if let Some(at) = column.header() => {
-                let to_reverse = if column.is_reverse() { HEADER_FIELDS } else { 0 };
-                return Self::If(FIRST_HEADER << (usize::from(at) + to_reverse));
-            }
             _ if column.is_loss() => LOSS,
             _ if !column.open().is_empty() => return Self::If(bit_of(column.open())),
             _ if column.is_reverse() => return Self::If(REVERSE),
