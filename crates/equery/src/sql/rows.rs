@@ -22,11 +22,14 @@ pub(super) fn keys<'a>(table: &RowTable<'a>) -> impl Iterator<Item = &'a str> + 
 
 /// The fields of rows that a query reads, without those of the key.
 fn values(query: &Query, table: &RowTable<'_>) -> Vec<&'static flow::Field> {
-    use flow::Aggregation::{Constant, Key};
+    use flow::Aggregation::{Constant, Key, Same};
     let read = query.fields();
+    // Rows without packets have no part in what all packets have.
+    let needs_packets =
+        flow::FIELDS.iter().any(|field| field.aggregation == Same && read.contains(field.name));
     // What the flow key lacks is in no row.
     let is_value = |field: &&flow::Field| {
-        read.contains(field.name)
+        (read.contains(field.name) || needs_packets && field.row == flow::RowValue::Packets)
             && !matches!(field.aggregation, Constant | Key)
             && !keys(table).any(|key| key == field.name)
     };
@@ -130,10 +133,11 @@ fn merged_value(dialect: Dialect, field: &flow::Field) -> Option<String> {
         Min => format!("min({column})"),
         Max => format!("max({column})"),
         Or => dialect.bit_or(&column),
-        // A row that has none has packets that differ.
+        // A row with packets that has none has packets that differ.
         Same => {
+            let with_packets = "count(CASE WHEN rows.total_count <> 0 THEN 1 END)";
             format!(
-                "CASE WHEN count({column}) = count(*) AND min({column}) = max({column}) THEN min({column}) END"
+                "CASE WHEN count({column}) = {with_packets} AND min({column}) = max({column}) THEN min({column}) END"
             )
         }
         Mean => format!("avg({column})"),
