@@ -410,14 +410,19 @@ fn has_element(field: &Field, element: Element) -> bool {
     field.elements.iter().any(|own| (own.enterprise, own.number) == (element.enterprise, element.number))
 }
 
-/// The greatest value of header field number `at`.
-pub(crate) fn most_of_header(at: u8) -> u64 {
-    let field = FIELDS.iter().find(|field| field.row == RowValue::Header(at));
-    match field.map(|field| field.value) {
-        Some(FieldAccessor::Optional(bits @ ..=31, _)) => (1 << bits) - 1,
-        _ => u32::MAX.into(),
+/// The greatest value of each header field, by its number.
+pub(crate) static HEADER_MOST: [u64; HEADER_FIELDS] = {
+    let (mut most, mut at) = ([0; HEADER_FIELDS], 0);
+    while at < FIELDS.len() {
+        if let (RowValue::Header(number), FieldAccessor::Optional(bits, _)) =
+            (FIELDS[at].row, FIELDS[at].value)
+        {
+            most[number as usize] = (1 << bits) - 1;
+        }
+        at += 1;
     }
-}
+    most
+};
 
 impl NumericElement {
     /// Returns whether 0 says that there is none.

@@ -6,7 +6,7 @@ mod sampling;
 mod tests;
 mod time;
 
-use super::element::{NUMBERS, NumericElement, TimeEncoding, ValueTarget, most_of_header};
+use super::element::{HEADER_MOST, NUMBERS, NumericElement, TimeEncoding, ValueTarget};
 use super::field_plan::FieldPlan;
 use super::template::unsigned;
 use flow::{HeaderValues, NULL};
@@ -101,11 +101,11 @@ impl RecordValues {
             ValueTarget::Duration(unit_ns) => half.duration_ns = number()?.checked_mul(unit_ns),
             ValueTarget::Number(number) => half.numbers[number as usize] = value(number, octets)?,
             ValueTarget::Header(at) => {
-                let value = number()?;
-                if value > most_of_header(at) {
+                let (at, value) = (usize::from(at), number()?);
+                if value > HEADER_MOST[at] {
                     return Err(Some(value));
                 }
-                half.headers.set(at.into(), Some(value));
+                half.headers.set(at, Some(value));
             }
         }
         Ok(())
