@@ -49,9 +49,11 @@ impl TrackedParts {
         }
     }
 
-    /// Returns what both have.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self { loss: self.loss && other.loss, headers: self.headers && other.headers }
+    /// Returns the parts that all of these have: every part where there are none of them.
+    pub fn common(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().fold(Self::ALL, |common, parts| Self {
+            loss: common.loss && parts.loss,
+            headers: common.headers && parts.headers,
+        })
     }
 }

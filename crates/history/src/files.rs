@@ -204,7 +204,7 @@ impl FlowFiles {
     /// True if rows of all files have losses.
     pub fn tracked_parts(&self) -> TrackedParts {
         let told = self.files.iter().filter(|file| !file.contents().is_blank());
-        told.map(|file| file.contents().tracked).reduce(TrackedParts::and).unwrap_or(TrackedParts::ALL)
+        TrackedParts::common(told.map(|file| file.contents().tracked))
     }
 
     /// The number of rows, where all files tell it.

@@ -73,10 +73,12 @@ pub(crate) fn write(
     let text = without_ports(&first.key);
     // Of ports alone nothing is left: all rows of a window are one.
     let key = if text.is_empty() { KeySpec::NOTHING } else { parsed(&text)? };
-    let mut parts_of_files = inputs.iter().map(|file| file.contents().tracked);
-    let loss = parts_of_files.clone().any(|tracked| tracked.loss);
+    let parts_of_files = || inputs.iter().map(|file| file.contents().tracked);
     // Header fields of a part of the rows are none of the sum: a question for them is refused rather than answered in part.
-    let tracked = TrackedParts { loss, headers: parts_of_files.all(|tracked| tracked.headers) };
+    let tracked = TrackedParts {
+        loss: parts_of_files().any(|tracked| tracked.loss),
+        ..TrackedParts::common(parts_of_files())
+    };
     // Sums of what some do not tell are not known.
     let has_wire_bytes = inputs.iter().all(|file| file.contents().fields.contains("wire_byte"));
     let length = job.window_ns;

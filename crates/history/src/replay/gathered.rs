@@ -127,11 +127,7 @@ impl Gathered {
         Ok(NodeRecording {
             site: PlanContext {
                 node: name.to_owned(),
-                tracked: files
-                    .iter()
-                    .map(|file| file.contents.tracked)
-                    .reduce(flow::TrackedParts::and)
-                    .unwrap_or(flow::TrackedParts::ALL),
+                tracked: flow::TrackedParts::common(files.iter().map(|file| file.contents.tracked)),
                 ..site.clone()
             },
             merges: merges || files.len() > 1,
