@@ -104,28 +104,29 @@ pub fn recorded(
             query.label
         )
     }));
-    if !facts.tracked.headers {
-        let lacking = queries.iter().filter(|query| query.parts.headers);
-        refused.extend(lacking.map(|query| {
-            format!(
-                "{}: it reads header fields, which the files do not have: edison run --headers --flows or --rows writes them",
-                query.label
-            )
-        }));
-    }
-    if !facts.tracked.loss {
-        let lacking = queries.iter().filter(|query| query.parts.loss);
-        refused.extend(lacking.map(|query| {
-            format!(
-                "{}: it reads losses, which the files do not have: edison run --loss --flows or --rows writes them",
-                query.label
-            )
-        }));
-    }
+    let headers = |query: &CheckedQuery| query.parts.headers && !facts.tracked.headers;
+    let loss = |query: &CheckedQuery| query.parts.loss && !facts.tracked.loss;
+    refused.extend(refuse_missing(queries, headers, "header fields", "--headers"));
+    refused.extend(refuse_missing(queries, loss, "losses", "--loss"));
     if !refused.is_empty() {
         return Err(Failure::usages(refused));
     }
     queries.iter().map(|query| one(asking, query, facts)).collect()
+}
+
+/// Refuses the queries that read a part which the files do not have. `option`: the option of a run that gives it.
+fn refuse_missing(
+    queries: &[&CheckedQuery],
+    lacks: impl Fn(&CheckedQuery) -> bool,
+    part: &str,
+    option: &str,
+) -> impl Iterator<Item = String> {
+    queries.iter().filter(move |query| lacks(query)).map(move |query| {
+        format!(
+            "{}: it reads {part}, which the files do not have: edison run {option} --flows or --rows writes them",
+            query.label
+        )
+    })
 }
 
 fn one(asking: &Asking<'_>, checked: &CheckedQuery, facts: &RowFacts) -> Result<RecordedQuery, Failure> {

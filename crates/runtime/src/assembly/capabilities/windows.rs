@@ -3,7 +3,8 @@
 use super::{ConflictRule, LEAVE_ONE, NodeFacts, is_of_packets};
 use crate::spec::RunSpec;
 use engine::Every;
-use equery::CheckedQuery;
+use equery::ReadParts;
+use flow::TrackedParts;
 use history::replay::NodeRecording;
 
 const RECORDED: &str = "in edison dry-run";
@@ -62,26 +63,24 @@ pub(super) const RULES: &[ConflictRule] = &[
         condition: "over rows without them",
         why: "what was lost is not known any more",
         instead: "record it too, as edison run SOURCE --loss --rows FILE",
-        is_broken: |facts| {
-            let is_of = |node: &NodeRecording, query: &CheckedQuery| {
-                query.parts.loss && query.nodes.matches(node.name()) && !node.site().tracked.loss
-            };
-            facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
-        },
+        is_broken: |facts| is_asked_without(facts, |query, rows| query.loss && !rows.loss),
     },
     ConflictRule {
         what: "a query that reads header fields of --headers",
         condition: "over rows without them",
         why: "the headers of the packets are not known any more",
         instead: "record them too, as edison run SOURCE --headers --rows FILE",
-        is_broken: |facts| {
-            let is_of = |node: &NodeRecording, query: &CheckedQuery| {
-                query.parts.headers && query.nodes.matches(node.name()) && !node.site().tracked.headers
-            };
-            facts.recorded.is_some_and(|node| facts.queries.iter().any(|query| is_of(node, query)))
-        },
+        is_broken: |facts| is_asked_without(facts, |query, rows| query.headers && !rows.headers),
     },
 ];
+
+/// Returns true if the rows of a recorded node lack a part that a query of the node reads.
+fn is_asked_without(facts: &NodeFacts<'_>, lacks: fn(ReadParts, TrackedParts) -> bool) -> bool {
+    facts.recorded.is_some_and(|node| {
+        let mut queries = facts.queries.iter().filter(|query| query.nodes.matches(node.name()));
+        queries.any(|query| lacks(query.parts, node.site().tracked))
+    })
+}
 
 fn is_sample(spec: &RunSpec) -> bool {
     spec.machine.tee.is_some() || spec.machine.adapt.is_some()
