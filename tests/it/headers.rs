@@ -17,7 +17,7 @@ const START: u64 = 1_700_000_400 * SECOND;
 /// Flow label, least and greatest time to live.
 type Headers = [Option<u64>; 3];
 
-/// What a question for all three fields selects, by the port of the flow.
+/// A query for all three fields, by the port of the flow.
 const ASKED: &str = "select src_port, max(flow_label) as label, min(ip_ttl_min) as least, max(ip_ttl_max) as most groupby src_port";
 
 /// UDP packets of flows of both families: labels and times to live that are all the same, that differ now and then, and any.
@@ -243,4 +243,31 @@ fn without_the_option_nothing_has_them_and_the_refusal_names_it() {
 /// A dry run over rows without header fields is refused.
 fn dry_run(rows: &Path, query: &Path) {
     call(&["dry-run", text(query), text(rows)]).says(2, &["--headers"]);
+}
+
+/// A rollup of files of which one lacks header fields has none: an answer from it would be of a part of the packets.
+#[test]
+fn a_rollup_of_files_of_which_one_lacks_them_has_none() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    // Two recordings in one hour, and one a day later, which closes the hour.
+    let recordings: [(u64, &[&str]); 3] =
+        [(1_704_103_200, &[]), (1_704_104_400, &["--headers"]), (1_704_200_000, &["--headers"])];
+    for (start, options) in recordings {
+        let path = scratch.path(&format!("{start}.pcap"));
+        let spec = format!("packets=500,flows=20,rate=500,start={start}");
+        run(edison().arg("generate").arg(&path).arg(spec)).expect(0);
+        let keep = ["--every", "1s", "--store-keep", "rows=1min,1min=100y,1h=100y", "--node", "n"];
+        run(edison().arg("run").arg(&path).args(options).args(keep).arg("--store").arg(&store)).expect(0);
+    }
+    let hour = store.join("rollup=1h/date=2024-01-01/hour=10/node=n");
+    let files: Vec<PathBuf> =
+        std::fs::read_dir(&hour).expect("a rollup").map(|file| file.expect("a file").path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let counted = call(&["query", text(file), "select sum(total_count) as n", "--json"]).expect(0);
+    let answer: Value =
+        serde_json::from_str(counted.stdout.lines().next().expect("an answer")).expect("JSON");
+    assert_eq!(number(&rows(&answer)[0]["n"]), 1000);
+    call(&["query", text(file), ASKED]).says(2, &["header fields", "edison run --headers --flows"]);
+    call(&["query", "--store", text(&store), "--to", "2024-01-01T12:00:00Z", ASKED]).expect(2);
 }
