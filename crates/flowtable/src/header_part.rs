@@ -8,11 +8,11 @@ use std::cell::Cell;
 /// The header fields of what one slot has counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct HeaderState {
-    /// Of the record's packets in the open window.
+    /// The values of the record's packets in the open window.
     window: HeaderValues,
-    /// Of the record's packets before the open window.
+    /// The values of the record's packets before the open window.
     sealed: HeaderValues,
-    /// Of packets in the open window whose records have ended.
+    /// The values of packets in the open window whose records have ended.
     left: HeaderValues,
 }
 

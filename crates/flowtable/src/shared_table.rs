@@ -11,7 +11,7 @@ use packet::{Key, KeyBurst, KeyedPacket, Numbers};
 /// Packets that go through the table's stages together, as in [`crate::FlowTable`].
 const BATCH: usize = 64;
 
-/// What is not a sum, of no packet.
+/// The attributes and header fields of a flow before its first packet.
 const NO_PACKET: (FlowAttributes, HeaderValues) = (FlowAttributes::NONE, HeaderValues::NONE);
 
 /// The state of a flow.

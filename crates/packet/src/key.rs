@@ -21,7 +21,7 @@ pub trait Key: Copy + Ord + Default + Send + 'static {
         None
     }
 
-    /// The row with its family; `None` as in [`Key::family`]. A row that is made anew with its key takes twice the instructions.
+    /// The row with its family; `None` as in [`Key::family`]. It is copied as a whole, not member by member.
     #[inline(always)]
     fn family_row(_row: WindowRow<Self>) -> Option<FamilyRow> {
         None

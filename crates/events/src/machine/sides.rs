@@ -17,7 +17,7 @@ struct SourceAnswer<'a> {
     key: Option<&'a [usize]>,
     /// The rows of the source; `None` if it is missing.
     rows: Option<ConditionGroups<'a>>,
-    /// True if so many packets were lost that no value is known.
+    /// True if the answer covers a smaller share of the packets than the settings require.
     is_uncovered: bool,
 }
 

@@ -39,9 +39,9 @@ pub(super) fn kind_of(parts: &MeasuredParts) -> u8 {
 #[derive(Clone, Copy)]
 struct KeyedBatch<'a, K> {
     packets: &'a [KeyedPacket<K>],
-    /// Empty, or at least as many.
+    /// The packets' TCP segments: none, or at least as many as packets.
     segments: &'a [TcpSegment],
-    /// The same.
+    /// The packets' header fields: none, or at least as many as packets.
     headers: &'a [HeaderValues],
     numbers: Numbers,
     /// The packets that did not arrive at their own times, with places from `first` on.
@@ -265,7 +265,7 @@ impl<K: Key> FlowTable<K> {
             {
                 statistics.prefetch(slot);
             }
-            // Not with losses: the test costs each of their packets three instructions.
+            // Not with losses, where the test costs a packet 8 of 850 instructions (callgrind).
             if PARTS == OTHERS
                 && let Some(headers) = &self.headers
             {

@@ -356,7 +356,7 @@ fn headers(p: &PacketFields) -> LabelAndTtl {
     ((!p.total_byte.is_multiple_of(50)).then_some(p.total_byte / 1500), p.ip_ttl.into())
 }
 
-/// What the field table says of several packets: one label of all, the least and the greatest time to live.
+/// Returns the values that the field table defines for several packets: the label that all have, the least and the greatest time to live.
 fn of_all(packets: &[LabelAndTtl]) -> HeaderValues {
     let Some((label, _)) = packets.first() else { return HeaderValues::NONE };
     let label = label.filter(|label| packets.iter().all(|(other, _)| *other == Some(*label)));

@@ -68,7 +68,7 @@ fn packet(number: u64, flows: u64) -> KeyedPacket<KeyV4> {
     KeyedPacket::new(key, fields, false, &Seed::new(1))
 }
 
-/// What a flow has in a window: its first time, its TCP flags, and the label and the time to live of each packet.
+/// The values of a flow in a window: its first time, its TCP flags, and the label and the time to live of each packet.
 type OfWindow = (u64, u8, Vec<(u32, u8)>);
 
 /// A label of the flow; some packets have another one.
