@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         rest = others;
     }
     assert!(decoder.counts().are_complete() && decoder.counts().records.given == flows);
-    assert!(decoder.waiting_bytes() <= 8 << 20 && decoder.exporters().len() <= 16 * 3 * data.len());
+    assert!(decoder.waiting_bytes() <= 8 << 20 && decoder.exporters().len() <= 16 * 4 * data.len());
     decoder.finish();
     assert_eq!(decoder.waiting_bytes(), 0);
 });

@@ -14,20 +14,21 @@ pub(super) const COLLECT_EXAMPLES: &str = "\
 Examples:
   edison collect ipfix://:4739                          all routers that send here, until Ctrl-C
   edison collect netflow://:2055 --from 192.0.2.0/24    routers of a network alone
+  edison collect sflow://                               switches that send sFlow, at port 6343
   edison collect ipfix://:4739 --sampling 1000          1:1000 where a router does not tell its rate
   edison collect ipfix://:4739 --every 1min --wait 10s --store /var/lib/edison/store
   edison collect ipfix://:4739 -q 'select src_addr, sum(total_byte) groupby src_addr' --json
   edison collect --config node.toml                     as a node of a deployment: the file has
                                                         collect = \"ipfix://:4739\"
 
-All three versions are received at either scheme, over UDP. A record counts in the window of its
+NetFlow v5, NetFlow v9, IPFIX and sFlow v5 are received whichever the scheme, over UDP. A record counts in the window of its
 last packet while that is open, else in the one of the clock. docs/routers.md has all.
 Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 an output that lost everything.";
 
 /// Options of `edison collect`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CollectOptions {
-    /// Where to listen: ipfix://HOST:PORT or netflow://HOST:PORT; without HOST at all addresses
+    /// Where to listen: ipfix://HOST:PORT, netflow://HOST:PORT or sflow://HOST:PORT; without HOST at all addresses
     #[arg(value_name = "URL", required_unless_present = "config")]
     pub(crate) url: Option<Listener>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Flow records of routers: those of softflowd and nfreplay are the flows of the capture, within the differences that are printed here
+//! Flow records of routers: those of softflowd, nfreplay and pmacctd are the flows of the capture, within the differences that are printed here
 //! and listed in docs/routers.md.
 
 use crate::support::capture::{self, Count, Flows, Frame, Generated};
@@ -88,7 +88,9 @@ fn is_missing(programs: &[&str]) -> bool {
     };
     let missing: Vec<_> = programs.iter().filter(|program| !is_there(program)).collect();
     if !missing.is_empty() {
-        eprintln!("skipped: {missing:?} are not installed; Debian's packages are softflowd and nfdump");
+        eprintln!(
+            "skipped: {missing:?} are not installed; Debian's packages are softflowd, nfdump and pmacct"
+        );
     }
     !missing.is_empty()
 }
@@ -202,6 +204,64 @@ fn flows_of_nfreplay_are_those_of_the_capture() {
     assert_eq!(by_key(&flows), measured);
     assert_eq!(number(&report["packets"]["measured"]), frames.len() as u64);
     assert_eq!(report["loss"], serde_json::json!({}));
+}
+
+/// pmacctd as an agent of sFlow that samples each packet of the capture but the first, and what `edison collect` says of it.
+fn sampled_by_pmacctd(scratch: &Scratch, capture: &Path, more: &[&str]) -> (String, Value, Flows) {
+    let collecting = Collecting::start(scratch, "pmacctd", more);
+    let settings = scratch.path("pmacctd.conf");
+    let lines = [
+        "daemonize: false".to_owned(),
+        format!("pcap_savefile: {}", text(capture)),
+        "plugins: sfprobe".to_owned(),
+        format!("sfprobe_receiver: 127.0.0.1:{}", collecting.port),
+        "sfprobe_agentip: 192.0.2.7".to_owned(),
+        "sampling_rate: 1".to_owned(),
+        "snaplen: 256".to_owned(),
+    ];
+    std::fs::write(&settings, lines.join("\n") + "\n").expect("written");
+    run(Command::new("pmacctd").arg("-f").arg(&settings)).expect(0);
+    let (stdout, report, flows) = collecting.end();
+    (stdout, report, by_key(&flows))
+}
+
+#[test]
+fn samples_of_pmacctd_are_packets_of_the_capture() {
+    if is_missing(&["pmacctd"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let Generated { path, frames, .. } = capture::generate(&scratch, SPEC);
+    let measured = measured(&scratch, &path);
+    let query = "q: select sum(total_count) as packets, sum(wire_byte) as bytes";
+    let (stdout, report, collected) =
+        sampled_by_pmacctd(&scratch, &path, &["-q", query, "--json", "--every", "1h"]);
+    // All but one packet, and no other.
+    let none = Count { packets: 0, total_byte: 0 };
+    let missing: Vec<_> = measured.iter().filter(|(key, count)| collected.get(key) != Some(count)).collect();
+    let [(key, all)] = &missing[..] else { panic!("{missing:?}") };
+    let found = collected.get(key).unwrap_or(&none);
+    assert_eq!(all.packets, found.packets + 1);
+    assert!(collected.keys().all(|key| measured.contains_key(key)));
+    let packets = frames.len() as u64 - 1;
+    assert_eq!(number(&report["packets"]["measured"]), packets);
+    assert_eq!(
+        (number(&report["packets"]["remarks"]["records"]), &report["loss"]),
+        (packets, &serde_json::json!({}))
+    );
+    let [exporter] = output::list(&report["exporters"]) else { panic!("{report}") };
+    assert_eq!(
+        (&exporter["version"], &exporter["agent"]),
+        (&Value::from("sFlow v5"), &Value::from("192.0.2.7"))
+    );
+    assert_eq!(exporter["sampling"], serde_json::json!(["1:1"]));
+    let answers = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let answer: Value = answers.into_iter().find(|answer: &Value| answer["query"] == "q").expect("an answer");
+    let row = &output::rows(&answer)[0];
+    let bytes: u64 = frames.iter().map(|frame| frame.data.len() as u64).sum();
+    let of_missing = bytes - number(&row["bytes"]);
+    assert_eq!(number(&row["packets"]), packets);
+    assert!(frames.iter().any(|frame| frame.data.len() as u64 == of_missing), "{of_missing}");
 }
 
 /// A datagram of NetFlow v5 with one record of these packets and bytes; its times are now.
@@ -478,7 +538,7 @@ fn exporters_of_one_address_are_told_apart_and_what_is_not_read_is_said() {
     for version in [1, 7, 8] {
         sockets[0].send_to(&[&[0, version, 0, 1][..], &[0; 60]].concat(), to).expect("sent");
     }
-    sockets[1].send_to(&[0, 0, 0, 5, 0, 0, 0, 1, 127, 0, 0, 1], to).expect("sent");
+    sockets[1].send_to(&[0, 0, 0, 4, 0, 0, 0, 1, 127, 0, 0, 1], to).expect("sent");
     let (ended, report, _) = collecting.finish();
     assert_eq!((number(&report["packets"]["received"]), &report["loss"]), (30, &serde_json::json!({})));
     let remarks = &report["packets"]["remarks"];
@@ -500,7 +560,7 @@ fn exporters_of_one_address_are_told_apart_and_what_is_not_read_is_said() {
         ("NetFlow v1", "netflow_v1"),
         ("NetFlow v7", "netflow_v7"),
         ("NetFlow v8", "netflow_v8"),
-        ("sFlow", "sflow"),
+        ("sFlow v2 or v4", "sflow"),
     ] {
         let line = format!("sends {protocol}, which is not read");
         assert_eq!(ended.stderr.matches(&line).count(), 1, "{}", ended.stderr);

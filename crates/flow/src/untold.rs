@@ -76,6 +76,11 @@ impl OpenFields {
         self.0 |= more.0;
     }
 
+    /// Removes the fields of another set.
+    pub fn remove(&mut self, less: Self) {
+        self.0 &= !less.0;
+    }
+
     /// Returns the fields that packets of a protocol have. `None`: the protocol is not known.
     #[must_use]
     pub fn limit_to_protocol(self, protocol: Option<u8>) -> Self {

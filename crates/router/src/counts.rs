@@ -28,7 +28,7 @@ pub struct DatagramCounts {
     pub too_many_exporters: u64,
     /// Datagrams of no version that is read.
     pub unknown_version: u64,
-    /// Datagrams of sFlow, of NetFlow v1, of v7, and of v8, among those of no version that is read.
+    /// Datagrams of sFlow v2 and v4, of NetFlow v1, of v7, and of v8, among those of no version that is read.
     pub foreign: [u64; 4],
     /// Datagrams that are cut off or contradict themselves. What stands before the damage was taken.
     pub damaged: u64,
@@ -45,9 +45,10 @@ pub struct ExporterCounts {
     pub repeated: u64,
     /// Exporters that began anew.
     pub restarts: u64,
-    /// Records that did not arrive, by sequence numbers that count records: those of NetFlow v5 and IPFIX.
+    /// Records that did not arrive, by sequence numbers that count records, those of NetFlow v5 and IPFIX; and samples that an agent of sFlow
+    /// dropped.
     pub lost_records: u64,
-    /// Messages that did not arrive, by sequence numbers that count messages: those of NetFlow v9.
+    /// Messages that did not arrive, by sequence numbers that count messages: those of NetFlow v9 and of sFlow.
     pub lost_messages: u64,
 }
 
@@ -81,6 +82,8 @@ pub struct RecordCounts {
     pub forgotten_totals: u64,
     /// Records of options.
     pub option_records: u64,
+    /// Samples of sFlow that are of no packet, such as the counters of an interface.
+    pub other_samples: u64,
     /// Records that end before they begin: they count at their end.
     pub times_reversed: u64,
     /// Records without a time: they count when they were exported.
@@ -106,7 +109,7 @@ pub struct SamplingCounts {
 
 impl DecoderCounts {
     /// Returns all counters but those of losses, by name.
-    pub fn named(&self) -> [(&'static str, u64); 33] {
+    pub fn named(&self) -> [(&'static str, u64); 34] {
         [
             ("datagrams", self.datagrams.received),
             ("decoded", self.datagrams.decoded),
@@ -126,6 +129,7 @@ impl DecoderCounts {
             ("unfit_fields", self.records.unfit_fields),
             ("forgotten_totals", self.records.forgotten_totals),
             ("option_records", self.records.option_records),
+            ("other_samples", self.records.other_samples),
             ("times_reversed", self.records.times_reversed),
             ("without_time", self.records.without_time),
             ("without_wire_bytes", self.records.without_wire_bytes),

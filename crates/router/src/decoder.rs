@@ -1,5 +1,7 @@
 //! The decoder, which takes datagrams and gives flows.
 
+mod sflow;
+
 use crate::counts::DecoderCounts;
 use crate::exporter::{Exporter, ExporterId, ExporterState, ExporterTemplate, Version};
 use crate::foreign::{ForeignSender, Foreigners, Protocol};
@@ -52,8 +54,6 @@ pub struct ExportedFlow {
     pub counted: u64,
 }
 
-/// Address and port that a datagram is from.
-type SenderAddress = (IpAddr, u16);
 /// Takes the flows of a datagram.
 type Take<'a> = dyn FnMut(ExportedFlow) + 'a;
 
@@ -72,7 +72,7 @@ pub struct Decoder {
     /// The number of exporters of each address.
     of_address: HashMap<IpAddr, usize>,
     /// The states of exporters whose sessions are over.
-    earlier: HashMap<(IpAddr, Version, u32), ExporterState>,
+    earlier: HashMap<ExporterId, ExporterState>,
     /// The time at which room was last made for other exporters, nanoseconds since the epoch.
     swept_ns: u64,
     foreigners: Foreigners,
@@ -124,7 +124,7 @@ impl Decoder {
     pub fn exporters(&self) -> Vec<ExporterState> {
         let known = self.exporters.iter().map(|(name, exporter)| exporter.state(name));
         let mut states: Vec<_> = known.chain(self.earlier.values().cloned()).collect();
-        states.sort_by_key(|state| (state.address, state.version, state.domain, state.port));
+        states.sort_by_key(|state| (state.address, state.version, state.agent, state.domain, state.port));
         states
     }
 
@@ -162,6 +162,7 @@ impl Decoder {
             Some(5) => self.version5(from, rest, take),
             Some(9) => self.version9(from, rest, take),
             Some(10) => self.ipfix(from, rest, take),
+            Some(0) if rest.u16() == Some(crate::sflow::VERSION) => self.sflow(from, rest, take),
             _ => {
                 let protocol = Protocol::detect(octets);
                 let counts = &mut self.state.counts;
@@ -183,7 +184,7 @@ impl Decoder {
 
     fn version5(
         &mut self,
-        from: SenderAddress,
+        from: (IpAddr, u16),
         mut rest: Octets<'_>,
         take: &mut Take<'_>,
     ) -> Result<(), DatagramFault> {
@@ -194,8 +195,7 @@ impl Decoder {
         if !is_whole {
             return Err(DatagramFault::Damaged);
         }
-        let name =
-            ExporterId { address: from.0, version: Version::V5, domain: header.engine.into(), port: from.1 };
+        let name = ExporterId::new(from, Version::V5, header.engine.into());
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: header.sequence, facts: header.facts, now_ns: state.now_ns };
         let order = exporter.begin_message(heading, state);
@@ -217,7 +217,7 @@ impl Decoder {
 
     fn version9(
         &mut self,
-        from: SenderAddress,
+        from: (IpAddr, u16),
         mut rest: Octets<'_>,
         take: &mut Take<'_>,
     ) -> Result<(), DatagramFault> {
@@ -227,7 +227,7 @@ impl Decoder {
         };
         let (count, uptime, seconds, sequence, domain) = header().ok_or(DatagramFault::Damaged)?;
         let facts = ExportTimes { export_ns: u64::from(seconds) * SECOND, uptime_ms: Some(uptime) };
-        let name = ExporterId { address: from.0, version: Version::V9, domain, port: from.1 };
+        let name = ExporterId::new(from, Version::V9, domain);
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         let order = exporter.begin_message(heading, state);
@@ -238,7 +238,7 @@ impl Decoder {
 
     fn ipfix(
         &mut self,
-        from: SenderAddress,
+        from: (IpAddr, u16),
         mut rest: Octets<'_>,
         take: &mut Take<'_>,
     ) -> Result<(), DatagramFault> {
@@ -248,7 +248,7 @@ impl Decoder {
         // What stands behind the message is none of it.
         let behind = std::mem::replace(&mut rest, Octets(content.ok_or(DatagramFault::Damaged)?));
         let facts = ExportTimes { export_ns: u64::from(seconds) * SECOND, uptime_ms: None };
-        let name = ExporterId { address: from.0, version: Version::Ipfix, domain, port: from.1 };
+        let name = ExporterId::new(from, Version::Ipfix, domain);
         let (exporter, state) = self.exporter(name)?;
         let heading = Heading { number: sequence, facts, now_ns: state.now_ns };
         let order = exporter.begin_message(heading, state);
@@ -309,7 +309,7 @@ impl Decoder {
         // Whose last datagram came first takes the room that is left.
         over.sort_unstable_by_key(|(seen_ns, name, _)| (*seen_ns, *name));
         for (_, name, state) in over {
-            let of_same = (name.address, name.version, name.domain);
+            let of_same = ExporterId { port: 0, ..name };
             if let Some(known) = earlier.get_mut(&of_same) {
                 known.add(state);
             } else if earlier.len() < MOST_EXPORTERS[0] {
@@ -554,27 +554,35 @@ impl Exporter {
         state: &mut DecoderState,
         take: &mut Take<'_>,
     ) {
-        for mut record in
-            values::records(values, counted, times, &mut state.counts.records).into_iter().flatten()
-        {
-            let counted = record.total_count;
-            record.sampling_rate = rate.map_or(0, SamplingRate::rounded);
-            let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
-            let mut is_plausible = true;
-            for count in counts.into_iter().filter(|count| **count != NULL) {
-                *count = rate.map_or(*count, |rate| rate.scale(*count));
-                is_plausible &= *count <= MOST_COUNT;
-            }
-            if !is_plausible {
-                state.counts.records.implausible += 1;
-                continue;
-            }
-            self.records += 1;
-            self.sampled += u64::from(rate.is_none_or(SamplingRate::is_sampled));
-            self.unknown_rate += u64::from(rate.is_none());
-            state.counts.sampling.unknown_rate += u64::from(rate.is_none());
-            state.counts.records.given += 1;
-            take(ExportedFlow { record, rate, counted });
+        let records = values::records(values, counted, times, &mut state.counts.records);
+        records.into_iter().flatten().for_each(|record| self.give(record, rate, state, take));
+    }
+
+    /// Gives a flow whose packets and bytes are as they were counted, with what they stand for.
+    fn give(
+        &mut self,
+        mut record: FlowRecord,
+        rate: Option<SamplingRate>,
+        state: &mut DecoderState,
+        take: &mut Take<'_>,
+    ) {
+        let counted = record.total_count;
+        record.sampling_rate = rate.map_or(0, SamplingRate::rounded);
+        let counts = [&mut record.total_count, &mut record.total_byte, &mut record.wire_byte];
+        let mut is_plausible = true;
+        for count in counts.into_iter().filter(|count| **count != NULL) {
+            *count = rate.map_or(*count, |rate| rate.scale(*count));
+            is_plausible &= *count <= MOST_COUNT;
         }
+        if !is_plausible {
+            state.counts.records.implausible += 1;
+            return;
+        }
+        self.records += 1;
+        self.sampled += u64::from(rate.is_none_or(SamplingRate::is_sampled));
+        self.unknown_rate += u64::from(rate.is_none());
+        state.counts.sampling.unknown_rate += u64::from(rate.is_none());
+        state.counts.records.given += 1;
+        take(ExportedFlow { record, rate, counted });
     }
 }

@@ -22,6 +22,8 @@ pub enum Version {
     V9,
     /// IPFIX.
     Ipfix,
+    /// sFlow version 5.
+    SFlow,
 }
 
 impl fmt::Display for Version {
@@ -30,6 +32,7 @@ impl fmt::Display for Version {
             Self::V5 => "NetFlow v5",
             Self::V9 => "NetFlow v9",
             Self::Ipfix => "IPFIX",
+            Self::SFlow => "sFlow v5",
         })
     }
 }
@@ -40,9 +43,18 @@ impl fmt::Display for Version {
 pub(crate) struct ExporterId {
     pub(crate) address: IpAddr,
     pub(crate) version: Version,
-    /// Observation domain, source identifier, or type and number of the engine.
+    /// Observation domain, source identifier, type and number of the engine, or part of an agent.
     pub(crate) domain: u32,
+    /// The agent of sFlow: one that forwards the datagrams of several agents sends from one port.
+    pub(crate) agent: Option<IpAddr>,
     pub(crate) port: u16,
+}
+
+impl ExporterId {
+    /// The name of what sends from this address and port, and has no agent.
+    pub(crate) fn new((address, port): (IpAddr, u16), version: Version, domain: u32) -> Self {
+        Self { address, version, domain, agent: None, port }
+    }
 }
 
 /// A template, and how its records are read.
@@ -62,6 +74,8 @@ pub(crate) struct Exporter {
     pub(crate) fields: usize,
     pub(crate) waiting: WaitingSets,
     pub(crate) samplers: Samplers,
+    /// The number of samples that the agent dropped of each source of samples, by its kind and number.
+    pub(crate) drops: HashMap<(u32, u32), u32>,
     /// The time at which the exporter began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
@@ -76,7 +90,7 @@ pub(crate) struct Exporter {
 impl Exporter {
     pub(crate) fn new(version: Version, session: u64) -> Self {
         let counts = match version {
-            Version::V9 => SequenceUnit::Messages,
+            Version::V9 | Version::SFlow => SequenceUnit::Messages,
             Version::V5 | Version::Ipfix => SequenceUnit::Records,
         };
         Self {
@@ -85,6 +99,7 @@ impl Exporter {
             fields: 0,
             waiting: WaitingSets::default(),
             samplers: Samplers::default(),
+            drops: HashMap::new(),
             start_ms: None,
             sequence: Sequence::new(counts),
             datagrams: 0,
@@ -98,6 +113,7 @@ impl Exporter {
     /// Forgets what the exporter told before it began anew. Returns how many fields its templates had.
     pub(crate) fn restart(&mut self) -> usize {
         self.templates.clear();
+        self.drops.clear();
         (self.samplers, self.start_ms) = (Samplers::default(), None);
         std::mem::take(&mut self.fields)
     }
@@ -112,8 +128,10 @@ pub struct ExporterState {
     pub port: Option<u16>,
     /// The version of what the exporter sends.
     pub version: Version,
-    /// The observation domain, the source identifier, or type and number of the engine.
+    /// The observation domain, the source identifier, type and number of the engine, or the part of the agent.
     pub domain: u32,
+    /// The address of the agent; `None` where the version has none.
+    pub agent: Option<IpAddr>,
     /// The number of sessions.
     pub sessions: u64,
     /// The number of datagrams.
@@ -140,6 +158,7 @@ impl Exporter {
             port: Some(name.port),
             version: name.version,
             domain: name.domain,
+            agent: name.agent,
             sessions: 1,
             datagrams: self.datagrams,
             records: self.records,

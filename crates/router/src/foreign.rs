@@ -10,7 +10,7 @@ const MOST: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Protocol {
-    /// sFlow.
+    /// sFlow version 2 or 4.
     SFlow,
     /// NetFlow v1.
     NetFlow1,
@@ -26,7 +26,7 @@ impl Protocol {
         let number =
             |at: usize| octets.get(at..at + 4).map(|of| u32::from_be_bytes([of[0], of[1], of[2], of[3]]));
         // A version of 32 bits, and the kind of the agent's address: IPv4 or IPv6.
-        if matches!((number(0), number(4)), (Some(2 | 4 | 5), Some(1 | 2))) {
+        if matches!((number(0), number(4)), (Some(2 | 4), Some(1 | 2))) {
             return Some(Self::SFlow);
         }
         match octets {
@@ -41,7 +41,7 @@ impl Protocol {
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SFlow => "sFlow",
+            Self::SFlow => "sFlow v2 or v4",
             Self::NetFlow1 => "NetFlow v1",
             Self::NetFlow7 => "NetFlow v7",
             Self::NetFlow8 => "NetFlow v8",

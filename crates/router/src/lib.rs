@@ -1,4 +1,4 @@
-//! Flow records of routers: datagrams of NetFlow v5, NetFlow v9 (RFC 3954) and IPFIX (RFC 7011).
+//! Flow records of routers: datagrams of NetFlow v5, NetFlow v9 (RFC 3954), IPFIX (RFC 7011) and sFlow v5.
 //!
 //! A [`Decoder`] takes datagrams and gives [`ExportedFlow`]s. It keeps what exporters told of their templates, samplers and numbers, all of it
 //! within limits, and counts by name what it could not take ([`DecoderCounts`]). An [`Inlet`] is the socket, an [`DatagramIntake`] the thread that reads it. The crate does not know windows,
@@ -23,6 +23,7 @@ mod network;
 mod rate;
 mod samplers;
 mod sequence;
+mod sflow;
 mod values;
 mod version5;
 mod waiting;

@@ -65,6 +65,17 @@ impl Samplers {
         counts.too_many_samplers += u64::from(!has_room);
     }
 
+    /// Takes the rate of an interface, or of another source of samples, by its number.
+    pub(crate) fn set_interface_rate(
+        &mut self,
+        number: u64,
+        rate: SamplingRate,
+        counts: &mut SamplingCounts,
+    ) {
+        let has_room = put(&mut self.interfaces, number, OfInterface::Rate(Some(rate)), MOST[2]);
+        counts.too_many_samplers += u64::from(!has_room);
+    }
+
     /// The rate of a record: its own, that of its sampler, of its interface, of the only sampler, or the exporter's. `usual` is that of exporters
     /// that tell none.
     pub(crate) fn rate_of(

@@ -26,10 +26,10 @@ pub(crate) fn exporters(all: &[ExporterReport]) -> Vec<String> {
     let others = shown.split_off(shown.len().min(MOST_EXPORTERS));
     let line = |exporter: &&ExporterReport| {
         let ExporterReport { address, port, version, domain, sessions, records, lost, .. } = exporter;
-        let ExporterReport { lost_unit, sampling, .. } = exporter;
+        let ExporterReport { agent, lost_unit, sampling, .. } = exporter;
         // The port changes when an exporter is started again: it is told where it tells exporters apart.
         let is_other = |other: &&ExporterReport| {
-            (other.address, &other.version, other.domain) == (*address, version, *domain)
+            (other.address, other.agent, &other.version, other.domain) == (*address, *agent, version, *domain)
         };
         let are_several = all.iter().filter(is_other).count() > 1;
         let session = match port {
@@ -38,13 +38,16 @@ pub(crate) fn exporters(all: &[ExporterReport]) -> Vec<String> {
             None => ", an earlier session".to_owned(),
             Some(_) => String::new(),
         };
+        // A switch that sends by itself has one address.
+        let agent = agent.filter(|agent| agent != address).map(|agent| format!(", agent {agent}"));
+        let agent = agent.unwrap_or_default();
         let sampling = match &sampling[..] {
             [] => String::new(),
             rates => format!(", sampling {}", rates.join(" ")),
         };
         let lost = if *lost == 0 { String::new() } else { format!(", {} {lost_unit} lost", grouped(*lost)) };
         format!(
-            "router    {address} {version}, domain {domain}{session}: {} records{sampling}{lost}",
+            "router    {address} {version}{agent}, domain {domain}{session}: {} records{sampling}{lost}",
             grouped(*records)
         )
     };

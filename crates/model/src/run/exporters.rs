@@ -12,11 +12,14 @@ pub struct ExporterReport {
     pub address: IpAddr,
     /// The port that it sends from; `None` for all its sessions that are over together.
     pub port: Option<u16>,
-    /// The protocol: NetFlow v5, NetFlow v9 or IPFIX.
+    /// The protocol: NetFlow v5, NetFlow v9, IPFIX or sFlow v5.
     pub version: String,
-    /// The observation domain, the source identifier, or the type and number of the engine.
+    /// The observation domain, the source identifier, the type and number of the engine, or the part of the agent of sFlow.
     #[serde(with = "Integer")]
     pub domain: u64,
+    /// The address of the agent of sFlow, which is the switch; `None` of other protocols.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<IpAddr>,
     /// The number of transport sessions: one, or those that are over. An exporter that is started again with another port begins a new one.
     #[serde(with = "Integer")]
     pub sessions: u64,

@@ -205,6 +205,7 @@ fn a_report_with_any_one_mistake_is_refused() {
             port: Some(2055),
             version: "NetFlow v9".to_owned(),
             domain: 7,
+            agent: Some(std::net::IpAddr::from([192, 0, 2, 9])),
             sessions: 1,
             datagrams: 3,
             records: 60,

@@ -4,5 +4,6 @@ mod cases;
 mod datagrams;
 mod sampling;
 mod sessions;
+mod sflow;
 mod strangers;
 mod support;

@@ -34,7 +34,7 @@ fn octets_behind_a_message_are_counted_and_its_records_read() {
 #[test]
 fn other_protocols_are_recognised() {
     let mut test = Test::new();
-    let sflow = [0, 0, 0, 5, 0, 0, 0, 1, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 3, 232, 0, 0, 0, 0];
+    let sflow = [0, 0, 0, 4, 0, 0, 0, 1, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 3, 232, 0, 0, 0, 0];
     for _ in 0..3 {
         test.take(1, &sflow);
     }

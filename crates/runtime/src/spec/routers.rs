@@ -28,7 +28,7 @@ pub struct RouterOptions {
 }
 
 /// The schemes, each with its usual port. All versions are received whichever it is.
-const SCHEMES: [(&str, u16); 2] = [("ipfix", 4739), ("netflow", 2055)];
+const SCHEMES: [(&str, u16); 3] = [("ipfix", 4739), ("netflow", 2055), ("sflow", 6343)];
 
 /// The address to listen at, with its scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,11 @@ impl FromStr for Listener {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("'{text}' is not ipfix://[HOST]:PORT or netflow://[HOST]:PORT, as ipfix://:4739");
+        let wrong = || {
+            format!(
+                "'{text}' is not ipfix://[HOST]:PORT, netflow://[HOST]:PORT or sflow://[HOST]:PORT, as ipfix://:4739"
+            )
+        };
         let (scheme, place) = text.split_once("://").ok_or_else(wrong)?;
         let (scheme, usual) = SCHEMES.into_iter().find(|(known, _)| *known == scheme).ok_or_else(wrong)?;
         let (host, port) = match place.rsplit_once(':') {
@@ -96,6 +99,7 @@ mod tests {
             ("netflow://192.0.2.1", "netflow://192.0.2.1:2055"),
             ("netflow://[::1]:9995", "netflow://[::1]:9995"),
             ("ipfix://[::1]", "ipfix://[::1]:4739"),
+            ("sflow://", "sflow://:6343"),
         ] {
             let listener: Listener = text.parse().expect("a listener");
             assert_eq!(listener.to_string(), shown);

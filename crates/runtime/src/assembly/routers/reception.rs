@@ -156,9 +156,11 @@ fn unread(sender: &ForeignSender) -> String {
     let from = sender.from;
     match sender.protocol {
         Some(protocol) => format!(
-            "{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9 or IPFIX"
+            "{from} sends {protocol}, which is not read: have it send NetFlow v5, NetFlow v9, IPFIX or sFlow v5"
         ),
-        None => format!("{from} sends what is neither NetFlow v5, NetFlow v9 nor IPFIX: it is not read"),
+        None => {
+            format!("{from} sends what is neither NetFlow v5, NetFlow v9, IPFIX nor sFlow v5: it is not read")
+        }
     }
 }
 
@@ -168,7 +170,7 @@ fn tally(counts: &DecoderCounts, dropped: Option<u64>) -> DatagramTally {
 }
 
 fn exporter(state: ExporterState) -> ExporterReport {
-    let ExporterState { address, port, version, domain, sessions, .. } = state;
+    let ExporterState { address, port, version, domain, agent, sessions, .. } = state;
     let ExporterState { datagrams, records, sampled, lost, counts_messages, rates, unknown_rate, .. } = state;
     let known = rates.iter().map(ToString::to_string);
     let unknown = (unknown_rate != 0).then(|| "unknown".to_owned());
@@ -177,6 +179,7 @@ fn exporter(state: ExporterState) -> ExporterReport {
         port,
         version: version.to_string(),
         domain: domain.into(),
+        agent,
         sessions,
         datagrams,
         records,
