@@ -23,7 +23,7 @@ pub(crate) fn print() -> Result<ExitCode, Failure> {
     }
     text.push_str(
         "All tasks take structure=NAME (else the planner chooses), memory=SIZE or error=SHARE, and packets=N, what a window \
-         is expected\nto have. Fields of a key are joined by +. Example: --task heavy-hitters:key=src_addr+dst_port,share=0.2%,\
+         is expected\nto have. Structures of rows of counters take depth=ROWS, and width=COUNTERS in place of memory=. Fields of a key are joined by +. Example: --task heavy-hitters:key=src_addr+dst_port,share=0.2%,\
          memory=128KiB\n",
     );
     exit::print(&text)

@@ -25,7 +25,11 @@ pub(crate) const CLAUSES: [Word; 20] = [
         "across nodes by sum|max",
         "one answer for all nodes: sum where they see different traffic, max where the same",
     ),
-    Word::new("using", "using STRUCTURE(memory=SIZE, packets=NUMBER)", "counts packets in this structure"),
+    Word::new(
+        "using",
+        "using STRUCTURE(memory=SIZE, depth=ROWS, width=COUNTERS, packets=NUMBER)",
+        "counts packets in this structure",
+    ),
     Word::new("error", "error PERCENT", "counts packets in a structure with this error at most"),
     Word::new("when", "when [each] CONDITION", "starts the query when answers of others fulfil this"),
     Word::new("while", "while CONDITION", "answers in each window in which this holds"),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use task::query::Query;
 use task::sketched::{Counting, NotSketched, QueryClause, task_of};
-use task::{RunProperties, Size, Structure, TaskSpec, Tasks, catalog};
+use task::{RowSizes, RunProperties, Size, Structure, TaskSpec, Tasks, catalog};
 
 /// The way in which the packets of a query are counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +36,7 @@ fn as_text<S: Serializer>(task: &TaskSpec, serializer: S) -> Result<S::Ok, S::Er
 }
 
 /// Settings of `using`.
-const SETTINGS: [&str; 2] = ["memory", "packets"];
+const SETTINGS: [&str; 4] = ["memory", "depth", "width", "packets"];
 /// Parts of a million in a percent.
 const PPM_OF_PERCENT: f64 = 10_000.0;
 
@@ -135,7 +135,8 @@ fn has_windows_of_the_run(
 }
 
 fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnostics<'_>) -> Option<Counting> {
-    let mut counting = Counting { structure: None, size: Size::Usual, packets: None };
+    let mut counting =
+        Counting { structure: None, size: Size::Usual, rows: RowSizes::default(), packets: None };
     if let Some(using) = &text.using {
         counting.structure = named(&using.value.structure.value);
         let mut given: Vec<&str> = Vec::new();
@@ -151,8 +152,11 @@ fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnosti
             }
             given.push(known);
             let number = number(value, variables, known, diagnostics)?;
+            let size = usize::try_from(number).unwrap_or(usize::MAX);
             match known {
-                "memory" => counting.size = Size::Memory(usize::try_from(number).unwrap_or(usize::MAX)),
+                "memory" => counting.size = Size::Memory(size),
+                "depth" => counting.rows.depth = Some(size),
+                "width" => counting.rows.width = Some(size),
                 _ => counting.packets = Some(number),
             }
         }
@@ -177,7 +181,7 @@ fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnosti
 fn unknown_setting(name: &str, span: &Range<usize>, diagnostics: &mut Diagnostics<'_>) {
     let message = format!("using has no setting '{}'", shortened(name));
     let near = names::nearest(name, SETTINGS).map(|near| format!("'{near}' may be meant; "));
-    let help = format!("{}settings are {}", near.unwrap_or_default(), SETTINGS.join(" and "));
+    let help = format!("{}settings are {}", near.unwrap_or_default(), SETTINGS.join(", "));
     diagnostics.error_with_help("unknown_setting", span, message, help);
 }
 
@@ -201,7 +205,12 @@ fn number(
         (Some(Literal::Size(bytes)), "memory") if *bytes != 0 => return Some(*bytes),
         _ => {}
     }
-    let example = if name == "memory" { "a size such as 128KiB" } else { "a number of packets such as 1M" };
+    let example = match name {
+        "memory" => "a size such as 128KiB",
+        "depth" => "a number of rows such as 3",
+        "width" => "a number of counters in a row such as 1024",
+        _ => "a number of packets such as 1M",
+    };
     let found = shortened(&value.value.to_string()).to_string();
     diagnostics.error("setting", &value.span, format!("{name} is {example}, but found {found}"));
     None

@@ -85,20 +85,20 @@ impl<P: Policy> ArrayConfig<P> {
         Self { is_whole: true, ..self }
     }
 
-    /// The largest that takes no more than `bytes`, split or not.
-    fn largest(bytes: usize, seed: Seed, is_whole: bool) -> Result<Self, SketchError> {
-        let sized = |width| Self::new(P::DEFAULT_DEPTH, width, seed).map(|sized| Self { is_whole, ..sized });
+    /// The largest of `depth` rows that takes no more than `bytes`, split or not.
+    fn largest(depth: usize, bytes: usize, seed: Seed, is_whole: bool) -> Result<Self, SketchError> {
+        let sized = |width| Self::new(depth, width, seed).map(|sized| Self { is_whole, ..sized });
         let least = sized(P::LEAST_WIDTH)?.bytes();
         if bytes < least {
             return Err(SketchError::TooLittleMemory { kind: P::KIND, bytes, least });
         }
-        let widths = P::LEAST_WIDTH..=(MOST_CELLS - 1) / P::DEFAULT_DEPTH;
+        let widths = P::LEAST_WIDTH..=(MOST_CELLS - 1) / depth;
         sized(widest(widths, |width| sized(width).is_ok_and(|sized| sized.bytes() <= bytes)))
     }
 
-    /// The largest whole one.
-    pub(super) fn whole_with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        Self::largest(bytes, seed, true)
+    /// The largest whole one of `depth` rows.
+    pub(super) fn whole_with_bytes(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::largest(depth, bytes, seed, true)
     }
 
     /// Returns the number of all counters.
@@ -120,13 +120,13 @@ impl<P: Policy> ArrayConfig<P> {
 impl<P: Policy> Configuration for ArrayConfig<P> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         if P::SPLITS {
-            let split = Self::largest(bytes, seed, false)?;
+            let split = Self::largest(P::DEFAULT_DEPTH, bytes, seed, false)?;
             if SplitCounters::<P::Cell>::are_many(split.cells()) {
                 return Ok(split);
             }
         }
         // Just below where counters begin to be split, splitting them would leave memory unused.
-        Self::whole_with_bytes(bytes, seed)
+        Self::whole_with_bytes(P::DEFAULT_DEPTH, bytes, seed)
     }
 
     fn bytes(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;
-use super::{Configuration, SketchError, Update};
+use super::{Configuration, ErrorPromise, SketchError, Update};
 use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,6 +25,11 @@ pub trait Grid {
 
     /// Memory of a structure.
     fn bytes(rows: usize, width: usize) -> usize;
+
+    /// The error that theory promises of the estimate of one flow; `None` where it depends on what is counted.
+    fn promise(_rows: usize, _width: usize) -> Option<ErrorPromise> {
+        None
+    }
 }
 
 /// The largest width that a structure can have and that is no more than `width`.
@@ -65,6 +70,18 @@ impl<T: Grid> GridConfig<T> {
         Self::new(T::DEFAULT_ROWS, width, seed)
     }
 
+    /// The largest of this many rows that takes no more than `bytes`.
+    pub(crate) fn largest(rows: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let takes = |width: usize| T::bytes(rows, width);
+        let (least, most) = T::WIDTH.into_inner();
+        Self::new(rows, least, seed).check()?;
+        if takes(least) > bytes {
+            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(least) });
+        }
+        let width = widest(least..=most, |width| takes(width) <= bytes);
+        Ok(Self::new(rows, power_below::<T>(width), seed))
+    }
+
     /// Refuses sizes that the structure cannot have.
     ///
     /// # Errors
@@ -91,13 +108,7 @@ impl<T: Grid> GridConfig<T> {
 
 impl<T: Grid> Configuration for GridConfig<T> {
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let takes = |width: usize| T::bytes(T::DEFAULT_ROWS, width);
-        let (least, most) = T::WIDTH.into_inner();
-        if takes(least) > bytes {
-            return Err(SketchError::TooLittleMemory { kind: T::KIND, bytes, least: takes(least) });
-        }
-        let width = widest(least..=most, |width| takes(width) <= bytes);
-        Ok(Self::with_width(power_below::<T>(width), seed))
+        Self::largest(T::DEFAULT_ROWS, bytes, seed)
     }
 
     fn bytes(&self) -> usize {

@@ -35,6 +35,30 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
         Ok(Self { array: array.whole(), candidates, key: PhantomData })
     }
 
+    /// The array, with a thousand candidates.
+    pub(crate) fn with_default_candidates(array: ArrayConfig<P>) -> Result<Self, SketchError> {
+        Self::new(array, DEFAULT_CANDIDATES)
+    }
+
+    /// The largest of `depth` rows: a thousand candidates, or a quarter of the memory for them, and the rest for the array.
+    pub(crate) fn largest(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        let one = Candidates::<K>::bytes_of(1);
+        let mut candidates = (bytes / 4 / one).clamp(1, DEFAULT_CANDIDATES);
+        while candidates > 1 && Candidates::<K>::bytes_of(candidates) > bytes / 4 {
+            candidates -= 1;
+        }
+        let own = Candidates::<K>::bytes_of(candidates);
+        let array = ArrayConfig::whole_with_bytes(depth, bytes.saturating_sub(own), seed).map_err(
+            |error| match error {
+                SketchError::TooLittleMemory { kind, least, .. } => {
+                    SketchError::TooLittleMemory { kind, bytes, least: least + one }
+                }
+                other => other,
+            },
+        )?;
+        Self::new(array, candidates)
+    }
+
     /// The array's configuration.
     pub fn array(&self) -> &ArrayConfig<P> {
         &self.array
@@ -47,22 +71,8 @@ impl<K: Key, P: Policy> TrackedConfig<K, P> {
 }
 
 impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
-    /// A thousand candidates, or a quarter of the memory for them, and the rest for the array.
     fn with_bytes(bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        let one = Candidates::<K>::bytes_of(1);
-        let mut candidates = (bytes / 4 / one).clamp(1, DEFAULT_CANDIDATES);
-        while candidates > 1 && Candidates::<K>::bytes_of(candidates) > bytes / 4 {
-            candidates -= 1;
-        }
-        let own = Candidates::<K>::bytes_of(candidates);
-        let array =
-            ArrayConfig::whole_with_bytes(bytes.saturating_sub(own), seed).map_err(|error| match error {
-                SketchError::TooLittleMemory { kind, least, .. } => {
-                    SketchError::TooLittleMemory { kind, bytes, least: least + one }
-                }
-                other => other,
-            })?;
-        Self::new(array, candidates)
+        Self::largest(P::DEFAULT_DEPTH, bytes, seed)
     }
 
     fn bytes(&self) -> usize {

@@ -74,6 +74,8 @@ pub use planner::{Choice, RunProperties, is_from_rows};
 pub use reported::ReportedFacts;
 pub use row_desk::{RowDesk, RowTaskStates};
 pub use shape::Shape;
+/// The rows of a structure, as a user gives them.
+pub use sketch::RowSizes;
 pub use spec::{Against, Limit, Quantity, Size, TaskKind, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{

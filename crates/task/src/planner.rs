@@ -10,6 +10,7 @@
 //! answer; of quantiles, to all packets.
 
 mod error_bound;
+mod rows;
 
 use crate::catalog;
 use crate::spec::{Against, Limit, Size, TaskKind, TaskSpec, WHOLE_PPM, Weight};
@@ -175,6 +176,12 @@ pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Re
         }
         _ => String::new(),
     };
+    if let Some(structure) = spec.structure {
+        rows::check(structure, question).map_err(refused)?;
+        if spec.rows.width.is_some() {
+            return rows::by_width(question, structure).map_err(refused);
+        }
+    }
     let choice = match spec.size {
         Size::ErrorPpm(_) if !spec.prefixes.is_empty() => Err(
             "no error is promised of a hierarchy, where those of all lengths add up; give memory= instead"
@@ -185,6 +192,11 @@ pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Re
         Size::Usual => by_memory(question, &candidates, DEFAULT_BYTES),
     };
     let mut choice = choice.map_err(refused)?;
+    if spec.rows.depth.is_some()
+        && let Some(Ok(rows)) = rows::rows::<KeyV4>(choice.structure, choice.bytes, question)
+    {
+        choice.why.push_str(&format!("; {}", rows.text(spec.weight)));
+    }
     choice.why.push_str(&assumed);
     Ok(choice)
 }

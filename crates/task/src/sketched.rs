@@ -7,6 +7,7 @@ use crate::shape::{ColumnOf, Shape, ShapedColumn};
 use crate::spec::MOST_ROWS;
 use crate::{Size, Structure, TaskSpec};
 use packet::KeySpec;
+use sketch::RowSizes;
 use std::fmt;
 
 /// The way in which the packets of a query are to be counted.
@@ -16,6 +17,8 @@ pub struct Counting {
     pub structure: Option<Structure>,
     /// The size of the structure.
     pub size: Size,
+    /// The rows of the structure, as far as they are given.
+    pub rows: RowSizes,
     /// Packets that a window is expected to have.
     pub packets: Option<u64>,
 }
@@ -108,7 +111,9 @@ impl Counting {
         let size = size.map(|size| size.replace("bytes", "B"));
         let structure = self.structure.map(|structure| format!("structure={}", structure.name()));
         let packets = self.packets.map(|packets| format!("packets={packets}"));
-        structure.into_iter().chain(size).chain(packets)
+        let depth = self.rows.depth.map(|depth| format!("depth={depth}"));
+        let width = self.rows.width.map(|width| format!("width={width}"));
+        structure.into_iter().chain(size).chain(depth).chain(width).chain(packets)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::catalog;
 use crate::shape::Shape;
 use notation::{SpecError, pairs, unknown_key};
 use packet::KeySpec;
+use sketch::RowSizes;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(crate) const WHOLE_PPM: f64 = 1e6;
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// Windows of a moving average.
 const MOST_WINDOWS: u64 = 16;
+/// Rows of a structure.
+const MOST_DEPTH: u64 = sketch::parts::MAX_ROWS as u64;
 /// Lengths of prefixes in a hierarchy.
 const MOST_PREFIXES: usize = 8;
 
@@ -86,6 +89,8 @@ pub struct TaskSpec {
     pub at_ppm: Vec<u32>,
     /// The size of the structure.
     pub size: Size,
+    /// The rows of the structure, as far as the user gives them.
+    pub rows: RowSizes,
     /// The structure, if chosen by the user.
     pub structure: Option<Structure>,
     /// Packets that a window is expected to have, if given by the user.
@@ -108,7 +113,7 @@ fn key(text: &str) -> Result<KeySpec, SpecError> {
 }
 
 /// The option keys that every task accepts.
-const COMMON: [&str; 4] = ["structure", "memory", "error", "packets"];
+const COMMON: [&str; 6] = ["structure", "memory", "depth", "width", "error", "packets"];
 
 impl TaskSpec {
     /// Returns the reason why a sample of the packets does not tell the answer; `None` if it does, between bounds.
@@ -149,6 +154,7 @@ impl TaskSpec {
             against: Against::Last,
             at_ppm: vec![10_000, 250_000, 500_000, 750_000, 990_000],
             size: Size::Usual,
+            rows: RowSizes::default(),
             structure: None,
             packets: None,
             text: text.to_owned(),
@@ -236,6 +242,8 @@ impl TaskSpec {
                 let bytes = notation::bytes(text).map_err(|error| not(error.expected()))?;
                 self.size = Size::Memory(usize::try_from(bytes).unwrap_or(usize::MAX));
             }
+            "depth" => self.rows.depth = Some(count(1, MOST_DEPTH)? as usize),
+            "width" => self.rows.width = Some(count(1, u32::MAX.into())? as usize),
             "error" => self.size = Size::ErrorPpm(share()?),
             _ => self.packets = Some(count(1, 1_000_000_000_000)?),
         }
@@ -252,6 +260,12 @@ impl TaskSpec {
         if is_given("memory") && is_given("error") {
             return refused("memory and error both say how large the structure is: give one");
         }
+        for size in ["memory", "error"] {
+            if is_given(size) && is_given("width") {
+                return refused(&format!("{size} and width both say how large the structure is: give one"));
+            }
+        }
+        self.check_rows()?;
         if is_given("windows") && given.contains(&("against", "last")) {
             return refused("windows are those of an average: against=average");
         }
@@ -270,6 +284,28 @@ impl TaskSpec {
             self.limit = Limit::Any;
         }
         Ok(())
+    }
+}
+
+impl TaskSpec {
+    /// Refuses rows of a structure that has none, or is not named.
+    fn check_rows(&self) -> Result<(), SpecError> {
+        if self.rows == RowSizes::default() || self.structure.is_some_and(Structure::has_rows) {
+            return Ok(());
+        }
+        let names: Vec<_> = catalog::structures(self.kind)
+            .filter(|structure| structure.has_rows())
+            .map(Structure::name)
+            .collect();
+        let why = match self.structure {
+            Some(structure) => format!("{} has no rows of counters", structure.name()),
+            None => "depth and width are those of a structure that is named".to_owned(),
+        };
+        let what = match names[..] {
+            [] => "no structure of this task has such rows: give memory= instead".to_owned(),
+            _ => format!("structure= is one of {}", names.join(", ")),
+        };
+        Err(SpecError::new(format!("{}: {why}; {what}", self.kind)))
     }
 }
 
@@ -339,6 +375,11 @@ mod tests {
         assert_eq!(spec("heavy-hitters:key=dst_addr,prefixes=8/32/16/24/8").prefixes, [32, 24, 16, 8]);
         assert_eq!(spec("quantiles:key=size,at=50%/0.999").at_ppm, [500_000, 999_000]);
         assert_eq!(spec("entropy").to_string(), "entropy");
+        let rows = |text| (spec(text).rows, spec(text).size);
+        let makwana = "heavy-hitters:structure=count-min,key=src_addr+dst_addr,depth=3,width=1024,top=1";
+        assert_eq!(rows(makwana), (RowSizes { depth: Some(3), width: Some(1024) }, Size::Usual));
+        let deep = rows("change:structure=k-ary,depth=4,memory=1MiB");
+        assert_eq!(deep, (RowSizes { depth: Some(4), width: None }, Size::Memory(1 << 20)));
     }
 
     #[test]
@@ -354,6 +395,13 @@ mod tests {
             ("heavy-hitters:share=1%,count=5", "give one"),
             ("heavy-hitters:memory=1MiB,error=1%", "give one"),
             ("heavy-hitters:memory=much", "128KiB"),
+            ("heavy-hitters:structure=count-min,width=1024,memory=1MiB", "memory and width both say"),
+            ("heavy-hitters:structure=count-min,width=1024,error=1%", "error and width both say"),
+            ("heavy-hitters:width=1024", "structure= is one of simple-hash-table, count-min"),
+            ("heavy-hitters:structure=space-saving,depth=3", "space-saving has no rows of counters"),
+            ("quantiles:structure=dyadic,width=9", "no structure of this task has such rows"),
+            ("heavy-hitters:structure=count-min,depth=9", "from 1 to 8"),
+            ("heavy-hitters:structure=count-min,width=0", "from 1 to"),
             ("heavy-hitters:top=0", "from 1 to 1000"),
             ("heavy-hitters:key=src_addr+dst_addr,prefixes=8/16", "one address"),
             ("heavy-hitters:key=src_addr,prefixes=8/33", "from 1 to 32"),

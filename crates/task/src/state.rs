@@ -12,7 +12,7 @@ use crate::feed::{FamilyItems, FeedItems};
 use crate::{Choice, Quantity, Structure, TaskKind, Weight};
 use arena::{Lease, Limits};
 use packet::{Key, KeyV4, KeyV6, Seed};
-use sketch::{SketchError, Unmergeable};
+use sketch::{RowSizes, SketchError, Unmergeable};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub(crate) struct Maker {
     pub(crate) kind: TaskKind,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
+    /// The rows that the user gives.
+    pub(crate) rows: RowSizes,
     /// The memory that structures that grow take theirs from.
     pub(crate) grows: Option<Limits>,
 }
@@ -69,6 +71,8 @@ pub(crate) struct Making {
     bytes: usize,
     /// The sampling interval: a sample takes one in this many.
     one_in: u32,
+    /// The rows that the user gives.
+    rows: RowSizes,
     seed: Seed,
 }
 
@@ -76,7 +80,7 @@ impl Maker {
     fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<FamilyState<K>, SketchError> {
         let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
         let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
-        let making = Making { structure, bytes, one_in, seed: *seed };
+        let making = Making { structure, bytes, one_in, rows: self.rows, seed: *seed };
         let of = match self.kind {
             TaskKind::SuperSpreaders => StateKind::Contacts(Box::new(ContactCounter::new(&making)?)),
             TaskKind::Quantiles => {

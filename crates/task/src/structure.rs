@@ -83,6 +83,21 @@ impl Structure {
         matches!(self, Conservative | StreamSample)
     }
 
+    /// Returns true if the structure consists of rows of counters, whose number and length can be chosen.
+    pub(crate) fn has_rows(self) -> bool {
+        matches!(
+            self,
+            CountMin
+                | Conservative
+                | CountSketch
+                | KAry
+                | SimpleHashTable
+                | MvSketch
+                | CocoSketch
+                | SpreadSketch
+        )
+    }
+
     /// Returns true if a flow that the structure names is the one that it counted.
     pub(crate) fn checks_keys(self) -> bool {
         self != SimpleHashTable

@@ -228,8 +228,8 @@ impl Tasks {
                 levels
             }
         };
-        let maker =
-            Maker { choice, kind: spec.kind, weight: spec.weight, quantity: spec.quantity, grows: None };
+        let TaskSpec { kind, weight, quantity, rows, .. } = *spec;
+        let maker = Maker { choice, kind, weight, quantity, rows, grows: None };
         Ok(PlannedTask { spec: spec.clone(), key, maker, levels })
     }
 

@@ -20,6 +20,12 @@ pub(super) fn median_confidence(depth: usize, p: f64) -> f64 {
     1.0 - beyond
 }
 
+/// What a median of rows is off by at most, and with which probability, where each has a variance of this share of the squared total
+/// at most.
+pub(super) fn promise_of_median(depth: usize, variance: f64) -> (f64, f64) {
+    (DEVIATIONS * variance.sqrt(), median_confidence(depth, BEYOND))
+}
+
 /// The largest second moment compatible with an estimate of it, whose rows have a variance of at most 2·F₂²/w
 /// (Alon, Matias, Szegedy, "The space complexity of approximating the frequency moments", STOC 1996); none if
 /// rows are too narrow.

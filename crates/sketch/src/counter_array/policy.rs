@@ -3,12 +3,15 @@
 use super::CounterArray;
 use super::bounds;
 use super::places::SignedPosition;
-use crate::Estimate;
 use crate::count_min::noise;
 use crate::row_hash::MAX_ROWS;
 use crate::{CounterCell, SignedCell};
+use crate::{ErrorPromise, Estimate};
 use std::fmt;
 use std::marker::PhantomData;
+
+/// Markov: a row of [`Turnstile`] is off by more than this many times its mean with a probability of 1/8.
+const MARKOV: f64 = 8.0;
 
 /// A way in which an array counts and answers. The five of this module are the only ones.
 pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static {
@@ -34,6 +37,9 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static
     fn expected(_array: &CounterArray<Self>) -> f64 {
         0.0
     }
+
+    /// The error that theory promises of the estimate of one flow in `depth` rows of `width` counters.
+    fn promise(depth: usize, width: usize) -> ErrorPromise;
 
     /// Adds `weight` at the places of a packet. Returns the counters after it, without their signs. Without
     /// `MAY_END` no counter can reach its limit.
@@ -171,12 +177,29 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
+/// Count-Min's: Cormode and Muthukrishnan 2005, theorem 1.
+fn promise_of_least(depth: usize, width: usize) -> ErrorPromise {
+    let confidence = 1.0 - (-(depth as f64)).exp();
+    let share = std::f64::consts::E / width as f64;
+    ErrorPromise { share, confidence, formula: "e·N/w", is_one_sided: true }
+}
+
+/// Chebyshev's of a median of rows of this variance at most, as a share of F₂, which is N² at most.
+fn promise_of_median(depth: usize, formula: &'static str, variance: f64) -> ErrorPromise {
+    let (share, confidence) = bounds::promise_of_median(depth, variance);
+    ErrorPromise { share, confidence, formula, is_one_sided: false }
+}
+
 impl<C: CounterCell> Policy for CountMin<C> {
     type Cell = C;
     const KIND: &'static str = "count_min";
     const DEFAULT_DEPTH: usize = 3;
     const SPLITS: bool = true;
     const TAKES_LEAST: bool = true;
+
+    fn promise(depth: usize, width: usize) -> ErrorPromise {
+        promise_of_least(depth, width)
+    }
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(
@@ -204,6 +227,10 @@ impl<C: CounterCell> Policy for Conservative<C> {
     const KIND: &'static str = "conservative_update";
     const DEFAULT_DEPTH: usize = 3;
     const TAKES_LEAST: bool = true;
+
+    fn promise(depth: usize, width: usize) -> ErrorPromise {
+        promise_of_least(depth, width)
+    }
 
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(
@@ -242,6 +269,10 @@ impl<C: SignedCell> Policy for CountSketch<C> {
             *counter = if place.is_negative() { C::default().difference(*counter) } else { *counter };
         }
         counters
+    }
+
+    fn promise(depth: usize, width: usize) -> ErrorPromise {
+        promise_of_median(depth, "3·√(F₂/w)", 1.0 / width as f64)
     }
 
     #[inline(always)]
@@ -303,6 +334,10 @@ impl<C: SignedCell> Policy for KAry<C> {
         array.total() / array.configuration.width as f64
     }
 
+    fn promise(depth: usize, width: usize) -> ErrorPromise {
+        promise_of_median(depth, "3·√(F₂/(w − 1))", 1.0 / (width as f64 - 1.0))
+    }
+
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(
         cells: &mut [C],
@@ -342,6 +377,12 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     const DEFAULT_DEPTH: usize = 5;
     const SPLITS: bool = true;
 
+    fn promise(depth: usize, width: usize) -> ErrorPromise {
+        let confidence = bounds::median_confidence(depth, 1.0 / MARKOV);
+        let share = MARKOV / width as f64;
+        ErrorPromise { share, confidence, formula: "8·N/w", is_one_sided: false }
+    }
+
     #[inline(always)]
     fn add<const D: usize, const MAY_END: bool>(
         cells: &mut [C],
@@ -357,15 +398,14 @@ impl<C: SignedCell> Policy for Turnstile<C> {
     }
 
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
-        const TIMES: f64 = 8.0;
         let depth = array.configuration.depth;
         let (value, is_at_limit) = median(&mut array.cells_of(hash)[..depth]);
         if is_at_limit || array.added.max(array.removed) == u64::MAX {
             return Estimate::unbounded(value);
         }
         let all = array.added as f64 + array.removed as f64;
-        let noise = TIMES * all / array.configuration.width as f64;
-        Estimate::bounded(value, value - noise, value + noise, bounds::median_confidence(depth, 1.0 / TIMES))
+        let noise = MARKOV * all / array.configuration.width as f64;
+        Estimate::bounded(value, value - noise, value + noise, bounds::median_confidence(depth, 1.0 / MARKOV))
     }
 }
 

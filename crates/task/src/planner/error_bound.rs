@@ -1,14 +1,13 @@
 //! The error bounds of a structure that theory gives before anything is counted.
 
 use super::PlannerInput;
+use super::rows::rows;
 use crate::spec::{Limit, TaskKind};
 use crate::{Structure, Weight};
 use packet::{Key, KeyV4, Seed};
 use sketch::{
-    CocoSketch, Configuration, Conservative, ContactSample, CountMin, CountSketch, DyadicConfig,
-    EntropySample, ExactCounts, FlowSample, KAry, MvSketch, PacketSample, QuantileSketch, SampleAndHold,
-    SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, SpreadSketch, Summary, Tracked,
-    ValueReservoir,
+    Configuration, ContactSample, DyadicConfig, EntropySample, ExactCounts, FlowSample, PacketSample,
+    QuantileSketch, SampleAndHold, SizeArray, SpaceSavingHeap, SpaceSavingSummary, Summary, ValueReservoir,
 };
 
 /// The probability, at most, that not all of an answer's bounds hold together.
@@ -37,26 +36,22 @@ pub(super) fn capacity<K: Key>(
 ) -> Option<usize> {
     match structure {
         Structure::Exact => sized::<ExactCounts<K>>(bytes).map(|config| config.capacity),
-        Structure::CountMin => sized::<Tracked<K, CountMin>>(bytes).map(|config| config.array().width()),
-        Structure::Conservative => {
-            sized::<Tracked<K, Conservative>>(bytes).map(|config| config.array().width())
-        }
-        Structure::CountSketch => {
-            sized::<Tracked<K, CountSketch>>(bytes).map(|config| config.array().width())
-        }
-        Structure::KAry => sized::<Tracked<K, KAry>>(bytes).map(|config| config.array().width()),
-        Structure::SimpleHashTable => sized::<SimpleHashTable<K>>(bytes).map(|config| config.width),
+        Structure::CountMin
+        | Structure::Conservative
+        | Structure::CountSketch
+        | Structure::KAry
+        | Structure::SimpleHashTable
+        | Structure::MvSketch
+        | Structure::CocoSketch => rows::<K>(structure, bytes, question)?.ok().map(|rows| rows.width),
+        Structure::SpreadSketch => rows::<K>(structure, bytes, question)?.ok().map(|_| 1),
         Structure::SpaceSaving => sized::<SpaceSavingSummary<K>>(bytes).map(|config| config.width),
         Structure::SpaceSavingHeap => sized::<SpaceSavingHeap<K>>(bytes).map(|config| config.width),
-        Structure::MvSketch => sized::<MvSketch<K>>(bytes).map(|config| config.width),
-        Structure::CocoSketch => sized::<CocoSketch<K>>(bytes).map(|config| config.width),
         Structure::PacketSample => sized::<PacketSample<K>>(bytes).map(|config| config.capacity),
         Structure::FlowSample => sized::<FlowSample<K>>(bytes).map(|config| config.capacity),
         Structure::SampleAndHold => sized::<SampleAndHold<K>>(bytes).map(|config| config.capacity),
         Structure::SizeArray => sized::<SizeArray>(bytes).map(|_| 1),
         Structure::StreamSample => sized::<EntropySample<K>>(bytes).map(|_| 1),
         Structure::ContactSample => sized::<ContactSample<K>>(bytes).map(|config| config.width),
-        Structure::SpreadSketch => sized::<SpreadSketch<K>>(bytes).map(|_| 1),
         Structure::Dyadic => {
             let bits = question.spec.quantity.bits(is_v6::<K>());
             DyadicConfig::for_bits(bits, bytes, Seed::new(0)).ok().map(|config| config.width())
@@ -90,11 +85,12 @@ pub(super) fn error_bound<K: Key>(
             match structure {
                 // N / k, for certain (Metwally et al. 2005).
                 Structure::SpaceSaving | Structure::SpaceSavingHeap => Some(1.0 / (room * share)),
-                // A row is off by k·N/w with a probability of 1/k at most (Markov), all three with k⁻³. Any
+                // A row is off by k·N/w with a probability of 1/k at most (Markov), all d of them with k⁻ᵈ. Any
                 // flow may be taken for a heavy one, and more may be heavy than are kept next to the
                 // counters.
                 Structure::CountMin | Structure::Conservative if share * CANDIDATES >= 1.0 => {
-                    let k = (question.most_entries() as f64 / FAILURE).cbrt();
+                    let depth = rows::<K>(structure, bytes, question)?.ok()?.depth;
+                    let k = (question.most_entries() as f64 / FAILURE).powf(1.0 / depth as f64);
                     Some(k * wide / (room * share))
                 }
                 // What is taken of the smallest flow is Poisson's; of bytes it depends on their spread too.

@@ -3,7 +3,12 @@
 use super::*;
 use crate::query::OutputColumn;
 
-const HOW: Counting = Counting { structure: None, size: Size::Usual, packets: None };
+const HOW: Counting = Counting {
+    structure: None,
+    size: Size::Usual,
+    rows: RowSizes { depth: None, width: None },
+    packets: None,
+};
 
 fn largest(field: &str) -> Query {
     let groups = [GroupField { field: "dst_addr".to_owned(), prefix: Some([24, 64]) }];
@@ -23,7 +28,7 @@ fn queries_are_tasks() {
         let having = Condition::Compare(count.columns[1].value.clone(), comparison, Expression::Integer(99));
         Query { having: Some(having), ..count.clone() }
     };
-    let how = |structure, size| Counting { structure, size, packets: Some(60_000) };
+    let how = |structure, size| Counting { structure, size, packets: Some(60_000), ..HOW };
     for (query, how, text) in [
         (largest("total_byte"), HOW, "heavy-hitters:key=dst_addr/24/64,by=bytes,top=10"),
         (largest("packets"), HOW, "heavy-hitters:key=dst_addr/24/64,by=packets,top=10"),
@@ -42,6 +47,15 @@ fn queries_are_tasks() {
             Counting { size: Size::Memory(1_000_001), ..HOW },
             "heavy-hitters:key=dst_addr/24/64,by=packets,top=10,memory=1000001B",
         ),
+        (
+            largest("total_count"),
+            Counting {
+                structure: Some(Structure::CountMin),
+                rows: RowSizes { depth: Some(3), width: Some(1024) },
+                ..HOW
+            },
+            "heavy-hitters:key=dst_addr/24/64,by=packets,top=10,structure=count-min,depth=3,width=1024",
+        ),
         (count.clone(), HOW, "super-spreaders:key=src_addr,of=dst_addr,top=1000"),
         (above(Comparison::Greater), HOW, "super-spreaders:key=src_addr,of=dst_addr,count=100"),
         (above(Comparison::GreaterOrEqual), HOW, "super-spreaders:key=src_addr,of=dst_addr,count=99"),
@@ -53,7 +67,8 @@ fn queries_are_tasks() {
         // The text is that of the task itself.
         let same: TaskSpec = text.parse().expect(text);
         assert_eq!((same.kind, same.key, same.of), (task.kind, task.key, task.of), "{text}");
-        assert_eq!((same.size, same.limit, same.top), (task.size, task.limit, task.top), "{text}");
+        assert_eq!((same.size, same.rows), (task.size, task.rows), "{text}");
+        assert_eq!((same.limit, same.top), (task.limit, task.top), "{text}");
     }
 }
 

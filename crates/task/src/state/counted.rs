@@ -6,9 +6,9 @@ use arena::Lease;
 use packet::Key;
 use sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
-    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, SampleAndHold, SampleConfig,
-    SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary,
-    Tracked, Unmergeable, Update, UpdateBurst,
+    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, RowConfiguration, SampleAndHold,
+    SampleConfig, SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap,
+    SpaceSavingSummary, Summary, Tracked, Unmergeable, Update, UpdateBurst,
 };
 use std::fmt;
 
@@ -69,6 +69,14 @@ fn sized<S: Summary>(making: &Making) -> Result<S, SketchError> {
     S::new(&Configuration::with_bytes(making.bytes, making.seed)?)
 }
 
+/// A structure of the rows that are given, or of this many bytes.
+fn with_rows<S: Summary>(making: &Making) -> Result<S, SketchError>
+where
+    S::Configuration: RowConfiguration,
+{
+    S::new(&RowConfiguration::sized(making.rows, making.bytes, making.seed)?)
+}
+
 /// A sample of this many bytes that takes one in `one_in`.
 fn sample<S>(making: &Making) -> Result<S, SketchError>
 where
@@ -83,17 +91,17 @@ impl<K: Key> FlowCounter<K> {
     pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;
         Ok(match making.structure {
-            Structure::CountMin if is_bytes => Self::CountMinBytes(sized(making)?),
-            Structure::CountMin => Self::CountMin(sized(making)?),
-            Structure::Conservative => Self::Conservative(sized(making)?),
-            Structure::CountSketch => Self::CountSketch(sized(making)?),
-            Structure::KAry if is_bytes => Self::KAryBytes(sized(making)?),
-            Structure::KAry => Self::KAry(sized(making)?),
-            Structure::SimpleHashTable => Self::SimpleHashTable(sized(making)?),
+            Structure::CountMin if is_bytes => Self::CountMinBytes(with_rows(making)?),
+            Structure::CountMin => Self::CountMin(with_rows(making)?),
+            Structure::Conservative => Self::Conservative(with_rows(making)?),
+            Structure::CountSketch => Self::CountSketch(with_rows(making)?),
+            Structure::KAry if is_bytes => Self::KAryBytes(with_rows(making)?),
+            Structure::KAry => Self::KAry(with_rows(making)?),
+            Structure::SimpleHashTable => Self::SimpleHashTable(with_rows(making)?),
             Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(sized(making)?),
             Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(sized(making)?),
-            Structure::MvSketch => Self::MvSketch(sized(making)?),
-            Structure::CocoSketch => Self::CocoSketch(sized(making)?),
+            Structure::MvSketch => Self::MvSketch(with_rows(making)?),
+            Structure::CocoSketch => Self::CocoSketch(with_rows(making)?),
             Structure::PacketSample => Self::PacketSample(sample(making)?),
             Structure::FlowSample => Self::FlowSample(sample(making)?),
             Structure::SampleAndHold => Self::SampleAndHold(sample(making)?),

@@ -59,9 +59,60 @@ fn each_address_family_is_sampled_as_it_has_room() {
     assert!((400..500).contains(&room(choice.one_in_v6)), "{choice:?}");
 }
 
+/// Makwana's sketch is one line: three rows of 1,024 counters on pairs of addresses, and the pair with the most packets.
+#[test]
+fn rows_are_those_that_are_given() {
+    let text = "heavy-hitters:structure=count-min,key=src_addr+dst_addr,depth=3,width=1024,top=1";
+    let (structure, bytes, why) = chosen(text, 100_000, 1).expect(text);
+    assert_eq!(structure, Structure::CountMin);
+    assert!(bytes > 3 * 1024 * 4 && bytes < 1 << 20, "{bytes}");
+    let says = "3 rows of 1,024 counters; a flow's estimate is too large by at most e·N/w, that is 0.27 % of all packets, \
+                with a probability of 0.950";
+    assert_eq!(why, format!("count-min, as asked: {says}"));
+    let packets = stream(50, 100_000);
+    let answer = answer(text, &packets);
+    assert!(answer.note.structure.starts_with("count_min depth=3 width=1024 "), "{}", answer.note.structure);
+    let weights = weights(&packets, &key("src_addr,dst_addr"), false);
+    let (heaviest, most) = weights.iter().max_by_key(|(_, weight)| **weight).expect("flows");
+    let [row] = &flows(&answer)[..] else { panic!("{answer:?}") };
+    assert_eq!(row.key, *heaviest);
+    let bounds = row.estimate.bounds.expect("bounds");
+    assert!(row.estimate.value >= *most as f64 && bounds.lower <= *most as f64, "{row:?} {most}");
+    // Any width will do, and any depth; bytes take counters of 64 bits.
+    for (text, says) in [
+        ("heavy-hitters:structure=count-min,depth=5,width=1000,by=bytes", "depth=5 width=1000 counter=u64"),
+        ("heavy-hitters:structure=conservative-update,width=777", "depth=3 width=777 counter=u32"),
+        ("change:structure=k-ary,depth=1,width=50", "depth=1 width=50 counter=i32"),
+        ("heavy-hitters:structure=simple-hash-table,width=3000", "Simple Hash Table (width 3000)"),
+        ("super-spreaders:structure=spread-sketch,depth=2,width=300", "rows 2, width 300"),
+    ] {
+        let answer = crate::support::answer(text, &packets);
+        assert!(answer.note.structure.contains(says), "{text}: {}", answer.note.structure);
+        // Two windows, and that which a change is measured against.
+        let windows = if text.starts_with("change") { 3 } else { 2 };
+        let bytes = tasks(&[text], &setting(1, 1, false)).bytes(1);
+        assert_eq!(answer.note.memory_bytes as usize * windows, bytes, "{text}");
+    }
+    // A depth alone leaves the width to the memory, and the error to both.
+    let text = |depth| format!("heavy-hitters:share=0.5%,structure=count-min,depth={depth},memory=128KiB");
+    let mut widths = Vec::new();
+    for depth in [2, 6] {
+        let (_, bytes, why) = chosen(&text(depth), 1_000_000, 1).expect("a choice");
+        assert!(bytes == 128 << 10 && why.contains(&format!("; {depth} rows of ")), "{why}");
+        let of = why.split("rows of ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a width");
+        widths.push(of.replace(',', "").parse::<f64>().expect("a width"));
+    }
+    assert!((widths[0] / widths[1] - 3.0).abs() < 0.05, "{widths:?}");
+}
+
 #[test]
 fn refuses_with_what_is_possible() {
     for (text, says) in [
+        (
+            "heavy-hitters:structure=simple-hash-table,depth=2",
+            "a number of rows of 2 cannot be; it goes from 1 to 1",
+        ),
+        ("heavy-hitters:structure=k-ary,width=1", "a width of 1 cannot be; it goes from 2"),
         ("heavy-hitters:memory=10", "the least is about"),
         ("heavy-hitters:memory=20,structure=mv-sketch", "mv-sketch"),
         ("flow-sizes:error=1%,structure=size-array", "give memory= instead"),

@@ -1,0 +1,91 @@
+//! Structures whose rows the user gives (`depth=`, `width=`).
+
+use super::{Choice, PlannerInput, percent};
+use crate::{Structure, Weight};
+use notation::grouped;
+use packet::{Key, KeyV4, KeyV6, Seed};
+use sketch::{
+    CocoSketch, Conservative, CountMin, CountSketch, ErrorPromise, KAry, MvSketch, RowConfiguration,
+    SimpleHashTable, SketchError, SpreadSketch, Summary, Tracked,
+};
+
+/// Rows of a structure, with what follows from them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlannedRows {
+    pub(super) depth: usize,
+    pub(super) width: usize,
+    bytes: usize,
+    promise: Option<ErrorPromise>,
+}
+
+/// The rows that a structure has in this memory, unless the user gives them. `None` for a structure that has none.
+///
+/// # Errors
+/// If it cannot have such rows.
+pub(super) fn rows<K: Key>(
+    structure: Structure,
+    bytes: usize,
+    question: &PlannerInput<'_>,
+) -> Option<Result<PlannedRows, SketchError>> {
+    let are_bytes = question.spec.weight == Weight::Bytes;
+    let of = match structure {
+        Structure::CountMin if are_bytes => rows_of::<Tracked<K, CountMin<u64>>>,
+        Structure::CountMin => rows_of::<Tracked<K, CountMin>>,
+        Structure::Conservative => rows_of::<Tracked<K, Conservative>>,
+        Structure::CountSketch => rows_of::<Tracked<K, CountSketch>>,
+        Structure::KAry if are_bytes => rows_of::<Tracked<K, KAry<i64>>>,
+        Structure::KAry => rows_of::<Tracked<K, KAry>>,
+        Structure::SimpleHashTable => rows_of::<SimpleHashTable<K>>,
+        Structure::MvSketch => rows_of::<MvSketch<K>>,
+        Structure::CocoSketch => rows_of::<CocoSketch<K>>,
+        Structure::SpreadSketch => rows_of::<SpreadSketch<K>>,
+        _ => return None,
+    };
+    Some(of(bytes, question))
+}
+
+fn rows_of<S: Summary>(bytes: usize, question: &PlannerInput<'_>) -> Result<PlannedRows, SketchError>
+where
+    S::Configuration: RowConfiguration,
+{
+    let config = S::Configuration::sized(question.spec.rows, bytes, Seed::new(0))?;
+    let (depth, width, promise) = (config.depth(), config.width(), config.promise());
+    Ok(PlannedRows { depth, width, bytes: sketch::Configuration::bytes(&config), promise })
+}
+
+/// Refuses rows that the structure cannot have, however large it is.
+pub(super) fn check(structure: Structure, question: &PlannerInput<'_>) -> Result<(), String> {
+    match rows::<KeyV4>(structure, super::MOST_BYTES, question) {
+        Some(Err(error)) => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// The structure of the width that the user gives.
+pub(super) fn by_width(question: &PlannerInput<'_>, structure: Structure) -> Result<Choice, String> {
+    let without_rows = || format!("{} has no rows", structure.name());
+    let v4 = rows::<KeyV4>(structure, 0, question).ok_or_else(without_rows)?;
+    let v6 = rows::<KeyV6>(structure, 0, question).ok_or_else(without_rows)?;
+    let [v4, v6] = [v4, v6].map(|rows| rows.map_err(|error| error.to_string()));
+    let (v4, v6) = (v4?, v6?);
+    let why = format!("{}, as asked: {}", structure.name(), v4.text(question.spec.weight));
+    Ok(Choice { structure, bytes: v4.bytes, bytes_v6: v6.bytes, one_in: 1, one_in_v6: 1, why })
+}
+
+impl PlannedRows {
+    /// The rows, and the error that follows from them.
+    pub(super) fn text(&self, weight: Weight) -> String {
+        let rows = if self.depth == 1 { "row" } else { "rows" };
+        let sizes = format!("{} {rows} of {} counters", self.depth, grouped(self.width as u64));
+        let Some(ErrorPromise { share, confidence, formula, is_one_sided }) = self.promise else {
+            return format!("{sizes}; how far an estimate is off depends on what is counted");
+        };
+        let all = if weight == Weight::Bytes { "all bytes" } else { "all packets" };
+        let how = if is_one_sided { "too large" } else { "off" };
+        let most = if is_one_sided { "that is" } else { "that is no more than" };
+        format!(
+            "{sizes}; a flow's estimate is {how} by at most {formula}, {most} {} of {all}, with a probability of {confidence:.3}",
+            percent(share)
+        )
+    }
+}
