@@ -39,7 +39,7 @@ fn described(kind: TaskKind) -> (&'static str, &'static str) {
         TaskKind::SuperSpreaders => {
             ("sources with many destinations, or the reverse", "key=src_addr of=dst_addr count=1000 top=N")
         }
-        TaskKind::FlowSizes => ("how many flows have how many packets", "key=FIELDS"),
+        TaskKind::FlowSizes => ("how many flows have how many packets", "key=FIELDS bins=powers|exact"),
         TaskKind::Change => (
             "flows that have much more or less than in the last window, or than the average of some",
             "key=FIELDS by=packets|bytes share=0.5%|count=N top=N against=last|average windows=4",

@@ -4,8 +4,8 @@ use crate::support::capture::{self, Frame, Generated};
 use crate::support::output::{self, number, rows};
 use crate::support::program::{edison, run};
 use crate::support::scratch::Scratch;
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// The traffic of `make run`, a seventh of it: 30 seconds.
@@ -187,6 +187,7 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
             "entropy",
             "quantiles:key=dst_addr,at=50%",
             "change:key=dst_addr,count=20,top=1000",
+            "flow-sizes:bins=exact",
         ] {
             command.args(["--task", task]);
         }
@@ -198,7 +199,8 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
             let (is_first, is_last) = (index == 0, index + 1 == reports.len());
             let tasks: Vec<_> = window.answers.iter().filter(|answer| !answer["task"].is_null()).collect();
             let asked = tasks.iter().map(|answer| answer["query"].as_str().unwrap_or_default());
-            let order = "heavy_hitters quantiles super_spreaders flow_sizes entropy quantiles change";
+            let order =
+                "heavy_hitters quantiles super_spreaders flow_sizes entropy quantiles change flow_sizes";
             assert_eq!(asked.collect::<Vec<_>>().join(" "), order, "{what}");
             for (at, answer) in tasks.iter().enumerate() {
                 // Nothing came before the first window, and the last one was watched only in part.
@@ -232,6 +234,11 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
                 let of_class = flows.values().filter(|packets| sizes.contains(&(**packets as u64))).count();
                 assert_eq!(class["flows"].as_f64(), Some(of_class as f64), "{what} {class}");
             }
+            let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+            flows.values().for_each(|packets| *sizes.entry(*packets as u64).or_default() += 1);
+            let each =
+                sizes.iter().map(|(size, flows)| json!({"size_from": size, "size_to": size, "flows": flows}));
+            assert_eq!(*rows(tasks[7]), each.collect::<Vec<_>>(), "{what}");
             let bits = output::estimate(&rows(tasks[4])[0]["bits"]);
             assert!((bits - entropy_of(&flows)).abs() < 1e-9, "{what}: {bits}");
             let mut addresses: Vec<IpAddr> =

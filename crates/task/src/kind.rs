@@ -60,7 +60,7 @@ impl TaskKind {
         match self {
             Self::HeavyHitters => &["key", "by", "share", "count", "top", "prefixes"],
             Self::SuperSpreaders => &["key", "of", "count", "top"],
-            Self::FlowSizes => &["key"],
+            Self::FlowSizes => &["key", "bins"],
             Self::Change => &["key", "by", "share", "count", "top", "against", "windows"],
             Self::Entropy => &["key", "by"],
             Self::Quantiles => &["key", "at"],

@@ -53,6 +53,7 @@ mod row_desk;
 mod row_refusal;
 pub mod rows;
 mod shape;
+mod size_bins;
 pub mod sketched;
 mod spec;
 mod state;
@@ -76,11 +77,10 @@ pub use row_desk::{RowDesk, RowTaskStates};
 pub use shape::Shape;
 /// The rows of a structure, as a user gives them.
 pub use sketch::RowSizes;
+pub use size_bins::{SizeBins, SizeClass};
 pub use spec::{Against, Limit, Quantity, Size, TaskKind, TaskSpec, Weight};
 pub use structure::Structure;
-pub use task_answer::{
-    EstimatedFlow, Point, QuantileRow, SizeClass, TaskAnswer, TaskRows, network_of, size_classes,
-};
+pub use task_answer::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows, network_of};
 pub use task_set::TaskSet;
 pub use tasks::{CannotMerge, TaskCounter, TaskStates, Tasks};
 pub use watermark::{Watermark, Watermarks};

@@ -128,6 +128,9 @@ fn why_not(structure: Structure, question: &PlannerInput<'_>, setting: &RunPrope
     {
         return Some(why.to_owned());
     }
+    if let Some(why) = spec.bins.why_not(structure) {
+        return Some(why.to_owned());
+    }
     if structure == Structure::DdSketch && spec.quantity != Quantity::Size {
         return Some(
             "its error is relative to the value, which means nothing of addresses and ports".to_owned(),

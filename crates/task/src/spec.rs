@@ -6,6 +6,7 @@ pub use crate::kind::{Quantity, TaskKind};
 use crate::Structure;
 use crate::catalog;
 use crate::shape::Shape;
+use crate::size_bins::SizeBins;
 use notation::{SpecError, pairs, unknown_key};
 use packet::KeySpec;
 use sketch::RowSizes;
@@ -83,6 +84,8 @@ pub struct TaskSpec {
     pub top: usize,
     /// Lengths of IPv4 prefixes in a hierarchy, the longest first; IPv6 prefixes have four times as many bits.
     pub prefixes: Vec<u8>,
+    /// The classes of flow sizes.
+    pub bins: SizeBins,
     /// The windows that changes are measured against.
     pub against: Against,
     /// Shares of quantiles, parts of a million.
@@ -151,6 +154,7 @@ impl TaskSpec {
             },
             top: MOST_ROWS,
             prefixes: Vec::new(),
+            bins: SizeBins::Powers,
             against: Against::Last,
             at_ppm: vec![10_000, 250_000, 500_000, 750_000, 990_000],
             size: Size::Usual,
@@ -216,6 +220,7 @@ impl TaskSpec {
             "count" => self.limit = Limit::Count(count(1, u64::MAX)?),
             "top" => self.top = count(1, MOST_ROWS as u64)? as usize,
             "prefixes" => self.prefixes = prefixes(text).map_err(refused)?,
+            "bins" => self.bins = text.parse().map_err(refused)?,
             "against" => {
                 self.against = match text {
                     "last" => Against::Last,
@@ -279,6 +284,11 @@ impl TaskSpec {
             && let Some(why) = structure.why_not_bytes()
         {
             return refused(&format!("by=bytes is not for {}: {why}", structure.name()));
+        }
+        if let Some(structure) = self.structure
+            && let Some(why) = self.bins.why_not(structure)
+        {
+            return refused(&format!("bins=exact is not for {}: {why}", structure.name()));
         }
         if is_given("top") && !is_given("share") && !is_given("count") {
             self.limit = Limit::Any;
@@ -411,6 +421,10 @@ mod tests {
             ("super-spreaders:count=many", "whole number"),
             ("change:against=yesterday", "last window"),
             ("change:against=last,windows=3", "average"),
+            ("flow-sizes:bins=linear", "powers"),
+            ("flow-sizes:bins=exact,structure=size-array", "estimates"),
+            ("flow-sizes:bins=exact,structure=packet-sample", "estimates"),
+            ("entropy:bins=exact", "unknown key \"bins\""),
             ("quantiles:key=protocol", "src_addr"),
             ("quantiles:at=150%", "50%/99%"),
             ("entropy:packets=0", "from 1"),

@@ -1,6 +1,7 @@
 //! The answer of a measurement task for one window.
 
 use crate::shape::Shape;
+use crate::size_bins::{SizeBins, SizeClass};
 use flow::{Estimate, Field, Untold};
 use model::{Answer, AnswerStatus, Class, Column, ColumnKind, Span, TaskNote, Value};
 use packet::{FlowKey, KeySpec};
@@ -53,8 +54,13 @@ pub enum TaskRows {
         /// The number of further ones that belong here, as far as is known.
         more: u64,
     },
-    /// Sizes in packets, ascending, and how many flows have each. Reports show them by [`size_classes`].
-    Sizes(Vec<(u64, f64)>),
+    /// Sizes of flows.
+    Sizes {
+        /// The classes of sizes that reports show.
+        bins: SizeBins,
+        /// Sizes in packets, ascending, and how many flows have each.
+        sizes: Vec<(u64, f64)>,
+    },
     /// Bits; `None` if nothing was counted.
     Entropy(Option<Estimate>),
     /// Values by the share of packets that do not lie above them.
@@ -77,17 +83,6 @@ pub struct EstimatedFlow {
     pub estimate: Estimate,
     /// The remainder of the figure of a prefix in a hierarchy, without the heavy prefixes below it.
     pub own: Option<Estimate>,
-}
-
-/// Flows of similar size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SizeClass {
-    /// The smallest size, packets.
-    pub least: u64,
-    /// The largest size.
-    pub most: u64,
-    /// The number of flows.
-    pub flows: f64,
 }
 
 /// A quantile.
@@ -144,19 +139,6 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// Sums flows of similar size, by powers of two: 1, 2, 3 to 4, 5 to 8, …
-pub fn size_classes(sizes: &[(u64, f64)]) -> Vec<SizeClass> {
-    let mut classes: Vec<SizeClass> = Vec::new();
-    for &(size, flows) in sizes {
-        let most = size.checked_next_power_of_two().unwrap_or(u64::MAX);
-        match classes.last_mut() {
-            Some(class) if class.most == most => class.flows += flows,
-            _ => classes.push(SizeClass { least: most / 2 + 1, most, flows }),
-        }
-    }
-    classes
-}
-
 /// The lengths that this member of keys is truncated to, of IPv4 and IPv6; `None` if it is whole, or no
 /// address.
 fn prefix_lengths(key: &KeySpec, member: &str) -> Option<[u8; 2]> {
@@ -174,7 +156,7 @@ impl TaskRows {
         let all = |a: (f64, bool), b: (f64, bool)| (a.0.min(b.0), a.1 && b.1);
         let mut rows: Box<dyn Iterator<Item = Option<(f64, bool)>>> = match self {
             Self::Flows { flows, .. } => Box::new(flows.iter().map(|flow| of(&flow.estimate))),
-            Self::Sizes(_) => return None,
+            Self::Sizes { .. } => return None,
             Self::Entropy(bits) => Box::new(bits.iter().map(of)),
             Self::Quantiles { quantiles, .. } => Box::new(quantiles.iter().map(|row| {
                 let (lower, upper, confidence) = row.bounds?;
@@ -189,7 +171,7 @@ impl TaskRows {
     pub fn len(&self) -> usize {
         match self {
             Self::Flows { flows, .. } => flows.len(),
-            Self::Sizes(sizes) => size_classes(sizes).len(),
+            Self::Sizes { bins, sizes } => bins.classes(sizes).len(),
             Self::Entropy(bits) => usize::from(bits.is_some()),
             Self::Quantiles { quantiles, .. } => quantiles.len(),
         }
@@ -218,11 +200,14 @@ impl TaskRows {
                 let certain = (!keys_are_certain).then(|| Column::new(KEY_CERTAIN, ColumnKind::Text, ""));
                 key.columns().map(member).chain(certain).chain([estimate(figure, unit)]).chain(own).collect()
             }
-            Self::Sizes(_) => vec![
-                Column::new("size_from", ColumnKind::Unsigned, "packets"),
-                Column::new("size_to", ColumnKind::Unsigned, "packets"),
-                Column::new("flows", ColumnKind::Float, "flows"),
-            ],
+            Self::Sizes { bins, .. } => {
+                let flows = if bins.are_counted() { ColumnKind::Unsigned } else { ColumnKind::Float };
+                vec![
+                    Column::new("size_from", ColumnKind::Unsigned, "packets"),
+                    Column::new("size_to", ColumnKind::Unsigned, "packets"),
+                    Column::new("flows", flows, "flows"),
+                ]
+            }
             Self::Entropy(_) => vec![estimate("bits", "bits")],
             &Self::Quantiles { of, .. } => {
                 let field = Field::named(of).map(Column::from_field);
@@ -255,9 +240,13 @@ impl TaskRows {
                 };
                 flows.iter().map(row).collect()
             }
-            Self::Sizes(sizes) => {
-                let row = |class: SizeClass| vec![class.least.into(), class.most.into(), class.flows.into()];
-                size_classes(sizes).into_iter().map(row).collect()
+            Self::Sizes { bins, sizes } => {
+                let flows = |flows: f64| match bins.are_counted() {
+                    true => Value::Unsigned(flows as u64),
+                    false => Value::Float(flows),
+                };
+                let row = |class: SizeClass| vec![class.least.into(), class.most.into(), flows(class.flows)];
+                bins.classes(sizes).into_iter().map(row).collect()
             }
             Self::Entropy(bits) => bits.iter().map(|bits| vec![(*bits).into()]).collect(),
             Self::Quantiles { quantiles, .. } => {
@@ -301,7 +290,7 @@ impl TaskAnswer {
             }
             TaskRows::Entropy(bits) => bits.iter_mut().for_each(|bits| bits.bounds = None),
             TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
-            TaskRows::Sizes(_) => {}
+            TaskRows::Sizes { .. } => {}
         }
     }
 

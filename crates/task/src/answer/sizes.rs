@@ -8,7 +8,8 @@ use sketch::{SizeDistribution, Summary};
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let (distribution, status) = distribution(asked.state());
-    (TaskRows::Sizes(distribution.iter().collect()), status)
+    let bins = asked.task.spec.bins;
+    (TaskRows::Sizes { bins, sizes: distribution.iter().collect() }, status)
 }
 
 /// The distribution of both families together, whose flows are distinct.

@@ -34,9 +34,9 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
         TaskRows::Entropy(bits) => *bits = bits.map(|bits| entropy(bits, weight, total)),
         // A lost packet may lie anywhere: it moves all ranks.
         TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
-        TaskRows::Sizes(_) => {}
+        TaskRows::Sizes { .. } => {}
     }
-    let is_unbounded = matches!(answer.rows, TaskRows::Sizes(_) | TaskRows::Quantiles { .. });
+    let is_unbounded = matches!(answer.rows, TaskRows::Sizes { .. } | TaskRows::Quantiles { .. });
     if is_unbounded && answer.status == OK {
         answer.status = format!("of what was seen: {lost} packets were lost");
     }

@@ -181,7 +181,7 @@ fn flow_sizes_and_entropy_are_those_of_all_flows_together() {
         weights.values().map(|size| *size as f64 / total).map(|share| -share * share.log2()).sum();
     for structure in catalog::structures(TaskKind::FlowSizes) {
         let text = format!("flow-sizes:structure={},memory=1MiB", structure.name());
-        let TaskRows::Sizes(found) = answer(&text, &packets).rows else { panic!("{text}") };
+        let TaskRows::Sizes { sizes: found, .. } = answer(&text, &packets).rows else { panic!("{text}") };
         if structure.name() == "exact" {
             assert_eq!(found, sizes.clone().into_iter().collect::<Vec<_>>());
         }
@@ -202,6 +202,27 @@ fn flow_sizes_and_entropy_are_those_of_all_flows_together() {
     let truth: f64 =
         weights.values().map(|bytes| *bytes as f64 / total).map(|share| -share * share.log2()).sum();
     assert!((bits.value - truth).abs() < 1e-9);
+}
+
+#[test]
+fn exact_bins_have_a_row_for_each_size() {
+    let packets = stream(5, 80_000);
+    for (text, of) in [
+        ("flow-sizes:bins=exact", KeySpec::FIVE_TUPLE),
+        ("flow-sizes:bins=exact,memory=8MiB", KeySpec::FIVE_TUPLE),
+        ("flow-sizes:bins=exact,structure=exact,key=dst_addr", key("dst_addr")),
+        ("flow-sizes:bins=exact,error=1%,key=src_port", key("src_port")),
+    ] {
+        let mut truth: BTreeMap<u64, u64> = BTreeMap::new();
+        weights(&packets, &of, false).values().for_each(|size| *truth.entry(*size).or_default() += 1);
+        let shown = answer(text, &packets).into_answer(None);
+        let names: Vec<_> = shown.columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
+        let columns = ["size_from", "size_to", "flows"].map(|name| (name, ColumnKind::Unsigned));
+        assert_eq!(names, columns, "{text}");
+        let rows: Vec<Vec<Value>> =
+            truth.iter().map(|(size, flows)| vec![(*size).into(), (*size).into(), (*flows).into()]).collect();
+        assert_eq!((shown.rows, shown.bounds.as_str()), (rows, "exact"), "{text}");
+    }
 }
 
 #[test]

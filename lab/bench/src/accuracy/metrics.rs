@@ -113,8 +113,8 @@ pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
                     .for_each(|(metric, _)| *metric = AccuracyMetric::RelativeError);
             }
         }
-        (WindowTruth::Sizes(sizes), TaskRows::Sizes(rows)) => {
-            score.set(AccuracyMetric::Wmre, wmre(sizes, rows));
+        (WindowTruth::Sizes(truth), TaskRows::Sizes { sizes, .. }) => {
+            score.set(AccuracyMetric::Wmre, wmre(truth, sizes));
         }
         (WindowTruth::Entropy(bits), TaskRows::Entropy(Some(estimate))) => {
             let error = (estimate.value - bits).abs();
@@ -224,6 +224,7 @@ mod tests {
     use model::TaskNote;
     use packet::KeySpec;
     use std::net::{IpAddr, Ipv4Addr};
+    use task::SizeBins;
 
     fn answer(name: &'static str, rows: TaskRows) -> TaskAnswer {
         let note = TaskNote {
@@ -319,6 +320,10 @@ mod tests {
         near(score.get(AccuracyMetric::Coverage), 0.5);
     }
 
+    fn sizes(sizes: Vec<(u64, f64)>) -> TaskRows {
+        TaskRows::Sizes { bins: SizeBins::Powers, sizes }
+    }
+
     #[test]
     fn what_means_nothing_is_missing() {
         let none = score(&truth(&[(1, 1.0)], 10.0), &flows("heavy_hitters", &[]));
@@ -329,16 +334,13 @@ mod tests {
         near(missed.get(AccuracyMetric::Are), 1.0);
         let empty = score(&WindowTruth::Entropy(0.0), &answer("entropy", TaskRows::Entropy(None)));
         assert_eq!(empty, AnswerScore::default());
-        assert_eq!(
-            score(&WindowTruth::Sizes(HashMap::new()), &answer("flow_sizes", TaskRows::Sizes(vec![]))),
-            empty
-        );
+        assert_eq!(score(&WindowTruth::Sizes(HashMap::new()), &answer("flow_sizes", sizes(vec![]))), empty);
     }
 
     #[test]
     fn distributions_of_sizes() {
         let truth = WindowTruth::Sizes([(1, 10.0), (2, 4.0), (7, 1.0)].into_iter().collect());
-        let rows = |rows| score(&truth, &answer("flow_sizes", TaskRows::Sizes(rows)));
+        let rows = |rows| score(&truth, &answer("flow_sizes", sizes(rows)));
         near(rows(vec![(1, 10.0), (2, 4.0), (7, 1.0)]).get(AccuracyMetric::Wmre), 0.0);
         // |10 − 8| + |4 − 5| + |1 − 0| + |0 − 1| of (18 + 9 + 1 + 1) / 2.
         near(rows(vec![(1, 8.0), (2, 5.0), (9, 1.0)]).get(AccuracyMetric::Wmre), 5.0 / 14.5);
