@@ -22,6 +22,7 @@ mod fair_queue;
 pub mod figures;
 mod flow_record;
 mod huge;
+mod iblt;
 mod line;
 mod model;
 mod murmur3;
@@ -193,6 +194,15 @@ pub const BENCHES: &[Bench] = &[
         seconds: SECONDS,
         tables: None,
         run: sketch::run,
+    },
+    Bench {
+        name: "iblt",
+        about: "the invertible Bloom lookup table at loads at which it gives all flows and at which it cannot, against a hash map",
+        takes_preset: false,
+        takes_capture: false,
+        seconds: SECONDS,
+        tables: None,
+        run: iblt::run,
     },
     Bench {
         name: "model",
