@@ -51,5 +51,6 @@ fn described(kind: TaskKind) -> (&'static str, &'static str) {
             "values that part the packets into shares",
             "key=src_addr|dst_addr|src_port|dst_port|size at=1%/25%/50%/75%/99%",
         ),
+        TaskKind::Distinct => ("how many distinct values there are", "of=FIELDS"),
     }
 }

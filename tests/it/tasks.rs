@@ -257,6 +257,60 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
     }
 }
 
+/// Exactly and between bounds, whoever counted which packets, of each window by itself.
+#[test]
+fn distinct_values_are_counted_in_every_design() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, "packets=120k,flows=40k,zipf=1.0,ipv6=30%,rate=10k");
+    let frames = windows(&generated.frames);
+    for design in [
+        &[][..],
+        &["--design", "rss", "--cores", "2", "--wire", "queues=2"][..],
+        &["--design", "1x2", "--split", "position"][..],
+        &["--design", "1x2", "--state", "shared"][..],
+    ] {
+        let mut command = edison();
+        command.arg("run").arg(&generated.path).args(["--json", "--every", "5s", "--seed", "5"]).args(design);
+        for structure in ["", ",structure=hyper-log-log,memory=4KiB", ",structure=bitmap,memory=4KiB"] {
+            command.arg("--task").arg(format!("distinct:of=src_addr{structure}"));
+        }
+        command
+            .args(["-q", "select count(distinct src_addr) as n using multi_resolution_bitmap(memory=16KiB)"]);
+        let reports = output::windows(run(&mut command).expect(0).stdout.lines());
+        assert_eq!(reports.len(), frames.len());
+        for (index, (window, frames)) in reports.iter().zip(&frames).enumerate() {
+            let what = format!("{design:?} window {index}");
+            let sources: HashSet<IpAddr> =
+                frames.iter().map(|frame| capture::layer3(&frame.data).0.0).collect();
+            let truth = sources.len() as f64;
+            let answers: Vec<_> = window.answers_of("distinct").collect();
+            assert_eq!(answers.len(), 3, "{what}");
+            for (at, (answer, name)) in answers
+                .into_iter()
+                .map(|answer| (answer, "distinct"))
+                .chain([(window.answer("q1"), "n")])
+                .enumerate()
+            {
+                let [row] = rows(answer) else { panic!("{what}: {answer}") };
+                let figure = |member: &str| row[name][member].as_f64().expect("a number");
+                let (value, lower, upper) = (figure("value"), figure("lower"), figure("upper"));
+                if at == 0 {
+                    assert_eq!((value, lower, upper), (truth, truth, truth), "{what} {answer}");
+                    assert_eq!(
+                        (&answer["bounds"], &answer["class"]),
+                        (&"exact".into(), &"row".into()),
+                        "{what}"
+                    );
+                } else {
+                    assert!(lower <= truth && truth <= upper && lower < upper, "{what}: {truth} {answer}");
+                    assert!((value / truth - 1.0).abs() < 0.1, "{what}: {truth} {answer}");
+                    assert_eq!(answer["class"], "sketch", "{what}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn reports_say_where_answers_come_from() {
     let scratch = Scratch::new();

@@ -36,6 +36,13 @@ fn beta(registers: usize) -> f64 {
     }
 }
 
+impl HyperLogLog {
+    /// Returns the relative error that the bounds leave upwards, which is the larger one, whatever is counted.
+    pub fn relative_error(config: &GridConfig<Self>) -> f64 {
+        off(config.width, DEVIATIONS) - 1.0
+    }
+}
+
 impl Grid for HyperLogLog {
     const KIND: &'static str = "HyperLogLog";
     const ROWS: std::ops::RangeInclusive<usize> = 1..=1;

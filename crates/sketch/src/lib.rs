@@ -13,6 +13,7 @@
 //! **Bounds.** They hold for the packets that reached the structure. Earlier losses widen them:
 //! [`Estimate::widened_by_loss`].
 
+mod bitmap;
 mod candidates;
 mod cell;
 mod chernoff;
@@ -60,6 +61,7 @@ mod tracked;
 mod value_reservoir;
 mod word_sets;
 
+pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use cell::{CounterCell, SignedCell};
 pub use coco_sketch::CocoSketch;
 pub use contact_sample::ContactSample;

@@ -48,6 +48,9 @@ fn distinct_flows_are_as_many_whoever_counted() {
     let stream = stream();
     let updates = &stream.updates;
     check_merged_parts(&GridConfig::with_width(1_024, seed()), updates, HyperLogLog::distinct);
+    check_merged_parts(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
+    let config = Configuration::with_bytes(1_024, seed()).expect("memory");
+    check_merged_parts(&config, updates, MultiResolutionBitmap::distinct);
     check_merged_parts(&SampleConfig::new(8, 1_000, seed()), updates, FlowSample::<KeyV4>::distinct);
 }
 

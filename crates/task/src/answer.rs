@@ -1,6 +1,7 @@
 //! Answers: from the states of a window to rows with their bounds, including loss.
 
 mod change;
+mod distinct;
 mod entropy;
 mod flows;
 mod hierarchy;
@@ -90,6 +91,7 @@ pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
         TaskKind::Change => change::rows(asked),
         TaskKind::Entropy => entropy::rows(asked),
         TaskKind::Quantiles => quantiles::rows(asked),
+        TaskKind::Distinct => distinct::rows(asked),
     };
     TaskAnswer {
         name: task.spec.kind.query(),
@@ -113,6 +115,7 @@ pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
 pub(crate) fn no_rows(task: &PlannedTask) -> TaskRows {
     let figure = match (task.spec.kind, task.spec.weight) {
         (TaskKind::Entropy, _) => return TaskRows::Entropy(None),
+        (TaskKind::Distinct, _) => return TaskRows::Distinct(Estimate::exact(0.0)),
         (TaskKind::SuperSpreaders, _) => CONTACTS,
         (_, weight) => name_of(weight),
     };

@@ -1,5 +1,5 @@
 //! Table 1 of Alipourfard et al. (HotNets 2015): which structures answer which task, and which of the table's entries are
-//! not built.
+//! not built. Below it, the structures that count distinct values, which Wu et al. name.
 
 use crate::{Structure, TaskKind};
 
@@ -53,10 +53,10 @@ impl CatalogEntry {
 
 use Structure as S;
 use StructureFamily::{Heap, Sample, Sketch, Table};
-use TaskKind::{Change, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
+use TaskKind::{Change, Distinct, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
 
 /// The entries of the table, by task.
-pub const ENTRIES: [CatalogEntry; 21] = [
+pub const ENTRIES: [CatalogEntry; 23] = [
     entry(HeavyHitters, Table, &[S::Exact, S::SimpleHashTable]),
     entry(
         HeavyHitters,
@@ -86,6 +86,8 @@ pub const ENTRIES: [CatalogEntry; 21] = [
     entry(Quantiles, Heap, &[])
         .but("summaries of Greenwald and Khanna (SIGMOD'01) and of Manku et al. (SIGMOD'99): no maintained library has them, and dyadic arrays and the reservoir reach a rank error of 1 % in the same memory"),
     entry(Quantiles, Sample, &[S::Reservoir]),
+    entry(Distinct, Table, &[S::Exact]),
+    entry(Distinct, Sketch, &[S::HyperLogLog, S::Bitmap, S::MultiResolutionBitmap]),
 ];
 
 /// The structures that answer a task.

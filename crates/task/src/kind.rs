@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A row of Alipourfard's table 1.
+/// A row of Alipourfard's table 1, or the number of distinct values, which Wu et al. name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskKind {
     /// Flows with a large share of the traffic.
@@ -18,17 +18,20 @@ pub enum TaskKind {
     Entropy,
     /// Values that divide the traffic into shares.
     Quantiles,
+    /// The number of distinct values.
+    Distinct,
 }
 
 impl TaskKind {
     /// The kinds of tasks.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::HeavyHitters,
         Self::SuperSpreaders,
         Self::FlowSizes,
         Self::Change,
         Self::Entropy,
         Self::Quantiles,
+        Self::Distinct,
     ];
 
     /// The name that users write.
@@ -40,6 +43,7 @@ impl TaskKind {
             Self::Change => "change",
             Self::Entropy => "entropy",
             Self::Quantiles => "quantiles",
+            Self::Distinct => "distinct",
         }
     }
 
@@ -52,6 +56,7 @@ impl TaskKind {
             Self::Change => "change",
             Self::Entropy => "entropy",
             Self::Quantiles => "quantiles",
+            Self::Distinct => "distinct",
         }
     }
 
@@ -64,6 +69,7 @@ impl TaskKind {
             Self::Change => &["key", "by", "share", "count", "top", "against", "windows"],
             Self::Entropy => &["key", "by"],
             Self::Quantiles => &["key", "at"],
+            Self::Distinct => &["of"],
         }
     }
 }

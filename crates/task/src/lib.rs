@@ -75,9 +75,9 @@ pub use planner::{Choice, RunProperties, is_from_rows};
 pub use reported::ReportedFacts;
 pub use row_desk::{RowDesk, RowTaskStates};
 pub use shape::Shape;
+pub use size_bins::{SizeBins, SizeClass};
 /// The rows of a structure, as a user gives them.
 pub use sketch::RowSizes;
-pub use size_bins::{SizeBins, SizeClass};
 pub use spec::{Against, Limit, Quantity, Size, TaskKind, TaskSpec, Weight};
 pub use structure::Structure;
 pub use task_answer::{EstimatedFlow, Point, QuantileRow, TaskAnswer, TaskRows, network_of};

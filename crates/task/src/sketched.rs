@@ -144,7 +144,7 @@ fn weight_of(field: &str) -> Result<&'static str, NotSketched> {
 /// A query without groups.
 fn sketch_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<String>, NotSketched> {
     if query.having.is_some() {
-        return refused(QueryClause::Having, "the entropy of a window has no condition");
+        return refused(QueryClause::Having, "the figure of a whole window has no condition");
     }
     match figure {
         Aggregate::Entropy(field, weight) => {
@@ -161,10 +161,11 @@ fn sketch_all(query: &Query, figure: &Aggregate, key: &KeySpec) -> Result<Vec<St
         Aggregate::Sum(_) => {
             refused(QueryClause::Columns, "a total has no groups that a structure would count")
         }
-        Aggregate::CountDistinct(_) => refused(
-            QueryClause::Columns,
-            "a structure counts the distinct values of groups, and there is no groupby",
-        ),
+        Aggregate::CountDistinct(field) => {
+            no_nulls(field)?;
+            let of = key_text(std::slice::from_ref(field), key, QueryClause::Columns)?;
+            Ok(vec!["distinct".to_owned(), format!("of={of}")])
+        }
         other => Err(not_counted(other)),
     }
 }

@@ -70,7 +70,7 @@ pub enum Size {
 pub struct TaskSpec {
     /// The kind of the task.
     pub kind: TaskKind,
-    /// The flows' key; `None`: the run's.
+    /// The flows' key, or the fields whose distinct values are counted; `None`: the run's key.
     pub key: Option<KeySpec>,
     /// The key of the peers that are counted (super-spreaders).
     pub of: KeySpec,
@@ -131,6 +131,7 @@ impl TaskSpec {
             (TaskKind::Change, _) => "by how much flows changed",
             (TaskKind::Entropy, _) => "the entropy",
             (TaskKind::Quantiles, _) => "quantiles",
+            (TaskKind::Distinct, _) => "how many distinct values there are",
         };
         Some(format!(
             "{self}: a sample of the packets gives no bounds for {what}; heavy hitters by share are counted of a sample"
@@ -208,6 +209,7 @@ impl TaskSpec {
                 self.quantity = text.parse().map_err(|error: String| refused(error))?;
             }
             "key" => self.key = Some(key(text)?),
+            "of" if self.kind == TaskKind::Distinct => self.key = Some(key(text)?),
             "of" => self.of = key(text)?,
             "by" => {
                 self.weight = match flow::resolve_alias(text) {
@@ -428,6 +430,9 @@ mod tests {
             ("quantiles:key=protocol", "src_addr"),
             ("quantiles:at=150%", "50%/99%"),
             ("entropy:packets=0", "from 1"),
+            ("distinct:key=src_addr", "unknown key \"key\""),
+            ("distinct:of=src_adr", "fields are src_addr"),
+            ("distinct:structure=hyperloglog", "hyper-log-log"),
         ] {
             let error = text.parse::<TaskSpec>().expect_err(text).to_string();
             assert!(error.contains(says) && !error.contains('\n'), "{text}: {error}");
@@ -438,7 +443,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
 
         #[test]
-        fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles):[a-z=,%/+0-9._]{0,60}") {
+        fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles|distinct):[a-z=,%/+0-9._]{0,60}") {
             let _ = text.parse::<TaskSpec>();
         }
     }

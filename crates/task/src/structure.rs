@@ -43,12 +43,18 @@ pub enum Structure {
     Reservoir,
     /// Bins of equal relative error.
     DdSketch,
+    /// HyperLogLog.
+    HyperLogLog,
+    /// A bitmap with linear counting.
+    Bitmap,
+    /// Bitmaps, each of which takes half of what the one before it leaves.
+    MultiResolutionBitmap,
 }
 
 use Structure::{
-    CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact, FlowSample,
-    KAry, MvSketch, PacketSample, Reservoir, SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving,
-    SpaceSavingHeap, SpreadSketch, StreamSample,
+    Bitmap, CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact,
+    FlowSample, HyperLogLog, KAry, MultiResolutionBitmap, MvSketch, PacketSample, Reservoir, SampleAndHold,
+    SimpleHashTable, SizeArray, SpaceSaving, SpaceSavingHeap, SpreadSketch, StreamSample,
 };
 
 impl Structure {
@@ -75,6 +81,9 @@ impl Structure {
             Dyadic => "dyadic",
             Reservoir => "reservoir",
             DdSketch => "ddsketch",
+            HyperLogLog => "hyper-log-log",
+            Bitmap => "bitmap",
+            MultiResolutionBitmap => "multi-resolution-bitmap",
         }
     }
 
@@ -109,9 +118,15 @@ impl Structure {
             Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {
                 Some("its counters have 32 bits, which bytes fill in a second")
             }
-            SizeArray | SpreadSketch | ContactSample | Dyadic | Reservoir | DdSketch => {
-                Some("it counts packets")
-            }
+            SizeArray
+            | SpreadSketch
+            | ContactSample
+            | Dyadic
+            | Reservoir
+            | DdSketch
+            | HyperLogLog
+            | Bitmap
+            | MultiResolutionBitmap => Some("it counts packets"),
             Exact | StreamSample | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample
             | FlowSample | SampleAndHold => None,
         }

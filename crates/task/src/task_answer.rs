@@ -63,6 +63,8 @@ pub enum TaskRows {
     },
     /// Bits; `None` if nothing was counted.
     Entropy(Option<Estimate>),
+    /// The number of distinct values.
+    Distinct(Estimate),
     /// Values by the share of packets that do not lie above them.
     Quantiles {
         /// The field that they are of.
@@ -158,6 +160,7 @@ impl TaskRows {
             Self::Flows { flows, .. } => Box::new(flows.iter().map(|flow| of(&flow.estimate))),
             Self::Sizes { .. } => return None,
             Self::Entropy(bits) => Box::new(bits.iter().map(of)),
+            Self::Distinct(values) => Box::new(std::iter::once(of(values))),
             Self::Quantiles { quantiles, .. } => Box::new(quantiles.iter().map(|row| {
                 let (lower, upper, confidence) = row.bounds?;
                 Some((confidence, lower == upper && confidence >= 1.0))
@@ -173,6 +176,7 @@ impl TaskRows {
             Self::Flows { flows, .. } => flows.len(),
             Self::Sizes { bins, sizes } => bins.classes(sizes).len(),
             Self::Entropy(bits) => usize::from(bits.is_some()),
+            Self::Distinct(_) => 1,
             Self::Quantiles { quantiles, .. } => quantiles.len(),
         }
     }
@@ -209,6 +213,7 @@ impl TaskRows {
                 ]
             }
             Self::Entropy(_) => vec![estimate("bits", "bits")],
+            Self::Distinct(_) => vec![estimate("distinct", "")],
             &Self::Quantiles { of, .. } => {
                 let field = Field::named(of).map(Column::from_field);
                 let value = field.unwrap_or_else(|| Column::new(of, ColumnKind::Unsigned, ""));
@@ -249,6 +254,7 @@ impl TaskRows {
                 bins.classes(sizes).into_iter().map(row).collect()
             }
             Self::Entropy(bits) => bits.iter().map(|bits| vec![(*bits).into()]).collect(),
+            Self::Distinct(values) => vec![vec![(*values).into()]],
             Self::Quantiles { quantiles, .. } => {
                 let row = |row: &QuantileRow| {
                     let bounds = row.bounds.map(|(lower, upper, _)| [lower.into(), upper.into()]);
@@ -289,6 +295,7 @@ impl TaskAnswer {
                 }
             }
             TaskRows::Entropy(bits) => bits.iter_mut().for_each(|bits| bits.bounds = None),
+            TaskRows::Distinct(values) => values.bounds = None,
             TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
             TaskRows::Sizes { .. } => {}
         }

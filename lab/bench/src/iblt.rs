@@ -246,7 +246,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_seen() {
         let stream = CountedKeys::draw(20_000, 2_000, 0.5).expect("a stream");
-        let truth: Vec<(KeyV4, i64)> = stream.flows.iter().map(|(key, count)| (*key, *count as i64)).collect();
+        let truth: Vec<(KeyV4, i64)> =
+            stream.flows.iter().map(|(key, count)| (*key, *count as i64)).collect();
         assert!(truth.len() >= MANY);
         let given = |flows: &[(KeyV4, i64)]| -> Decoded { Ok(flows.to_vec()) };
         let not_all = |flows: &[(KeyV4, i64)], cells_left| -> Decoded {

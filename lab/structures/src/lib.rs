@@ -1,21 +1,20 @@
-//! Structures that no task of Edison answers with, for those who compare: bitmaps, an invertible Bloom lookup table, and a hash table that
+//! Structures that no task of Edison answers with, for those who compare: an invertible Bloom lookup table, and a hash table that
 //! checks its keys. They are summaries like those of `sketch`, whose traits they implement and of whose parts they are made.
 //!
 //! ```
 //! use packet::{KeyV4, Seed};
-//! use structures::LinearBitmap;
-//! use sketch::{Cardinality, Configuration, Summary, Update, UpdateBurst};
+//! use sketch::{Configuration, Summary, Update, UpdateBurst};
+//! use structures::Iblt;
 //!
 //! let seed = Seed::new(1);
-//! let configuration = <LinearBitmap as Summary>::Configuration::with_bytes(1_024, seed)?;
-//! let mut bitmap = LinearBitmap::new(&configuration)?;
-//! bitmap.update_burst(&[Update::new(KeyV4::default(), 1, &seed)]);
-//! assert!(bitmap.distinct().bounds.expect("bounds").contain(1.0));
+//! let configuration = <Iblt<KeyV4> as Summary>::Configuration::with_bytes(4_096, seed)?;
+//! let mut table = Iblt::new(&configuration)?;
+//! table.update_burst(&[Update::new(KeyV4::default(), 3, &seed)]);
+//! assert_eq!(table.flows().expect("room for one flow"), [(KeyV4::default(), 3)]);
 //! # Ok::<(), sketch::SketchError>(())
 //! ```
 #![forbid(unsafe_code)]
 
-mod bitmap;
 mod checked_hash_table;
 mod iblt;
 #[cfg(test)]
@@ -25,7 +24,6 @@ mod oracle;
 #[cfg(test)]
 mod parts_tests;
 
-pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use checked_hash_table::CheckedHashTable;
 pub use iblt::{Iblt, NotRecovered};
 

@@ -2,9 +2,9 @@
 //! structures answer as one that saw everything.
 
 use crate::oracle::{OracleStream, check_merged_flows, check_merged_parts};
-use crate::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
+use crate::{CheckedHashTable, Iblt};
 use packet::{KeyV4, Seed};
-use sketch::{Cardinality, Configuration, GridConfig, Summary};
+use sketch::GridConfig;
 
 /// 400 flows at most.
 fn stream() -> OracleStream {
@@ -30,14 +30,4 @@ fn the_iblt_gives_all_flows_whoever_counted() {
         assert_eq!(flows.len(), stream.counts.len());
         flows
     });
-}
-
-#[test]
-fn distinct_flows_are_as_many_whoever_counted() {
-    let stream = stream();
-    let updates = &stream.updates;
-    check_merged_parts(&GridConfig::with_width(4_096, seed()), updates, LinearBitmap::distinct);
-    let config =
-        <MultiResolutionBitmap as Summary>::Configuration::with_bytes(1_024, seed()).expect("memory");
-    check_merged_parts(&config, updates, MultiResolutionBitmap::distinct);
 }

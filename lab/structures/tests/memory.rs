@@ -2,7 +2,7 @@
 
 use packet::{KeyV4, Seed};
 use sketch::{Configuration, Update, UpdateBurst};
-use structures::{CheckedHashTable, Iblt, LinearBitmap, MultiResolutionBitmap};
+use structures::{CheckedHashTable, Iblt};
 use testbed::allocation::{self, CountingAllocator};
 use traffic::{KeyStream, TrafficSpec};
 
@@ -30,6 +30,4 @@ fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
 fn structures_take_what_they_say() {
     takes_what_it_says::<CheckedHashTable<KeyV4>>();
     takes_what_it_says::<Iblt<KeyV4>>();
-    takes_what_it_says::<LinearBitmap>();
-    takes_what_it_says::<MultiResolutionBitmap>();
 }

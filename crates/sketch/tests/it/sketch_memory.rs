@@ -4,9 +4,9 @@ use crate::sketch_support::{Random, skewed, updates};
 use packet::{KeyV4, Seed};
 use sketch::{
     CocoSketch, Configuration, Conservative, CountMin, CountSketch, CounterArray, DyadicArray, EntropySample,
-    ExactCounts, FlowSample, HyperLogLog, KAry, MvSketch, PacketSample, ReversibleSets, ReversibleSketch,
-    SampleAndHold, SimpleHashTable, SizeArray, SpaceSavingHeap, SpaceSavingSummary, Tracked, Turnstile,
-    Update, UpdateBurst, ValueReservoir,
+    ExactCounts, FlowSample, HyperLogLog, KAry, LinearBitmap, MultiResolutionBitmap, MvSketch, PacketSample,
+    ReversibleSets, ReversibleSketch, SampleAndHold, SimpleHashTable, SizeArray, SpaceSavingHeap,
+    SpaceSavingSummary, Tracked, Turnstile, Update, UpdateBurst, ValueReservoir,
 };
 use testbed::allocation::{self, CountingAllocator};
 
@@ -45,6 +45,8 @@ fn structures_take_what_they_say() {
     takes_what_it_says::<CocoSketch<KeyV4>, KeyV4>(&packets);
     takes_what_it_says::<ExactCounts<KeyV4>, KeyV4>(&packets);
     takes_what_it_says::<HyperLogLog, KeyV4>(&packets);
+    takes_what_it_says::<LinearBitmap, KeyV4>(&packets);
+    takes_what_it_says::<MultiResolutionBitmap, KeyV4>(&packets);
     takes_what_it_says::<PacketSample<KeyV4>, KeyV4>(&packets);
     takes_what_it_says::<FlowSample<KeyV4>, KeyV4>(&packets);
     takes_what_it_says::<SampleAndHold<KeyV4>, KeyV4>(&packets);

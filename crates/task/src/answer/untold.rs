@@ -17,6 +17,10 @@ pub(crate) fn limit_to_task(task: &PlannedTask, untold: &Untold) -> Untold {
             let pair: Vec<_> = task.key.columns().chain(of.columns()).collect();
             untold.limit_to_fields(|_| false, &pair, false)
         }
+        TaskKind::Distinct => {
+            let key: Vec<_> = task.key.columns().collect();
+            untold.limit_to_fields(|_| false, &key, false)
+        }
         TaskKind::HeavyHitters | TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => {
             let key: Vec<_> = task.key.columns().collect();
             untold.limit_to_fields(|field| field == counted, &key, false)

@@ -32,6 +32,8 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
             }
         }
         TaskRows::Entropy(bits) => *bits = bits.map(|bits| entropy(bits, weight, total)),
+        // Each packet that was lost may have been the only one with its value.
+        TaskRows::Distinct(values) => *values = values.widened_by_loss(Some(lost)),
         // A lost packet may lie anywhere: it moves all ranks.
         TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
         TaskRows::Sizes { .. } => {}

@@ -6,8 +6,9 @@ use crate::spec::{Limit, TaskKind};
 use crate::{Structure, Weight};
 use packet::{Key, KeyV4, Seed};
 use sketch::{
-    Configuration, ContactSample, DyadicConfig, EntropySample, ExactCounts, FlowSample, PacketSample,
-    QuantileSketch, SampleAndHold, SizeArray, SpaceSavingHeap, SpaceSavingSummary, Summary, ValueReservoir,
+    Configuration, ContactSample, DyadicConfig, EntropySample, ExactCounts, FlowSample, HyperLogLog,
+    LinearBitmap, MultiResolutionBitmap, PacketSample, QuantileSketch, SampleAndHold, SizeArray,
+    SpaceSavingHeap, SpaceSavingSummary, Summary, ValueReservoir,
 };
 
 /// The probability, at most, that not all of an answer's bounds hold together.
@@ -58,6 +59,9 @@ pub(super) fn capacity<K: Key>(
         }
         Structure::Reservoir => sized::<ValueReservoir>(bytes).map(|config| config.width),
         Structure::DdSketch => sized::<QuantileSketch>(bytes).map(|_| 1),
+        Structure::HyperLogLog => sized::<HyperLogLog>(bytes).map(|config| config.width),
+        Structure::Bitmap => sized::<LinearBitmap>(bytes).map(|config| config.width),
+        Structure::MultiResolutionBitmap => sized::<MultiResolutionBitmap>(bytes).map(|config| config.width),
     }
 }
 
@@ -135,6 +139,20 @@ pub(super) fn error_bound<K: Key>(
             }
             _ => None,
         },
+        TaskKind::Distinct => distinct_error(structure, bytes, question.most_entries() as f64),
         TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => None,
     }
+}
+
+/// The relative error of a number of distinct values, where a window has all that it can have; `None` if they are too many.
+fn distinct_error(structure: Structure, bytes: usize, values: f64) -> Option<f64> {
+    let error = match structure {
+        Structure::HyperLogLog => HyperLogLog::relative_error(&sized::<HyperLogLog>(bytes)?),
+        Structure::Bitmap => LinearBitmap::relative_error(&sized::<LinearBitmap>(bytes)?, values),
+        Structure::MultiResolutionBitmap => {
+            MultiResolutionBitmap::relative_error(&sized::<MultiResolutionBitmap>(bytes)?, values)
+        }
+        _ => return None,
+    };
+    error.is_finite().then_some(error)
 }

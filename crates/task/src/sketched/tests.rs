@@ -24,6 +24,7 @@ fn entropy(weight: &str) -> Query {
 fn queries_are_tasks() {
     let count =
         Query::new("q", [GroupField::from_field("src_addr")], [OutputColumn::distinct("dst_addr", "n")]);
+    let all = Query::new("q", [], [OutputColumn::distinct("dst_addr", "n")]);
     let above = |comparison| {
         let having = Condition::Compare(count.columns[1].value.clone(), comparison, Expression::Integer(99));
         Query { having: Some(having), ..count.clone() }
@@ -61,6 +62,12 @@ fn queries_are_tasks() {
         (above(Comparison::GreaterOrEqual), HOW, "super-spreaders:key=src_addr,of=dst_addr,count=99"),
         (entropy("total_count"), HOW, "entropy:key=dst_port,by=packets"),
         (entropy("total_byte"), HOW, "entropy:key=dst_port,by=bytes"),
+        (all.clone(), HOW, "distinct:of=dst_addr"),
+        (
+            all.clone(),
+            how(Some(Structure::HyperLogLog), Size::Memory(4 << 10)),
+            "distinct:of=dst_addr,structure=hyper-log-log,memory=4KiB,packets=60000",
+        ),
     ] {
         let task = task_of(&query, &how, &KeySpec::FIVE_TUPLE).expect(text);
         assert_eq!(task.to_string(), format!("q: {text}"));

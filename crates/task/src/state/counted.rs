@@ -5,10 +5,11 @@ use crate::{Structure, Weight};
 use arena::Lease;
 use packet::Key;
 use sketch::{
-    CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, ExactCounts, FlowSample,
-    HeavyHitters, HeavyKeys, KAry, Merge, MvSketch, PacketSample, RowConfiguration, SampleAndHold,
-    SampleConfig, SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap,
-    SpaceSavingSummary, Summary, Tracked, Unmergeable, Update, UpdateBurst,
+    Cardinality, CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, Estimate,
+    ExactCounts, FlowSample, HeavyHitters, HeavyKeys, HyperLogLog, KAry, LinearBitmap, Merge,
+    MultiResolutionBitmap, MvSketch, PacketSample, RowConfiguration, SampleAndHold, SampleConfig,
+    SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary,
+    Tracked, Unmergeable, Update, UpdateBurst,
 };
 use std::fmt;
 
@@ -31,6 +32,9 @@ pub(crate) enum FlowCounter<K: Key> {
     SampleAndHold(SampleAndHold<K>),
     SizeArray(SizeArray),
     StreamSample(EntropySample<K>),
+    HyperLogLog(HyperLogLog),
+    Bitmap(LinearBitmap),
+    MultiResolutionBitmap(MultiResolutionBitmap),
 }
 
 impl<K: Key> fmt::Debug for FlowCounter<K> {
@@ -60,6 +64,9 @@ macro_rules! each {
             Self::SampleAndHold($structure) => $body,
             Self::SizeArray($structure) => $body,
             Self::StreamSample($structure) => $body,
+            Self::HyperLogLog($structure) => $body,
+            Self::Bitmap($structure) => $body,
+            Self::MultiResolutionBitmap($structure) => $body,
         }
     };
 }
@@ -107,6 +114,9 @@ impl<K: Key> FlowCounter<K> {
             Structure::SampleAndHold => Self::SampleAndHold(sample(making)?),
             Structure::SizeArray => Self::SizeArray(sized(making)?),
             Structure::StreamSample => Self::StreamSample(sized(making)?),
+            Structure::HyperLogLog => Self::HyperLogLog(sized(making)?),
+            Structure::Bitmap => Self::Bitmap(sized(making)?),
+            Structure::MultiResolutionBitmap => Self::MultiResolutionBitmap(sized(making)?),
             // All others count contacts or values; catalog and planner keep them apart.
             _ => Self::Exact(sized(making)?),
         })
@@ -159,6 +169,9 @@ impl<K: Key> FlowCounter<K> {
             (Self::FlowSample(ours), Self::FlowSample(theirs)) => ours.merge(theirs),
             (Self::SampleAndHold(ours), Self::SampleAndHold(theirs)) => ours.merge(theirs),
             (Self::SizeArray(ours), Self::SizeArray(theirs)) => ours.merge(theirs),
+            (Self::HyperLogLog(ours), Self::HyperLogLog(theirs)) => ours.merge(theirs),
+            (Self::Bitmap(ours), Self::Bitmap(theirs)) => ours.merge(theirs),
+            (Self::MultiResolutionBitmap(ours), Self::MultiResolutionBitmap(theirs)) => ours.merge(theirs),
             // The planner lets these run only where each core has its own flows.
             (Self::Conservative(ours), Self::Conservative(theirs)) => ours.merge_disjoint(theirs),
             (Self::StreamSample(ours), Self::StreamSample(theirs)) => ours.merge_disjoint(theirs),
@@ -184,7 +197,22 @@ impl<K: Key> FlowCounter<K> {
             Self::PacketSample(structure) => structure.heavy_hitters(threshold),
             Self::FlowSample(structure) => structure.heavy_hitters(threshold),
             Self::SampleAndHold(structure) => structure.heavy_hitters(threshold),
-            Self::SizeArray(_) | Self::StreamSample(_) => HeavyKeys::new(Vec::new(), true),
+            Self::SizeArray(_)
+            | Self::StreamSample(_)
+            | Self::HyperLogLog(_)
+            | Self::Bitmap(_)
+            | Self::MultiResolutionBitmap(_) => HeavyKeys::new(Vec::new(), true),
+        }
+    }
+
+    /// The number of distinct keys; `None` of a structure that does not count them.
+    pub(crate) fn distinct(&self) -> Option<Estimate> {
+        match self {
+            Self::Exact(table) => Some(table.distinct()),
+            Self::HyperLogLog(registers) => Some(registers.distinct()),
+            Self::Bitmap(bitmap) => Some(bitmap.distinct()),
+            Self::MultiResolutionBitmap(bitmaps) => Some(bitmaps.distinct()),
+            _ => None,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::support;
 use crate::support::*;
+use flow::Estimate;
 use model::{ColumnKind, Value};
 use packet::{FlowKey, KeySpec};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use task::{Point, TaskAnswer, TaskKind, TaskRows, catalog};
+use task::{Point, Structure, TaskAnswer, TaskKind, TaskRows, catalog};
 
 fn f1(named: &HashSet<FlowKey>, truth: &HashSet<FlowKey>) -> f64 {
     2.0 * named.intersection(truth).count() as f64 / (named.len() + truth.len()).max(1) as f64
@@ -226,6 +227,45 @@ fn exact_bins_have_a_row_for_each_size() {
 }
 
 #[test]
+fn distinct_values_are_as_many_as_a_set_has() {
+    let packets = stream(5, 80_000);
+    for of in ["src_addr", "dst_addr/24/64", "src_addr+src_port", "src_port", "protocol"] {
+        let spec = key(&of.replace('+', ","));
+        let truth: HashSet<FlowKey> = packets.iter().map(|packet| packet.flow_key(&spec)).collect();
+        let truth = truth.len() as f64;
+        for structure in catalog::structures(TaskKind::Distinct) {
+            let text = format!("distinct:of={of},structure={},memory=1MiB", structure.name());
+            let answer = answer(&text, &packets);
+            let TaskRows::Distinct(found) = answer.rows else { panic!("{text}") };
+            assert!((found.value / truth - 1.0).abs() < 0.03, "{text}: {found:?} {truth}");
+            if structure == Structure::Exact {
+                assert_eq!(found, Estimate::exact(truth), "{text}");
+            } else {
+                let bounds = found.bounds.expect("bounds");
+                assert!(bounds.lower < bounds.upper && bounds.confidence > 0.89, "{text}: {found:?}");
+            }
+        }
+        let shown = answer(&format!("distinct:of={of}"), &packets).into_answer(None);
+        assert_eq!((shown.query.as_str(), shown.bounds.as_str()), ("distinct", "exact"));
+        assert_eq!(shown.rows, [[Value::from(Estimate::exact(truth))]], "{of}");
+    }
+}
+
+/// A table that is too small knows how many packets it did not look at, each of which may have had a value of its own.
+#[test]
+fn distinct_values_of_a_full_table_are_between_bounds() {
+    let packets = stream(7, 20_000);
+    let truth: HashSet<FlowKey> =
+        packets.iter().map(|packet| packet.flow_key(&KeySpec::FIVE_TUPLE)).collect();
+    let answer = answer("distinct:structure=exact,memory=8KiB", &packets);
+    assert!(answer.status.starts_with("incomplete") && !answer.is_exact, "{}", answer.status);
+    let TaskRows::Distinct(found) = answer.rows else { panic!("no number") };
+    let bounds = found.bounds.expect("bounds");
+    assert!(bounds.contain(truth.len() as f64) && bounds.lower < truth.len() as f64, "{found:?}");
+    assert!(bounds.upper.is_finite() && bounds.confidence >= 1.0, "{found:?}");
+}
+
+#[test]
 fn all_structures_mean_the_same_by_a_quantile() {
     let packets: Vec<Packet> = (1..=50_u32).map(|n| Packet { key: v4(1, 1, 1), bytes: n }).collect();
     for structure in ["exact", "dyadic", "reservoir"] {
@@ -280,7 +320,12 @@ fn an_empty_window_answers_with_nothing() {
         for structure in catalog::structures(kind) {
             let key = if structure.name() == "ddsketch" { ",key=size" } else { "" };
             let answer = answer(&format!("{kind}:structure={},memory=1MiB{key}", structure.name()), &[]);
-            assert!(answer.rows.is_empty(), "{answer:?}");
+            match (kind, &answer.rows) {
+                (TaskKind::Distinct, TaskRows::Distinct(values)) => {
+                    assert_eq!(*values, Estimate::exact(0.0), "{answer:?}");
+                }
+                (_, rows) => assert!(rows.is_empty(), "{answer:?}"),
+            }
             let json = format!("{answer:?}");
             assert!(!json.contains("NaN"), "{json}");
         }

@@ -12,7 +12,9 @@ fn chosen(text: &str, packets: u64, workers: usize) -> Result<(Structure, usize,
 
 #[test]
 fn exact_where_it_fits_and_only_there() {
-    for text in ["heavy-hitters", "super-spreaders", "flow-sizes", "change", "entropy", "quantiles"] {
+    for text in
+        ["heavy-hitters", "super-spreaders", "flow-sizes", "change", "entropy", "quantiles", "distinct"]
+    {
         let (structure, bytes, why) = chosen(text, 100_000, 1).expect(text);
         assert_eq!(structure, Structure::Exact, "{text}: {why}");
         assert!(bytes < 8 << 20, "{text}: no more than needed, {bytes}");
@@ -103,6 +105,25 @@ fn rows_are_those_that_are_given() {
         widths.push(of.replace(',', "").parse::<f64>().expect("a width"));
     }
     assert!((widths[0] / widths[1] - 3.0).abs() < 0.05, "{widths:?}");
+}
+
+/// A bitmap is exact enough for few values; of many it is full, and HyperLogLog is not.
+#[test]
+fn distinct_values_are_counted_by_what_errs_least() {
+    for (text, packets, structure) in [
+        ("distinct:memory=4KiB", 10_000, Structure::Bitmap),
+        ("distinct:memory=4KiB", 10_000_000, Structure::HyperLogLog),
+        ("distinct:of=dst_port,memory=4KiB", 10_000_000, Structure::Bitmap),
+        ("distinct:of=protocol,memory=16KiB", 10_000_000, Structure::Exact),
+        // Registers are a power of two: bitmaps of any width may take less.
+        ("distinct:error=2%", 10_000_000, Structure::MultiResolutionBitmap),
+    ] {
+        assert_eq!(chosen(text, packets, 1).expect(text).0, structure, "{text} {packets}");
+    }
+    // 1.96 · 1.04 / √m of m registers of a byte each, a power of two.
+    let text = "distinct:structure=hyper-log-log,error=2%";
+    let (_, bytes, why) = chosen(text, 100_000_000, 1).expect("a choice");
+    assert!((16 << 10..18 << 10).contains(&bytes), "{bytes} {why}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use packet::{FlowKey, KeySpec, Seed};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use task::{
     Point, RunProperties, Structure, TaskAnswer, TaskKind, TaskRows, TaskRunner, Tasks, WindowId, WorkerId,
@@ -284,6 +284,45 @@ fn bounds_of_super_spreaders_hold_as_often_as_promised() {
         },
     );
     promises.must_be_kept(50);
+}
+
+/// One row an answer; of both families.
+#[test]
+fn bounds_of_distinct_values_hold_as_often_as_promised() {
+    let mut promises = Promises::default();
+    let of = key("src_addr,dst_addr");
+    for traffic in TRAFFIC {
+        for layout in LAYOUTS {
+            for structure in catalog::structures(TaskKind::Distinct) {
+                for memory in ["512B", "4KiB"] {
+                    let text = format!(
+                        "distinct:of=src_addr+dst_addr,structure={},memory={memory}",
+                        structure.name()
+                    );
+                    let mut promise = Promise::default();
+                    for number in 0..2 * SEEDS {
+                        let mut packets = traffic.contacts(number);
+                        // Some values of the other family too, as often as not.
+                        packets.extend(
+                            (0..number % 2 * 300).map(|at| Packet { key: v6(7, at.into(), 1), bytes: 60 }),
+                        );
+                        let truth: HashSet<FlowKey> =
+                            packets.iter().map(|packet| packet.flow_key(&of)).collect();
+                        let Some(answer) =
+                            answer_of(&text, &vec![layout.split(&packets, number)], layout, number)
+                        else {
+                            continue;
+                        };
+                        let TaskRows::Distinct(values) = answer.rows else { panic!("{text}") };
+                        let Some(bounds) = values.bounds else { break };
+                        promise.row(bounds.confidence, bounds.contain(truth.len() as f64));
+                    }
+                    promises.add(structure, &format!("{traffic:?} {text} {layout:?}"), &promise);
+                }
+            }
+        }
+    }
+    promises.must_be_kept(100);
 }
 
 /// One row an answer.

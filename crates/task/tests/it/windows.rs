@@ -145,6 +145,10 @@ fn several_workers_answer_as_one() {
         "entropy",
         "quantiles:structure=dyadic,memory=128KiB",
         "quantiles:key=size",
+        "distinct",
+        "distinct:of=src_addr,structure=hyper-log-log,memory=1KiB",
+        "distinct:of=src_addr,structure=bitmap,memory=1KiB",
+        "distinct:of=src_addr,structure=multi-resolution-bitmap,memory=1KiB",
     ];
     let of_one = {
         let tasks = tasks(&same, &setting(25_000, 1, false));
@@ -248,6 +252,7 @@ fn losses_widen_what_they_can_and_are_said() {
         "entropy",
         "quantiles:key=size",
         "flow-sizes",
+        "distinct:of=src_addr,structure=bitmap,memory=16KiB",
     ];
     let tasks = tasks(&specs, &setting(25_000, 1, false));
     let run = |losses: [Option<u64>; 4]| {
@@ -274,6 +279,12 @@ fn losses_widen_what_they_can_and_are_said() {
     let TaskRows::Entropy(Some(bits)) = &some[3].rows else { panic!("no entropy") };
     let (lower, upper) = bounds(*bits);
     assert!(lower < bits.value && bits.value < upper);
+    let distinct = |answers: &[task::TaskAnswer]| match answers[6].rows {
+        TaskRows::Distinct(values) => bounds(values),
+        _ => panic!("no number"),
+    };
+    let ((lower, upper), (with_lower, with_upper)) = (distinct(&none), distinct(&some));
+    assert_eq!((with_lower, with_upper), (lower, upper + 10.0), "each may have been another address");
     for task in [4, 5] {
         assert!(some[task].status.contains("10 packets were lost"), "{}", some[task].status);
     }

@@ -162,7 +162,9 @@ fn params(part: &'static str, task: &str, stream: &StreamKind, memory: &str) -> 
 fn groups(questions: &[AccuracyQuestion]) -> impl Iterator<Item = TaskGroup<'_>> {
     const LARGE: usize = 1 << 20;
     let of_kind = move |kind| questions.iter().find(move |question| question.kind == kind);
-    let all = move || TaskKind::ALL.into_iter().filter_map(of_kind);
+    // Those of Alipourfard's table 1.
+    let six = |kind: &TaskKind| *kind != TaskKind::Distinct;
+    let all = move || TaskKind::ALL.into_iter().filter(six).filter_map(of_kind);
     let promised = move || all().map(|question| (question, promise::memory_of(question)));
     let group = |variant: &str, memory: &str, tasks| TaskGroup {
         variant: variant.to_owned(),

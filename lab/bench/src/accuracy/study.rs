@@ -284,7 +284,7 @@ mod tests {
                         AccuracyMetric::F1
                     }
                     TaskKind::FlowSizes => AccuracyMetric::Wmre,
-                    TaskKind::Entropy => AccuracyMetric::RelativeError,
+                    TaskKind::Entropy | TaskKind::Distinct => AccuracyMetric::RelativeError,
                     TaskKind::Quantiles => AccuracyMetric::RankError,
                 };
                 assert!(score.get(main).is_some(), "nothing was asked: {of}");

@@ -23,6 +23,8 @@ pub(super) enum WindowTruth {
     Sizes(HashMap<u64, f64>),
     /// Bits.
     Entropy(f64),
+    /// The number of distinct values.
+    Distinct(f64),
     /// The values in order, by family; values without a family are all in the first.
     Quantiles([Vec<Point>; 2]),
 }
@@ -112,6 +114,11 @@ impl<'a> TruthContext<'a> {
                     -share * share.log2()
                 };
                 WindowTruth::Entropy(self.now.values().map(of_flow).sum())
+            }
+            TaskKind::Distinct => {
+                let values: HashSet<FlowKey> =
+                    self.now.keys().map(|key| part(key, &question.key())).collect();
+                WindowTruth::Distinct(values.len() as f64)
             }
             TaskKind::Quantiles => WindowTruth::Quantiles(self.values(question.key == "src_addr")),
         })

@@ -1,9 +1,13 @@
 //! Distinct counts by bitmaps (Estan, Varghese, Fisk, IMC 2003; linear counting: Whang, Vander-Zanden, Taylor, TODS 1990).
 
-use sketch::parts::{BURST, CONFIDENCE, DEVIATIONS, RowHash, filled, mean_of, place, prefetch};
-use sketch::{
-    Cardinality, Configuration, Estimate, Grid, GridConfig, Merge, SketchError, Summary, Unmergeable, Update,
-    UpdateBurst,
+use super::chernoff::mean_of;
+use super::confidence::{CONFIDENCE, DEVIATIONS};
+use super::grid::{Grid, GridConfig};
+use super::memory::{filled, prefetch};
+use super::row_hash::{RowHash, place};
+use super::summary::BURST;
+use super::{
+    Cardinality, Configuration, Estimate, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
 };
 
 /// Below this many zeros their number is not normally distributed.
@@ -67,6 +71,29 @@ fn bounded((number, variance, bias): (f64, f64, f64), zeros: u64, size: u64, sca
     Estimate::bounded(number, lower.min(number - off).max(0.0), upper.max(number + off), CONFIDENCE)
 }
 
+/// Returns half of the distance between the bounds that are expected of this many flows, relative to their number.
+fn relative_error(expected: Estimate, flows: f64) -> f64 {
+    expected.bounds.map_or(f64::INFINITY, |bounds| (bounds.upper - bounds.lower) / 2.0 / flows)
+}
+
+/// Returns the bits of `size` that this many flows are expected to leave zero.
+fn expected_zeros(size: u64, flows: f64) -> u64 {
+    (size as f64 * (-flows / size as f64).exp()).round() as u64
+}
+
+impl LinearBitmap {
+    /// Returns the relative error that the bounds of a bitmap of this configuration are expected to leave to this many flows; infinite where
+    /// they are too many for it.
+    pub fn relative_error(config: &GridConfig<Self>, flows: f64) -> f64 {
+        let size = config.width as u64;
+        relative_error(Self::from_zeros(size, expected_zeros(size, flows)), flows)
+    }
+
+    fn from_zeros(size: u64, zeros: u64) -> Estimate {
+        bounded(linear(size, zeros), zeros, size, 1.0)
+    }
+}
+
 impl Summary for LinearBitmap {
     type Configuration = GridConfig<Self>;
 
@@ -123,8 +150,7 @@ impl Merge for LinearBitmap {
 impl Cardinality for LinearBitmap {
     fn distinct(&self) -> Estimate {
         let size = self.config.width as u64;
-        let zeros = size - ones(&self.bits);
-        bounded(linear(size, zeros), zeros, size, 1.0)
+        Self::from_zeros(size, size - ones(&self.bits))
     }
 }
 
@@ -159,8 +185,33 @@ impl Grid for MultiResolutionBitmap {
 }
 
 impl MultiResolutionBitmap {
+    /// Returns the relative error that the bounds of a bitmap of this configuration are expected to leave to this many flows; infinite where
+    /// they are too many for it.
+    pub fn relative_error(config: &GridConfig<Self>, flows: f64) -> f64 {
+        let (size, last) = (config.width as u64, config.rows - 1);
+        // A component takes half of what the one before it left, and the last all of it.
+        let taken = |component: usize| flows * 0.5_f64.powi((component + 1).min(last) as i32);
+        let zeros: Vec<u64> = (0..=last).map(|component| expected_zeros(size, taken(component))).collect();
+        relative_error(Self::from_zeros(size, &zeros), flows)
+    }
+
     fn words(&self) -> usize {
         self.config.width.div_ceil(64)
+    }
+
+    /// Returns the estimate of components of `size` bits, of which these numbers are not set.
+    fn from_zeros(size: u64, zeros: &[u64]) -> Estimate {
+        let least = ((1.0 - FULLEST) * size as f64) as u64;
+        let last = zeros.len() - 1;
+        // From the coarsest on to finer ones while they are not too full.
+        let base = last - zeros[..last].iter().rev().take_while(|zeros| **zeros >= least).count();
+        let parts = zeros[base..].iter().map(|zeros| linear(size, *zeros));
+        let (number, variance, bias) = parts.fold((0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+        let scale = (1_u64 << base) as f64;
+        let all = number * scale;
+        // One flow in `scale` reaches the base and the components after it.
+        let sampling = all * (scale - 1.0);
+        bounded((all, variance * scale * scale + sampling, bias * scale), zeros[base], size, scale)
     }
 }
 
@@ -216,24 +267,14 @@ impl Cardinality for MultiResolutionBitmap {
     fn distinct(&self) -> Estimate {
         let size = self.config.width as u64;
         let zeros: Vec<u64> = self.bits.chunks(self.words()).map(|bits| size - ones(bits)).collect();
-        let least = ((1.0 - FULLEST) * size as f64) as u64;
-        let last = zeros.len() - 1;
-        // From the coarsest on to finer ones while they are not too full.
-        let base = last - zeros[..last].iter().rev().take_while(|zeros| **zeros >= least).count();
-        let parts = zeros[base..].iter().map(|zeros| linear(size, *zeros));
-        let (number, variance, bias) = parts.fold((0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
-        let scale = (1_u64 << base) as f64;
-        let all = number * scale;
-        // One flow in `scale` reaches the base and the components after it.
-        let sampling = all * (scale - 1.0);
-        bounded((all, variance * scale * scale + sampling, bias * scale), zeros[base], size, scale)
+        Self::from_zeros(size, &zeros)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::oracle::{self, BoundTally};
     use super::*;
-    use crate::oracle::{self, BoundTally};
     use packet::{KeyV4, Seed};
 
     /// Updates of this many flows, each twice.
@@ -306,6 +347,39 @@ mod tests {
         of::<LinearBitmap>(1, 1_000, 18);
         of::<LinearBitmap>(1, 100_000, 185);
         of::<MultiResolutionBitmap>(12, 1_000, 30);
+    }
+
+    /// A planner compares structures by it, so it must be what the bounds of counted streams are.
+    #[test]
+    fn the_expected_error_is_that_of_the_bounds() {
+        fn of<S>(
+            config: impl Fn(Seed) -> GridConfig<S>,
+            error: fn(&GridConfig<S>, f64) -> f64,
+            counts: &[u32],
+        ) where
+            S: Cardinality<Configuration = GridConfig<S>> + UpdateBurst<KeyV4> + Grid,
+        {
+            for &count in counts {
+                let truth = f64::from(count);
+                let half_width = |number: u64| {
+                    let config = config(Seed::new(number));
+                    let found = oracle::summary_of::<S, _>(&config, &flows(number, count)).distinct();
+                    let bounds = found.bounds.expect("bounds");
+                    (bounds.upper - bounds.lower) / 2.0 / truth
+                };
+                let mean = (0..20).map(half_width).sum::<f64>() / 20.0;
+                let expected = error(&config(Seed::new(0)), truth);
+                assert!((expected / mean - 1.0).abs() < 0.15, "{count}: {expected} {mean}");
+            }
+        }
+        let linear = |seed| GridConfig::with_width(2_000, seed);
+        of(linear, LinearBitmap::relative_error, &[200, 2_000, 4_000]);
+        let many = |seed| GridConfig::new(12, 1_000, seed);
+        of(many, MultiResolutionBitmap::relative_error, &[500, 5_000, 40_000]);
+        let full = GridConfig::with_width(64, Seed::new(1));
+        assert_eq!(LinearBitmap::relative_error(&full, 1e6), f64::INFINITY);
+        let full = GridConfig::new(3, 64, Seed::new(1));
+        assert_eq!(MultiResolutionBitmap::relative_error(&full, 1e9), f64::INFINITY);
     }
 
     #[test]
