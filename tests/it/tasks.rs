@@ -265,9 +265,9 @@ fn distinct_values_are_counted_in_every_design() {
     let frames = windows(&generated.frames);
     for design in [
         &[][..],
-        &["--design", "rss", "--cores", "2", "--wire", "queues=2"][..],
-        &["--design", "1x2", "--split", "position"][..],
-        &["--design", "1x2", "--state", "shared"][..],
+        &["--wire", "queues=2", "--design", "rss"][..],
+        &["--design", "1x2", "--split", "position", "--active-timeout", "off", "--idle-timeout", "off"][..],
+        &["--design", "1x2", "--state", "shared", "--active-timeout", "off", "--idle-timeout", "off"][..],
     ] {
         let mut command = edison();
         command.arg("run").arg(&generated.path).args(["--json", "--every", "5s", "--seed", "5"]).args(design);
