@@ -1,5 +1,6 @@
-//! Structures that no task of Edison answers with, for those who compare: an invertible Bloom lookup table, and a hash table that
-//! checks its keys. They are summaries like those of `sketch`, whose traits they implement and of whose parts they are made.
+//! Structures that no task of Edison answers with, for those who compare: an invertible Bloom lookup table, a hash table that checks its
+//! keys, summaries of ranks, compressed counting, Count-Min without hash functions, and a prefix tree that zooms. They are summaries like
+//! those of `sketch`, whose traits they implement and of whose parts they are made.
 //!
 //! ```
 //! use packet::{KeyV4, Seed};
@@ -15,17 +16,29 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod address_modulo;
 mod checked_hash_table;
+mod compressed_counting;
+mod greenwald_khanna;
 mod iblt;
+mod manku;
 #[cfg(test)]
 #[allow(dead_code, reason = "each crate uses a part of it")]
 #[path = "../../../crates/sketch/src/oracle.rs"]
 mod oracle;
 #[cfg(test)]
+mod ordered_oracle;
+#[cfg(test)]
 mod parts_tests;
+mod zoom_tree;
 
+pub use address_modulo::AddressModulo;
 pub use checked_hash_table::CheckedHashTable;
+pub use compressed_counting::CompressedCounting;
+pub use greenwald_khanna::GreenwaldKhanna;
 pub use iblt::{Iblt, NotRecovered};
+pub use manku::MankuRajagopalanLindsay;
+pub use zoom_tree::{ZoomAnswer, ZoomConfig, ZoomPrefix, ZoomTree};
 
 // The oracle takes its names from the module that declares it.
 #[cfg(test)]

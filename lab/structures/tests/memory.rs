@@ -2,7 +2,9 @@
 
 use packet::{KeyV4, Seed};
 use sketch::{Configuration, Update, UpdateBurst};
-use structures::{CheckedHashTable, Iblt};
+use structures::{
+    AddressModulo, CheckedHashTable, CompressedCounting, GreenwaldKhanna, Iblt, MankuRajagopalanLindsay,
+};
 use testbed::allocation::{self, CountingAllocator};
 use traffic::{KeyStream, TrafficSpec};
 
@@ -10,11 +12,15 @@ use traffic::{KeyStream, TrafficSpec};
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
+    takes_what_it_says_in::<S>(&[64 << 10, 1 << 20, 3 << 20]);
+}
+
+fn takes_what_it_says_in<S: UpdateBurst<KeyV4>>(sizes: &[usize]) {
     let seed = Seed::new(1);
     let spec: TrafficSpec = "packets=20k,flows=5k,zipf=1,seed=1".parse().expect("a specification");
     let packets: Vec<_> =
         KeyStream::ipv4(&spec).keys().iter().map(|key| Update::new(*key, 1, &seed)).collect();
-    for bytes in [64 << 10, 1 << 20, 3 << 20] {
+    for &bytes in sizes {
         let configuration = S::Configuration::with_bytes(bytes, seed).expect("enough memory");
         let name = std::any::type_name::<S>();
         let make = || {
@@ -28,6 +34,10 @@ fn takes_what_it_says<S: UpdateBurst<KeyV4>>() {
 
 #[test]
 fn structures_take_what_they_say() {
+    takes_what_it_says::<AddressModulo>();
     takes_what_it_says::<CheckedHashTable<KeyV4>>();
+    takes_what_it_says_in::<CompressedCounting>(&[4 << 10]);
+    takes_what_it_says::<GreenwaldKhanna>();
     takes_what_it_says::<Iblt<KeyV4>>();
+    takes_what_it_says::<MankuRajagopalanLindsay>();
 }
