@@ -1,13 +1,16 @@
 //! `edison-lab bench accuracy`: the accuracy of every structure, by task, memory, skew of the traffic and design,
 //! against a count of every flow in an ordinary map (`docs/accuracy.md`).
 
+mod addresses;
 mod cost;
+mod lab;
 mod metrics;
 mod promise;
 mod question;
 mod stream;
 mod study;
 mod table;
+mod tree;
 mod trial;
 mod truth;
 mod window;
@@ -17,7 +20,7 @@ pub(crate) use table::markdown;
 use crate::{BenchResult, Points};
 use question::AccuracyQuestion;
 use stream::StreamKind;
-use study::{AccuracyCase, Study};
+use study::{AccuracyCase, CaseStructure, Study};
 use task::Structure;
 use trial::TrialDesign;
 
@@ -35,6 +38,8 @@ const LEAST_SEEDS: f64 = 3.0;
 const MOST_SEEDS: f64 = 10.0;
 /// The longest time of a comparison of times, seconds.
 const MOST_SECONDS: f64 = 5.0;
+/// Windows of the zooming tree are this part of the others, as there are many.
+const TREE_PARTS: u64 = 10;
 /// Threads, each of which needs memory.
 const MOST_THREADS: usize = 4;
 /// Seconds of run time for each further seed.
@@ -52,7 +57,8 @@ pub(crate) fn heavy_hitters(
         .into_iter()
         .filter(|question| question.key == "src_addr,dst_addr")
         .collect();
-    let case = |structure| AccuracyCase { question: 0, structure: Some(structure), memory: bytes };
+    let case =
+        |structure| AccuracyCase { question: 0, structure: CaseStructure::Task(structure), memory: bytes };
     let structures = [Structure::SimpleHashTable, Structure::CountMin, Structure::SpaceSavingHeap];
     let cases = structures.map(case).to_vec();
     Study {
@@ -87,6 +93,8 @@ pub(crate) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(
     }
     promise::run(&generated, &AccuracyQuestion::all(packets), out)?;
     cost::run(&generated, &AccuracyQuestion::all(packets), points.seconds.min(MOST_SECONDS), out)?;
+    addresses::run(&generated, seeds, out)?;
+    tree::run(packets / TREE_PARTS, out)?;
     Study { part: "memory", stream, questions, design, cases: cases(&SIZES), seeds, threads: 1 }
         .report(out)?;
     // Figures only: times are of the studies above.

@@ -145,7 +145,7 @@ fn score_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: 
     let share = |part: f64, whole: usize| (whole > 0).then(|| part / whole as f64);
     score.set(AccuracyMetric::Precision, share(right, named.len()));
     score.set(AccuracyMetric::Recall, share(right, true_flows.len()));
-    score.set(AccuracyMetric::F1, share(2.0 * right, named.len() + true_flows.len()));
+    score.set(AccuracyMetric::F1, f1(right as usize, named.len(), true_flows.len()));
     let estimates: HashMap<FlowKey, f64> = rows.iter().map(|row| (row.key, row.estimate.value)).collect();
     let errors: Vec<(f64, f64)> = true_flows
         .iter()
@@ -155,6 +155,13 @@ fn score_flows(score: &mut AnswerScore, figures: &HashMap<FlowKey, f64>, least: 
     score.set(AccuracyMetric::Are, share(relative, errors.len()));
     score.set(AccuracyMetric::Aae, share(errors.iter().map(|(error, _)| error).sum(), errors.len()));
     score_bounds(score, rows.iter().map(|row| (&row.estimate, figure(&row.key))));
+}
+
+/// The harmonic mean of precision and recall, by the numbers of flows that are named rightly, that are named, and that belong into the answer;
+/// `None` if there are none of both.
+pub(super) fn f1(right: usize, named: usize, belonging: usize) -> Option<f64> {
+    let all = named + belonging;
+    (all > 0).then(|| 2.0 * right as f64 / all as f64)
 }
 
 /// Sets the coverage of estimates, each of which comes with the truth.

@@ -82,6 +82,19 @@ impl StreamKind {
     /// # Errors
     /// See [`StreamKind::sample`].
     pub(super) fn with_skew(&self, zipf: f64) -> Result<Self, String> {
+        self.with_keys(self.name(), zipf, |_, _, key| key)
+    }
+
+    /// The same with other keys, and a name of its own: `key` gets a flow's rank, the number of all flows, and the flow's key.
+    ///
+    /// # Errors
+    /// See [`StreamKind::sample`].
+    pub(super) fn with_keys(
+        &self,
+        name: &str,
+        zipf: f64,
+        key: impl Fn(u32, u32, PacketKey) -> PacketKey,
+    ) -> Result<Self, String> {
         let sample = self.sample(1)?;
         let mut flows: HashMap<FlowBytes, (u64, RankedFlow)> = HashMap::new();
         sample.now.each(|key, fields| {
@@ -89,8 +102,10 @@ impl StreamKind {
         });
         let mut flows: Vec<(FlowBytes, (u64, RankedFlow))> = flows.into_iter().collect();
         flows.sort_unstable_by(|(a, (ours, _)), (b, (theirs, _))| theirs.cmp(ours).then_with(|| a.cmp(b)));
-        let flows = flows.into_iter().map(|(_, (_, flow))| flow).collect();
-        Ok(Self::Ranked { of: self.name().to_owned(), flows, zipf, packets: self.packets() })
+        let all = flows.len() as u32;
+        let flows = flows.into_iter().map(|(_, (_, flow))| flow);
+        let flows = (0..).zip(flows).map(|(rank, (known, fields))| (key(rank, all, known), fields)).collect();
+        Ok(Self::Ranked { of: name.to_owned(), flows, zipf, packets: self.packets() })
     }
 
     /// Returns the name of the stream in tables.

@@ -1,6 +1,7 @@
 //! Many structures on the same windows, over several seeds.
 
 use super::BENCH;
+use super::lab::LabStructure;
 use super::metrics::{AccuracyMetric, AnswerScore, score};
 use super::question::AccuracyQuestion;
 use super::stream::StreamKind;
@@ -17,21 +18,45 @@ use task::{Structure, TaskKind};
 /// Decimal places of a measure.
 const DIGITS: i32 = 5;
 
+/// The structure of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CaseStructure {
+    /// The planner's choice.
+    Planner,
+    /// A structure that tasks have.
+    Task(Structure),
+    /// A structure of the lab.
+    Lab(LabStructure),
+}
+
+impl CaseStructure {
+    /// The name in tables.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Planner => "planner",
+            Self::Task(structure) => structure.name(),
+            Self::Lab(structure) => structure.name(),
+        }
+    }
+}
+
 /// A case that is tried: a question, a structure and its memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccuracyCase {
     /// Place in the study's questions.
     pub(super) question: usize,
-    /// `None`: the planner's choice.
-    pub(super) structure: Option<Structure>,
+    pub(super) structure: CaseStructure,
     pub(super) memory: usize,
 }
 
 impl AccuracyCase {
-    /// Returns the cases of each structure of each of these questions, and of the planner's choice, in this much memory.
+    /// Returns the cases of each structure of each of these questions, the lab's after those of tasks, and of the planner's choice, in this
+    /// much memory.
     pub(super) fn all(questions: &[AccuracyQuestion], memory: usize) -> Vec<Self> {
         let of = |(question, asked): (usize, &AccuracyQuestion)| {
-            let structures = task::catalog::structures(asked.kind).map(Some).chain([None]);
+            let structures = task::catalog::structures(asked.kind).map(CaseStructure::Task);
+            let lab = LabStructure::of_kind(asked.kind).map(CaseStructure::Lab);
+            let structures = structures.chain(lab).chain([CaseStructure::Planner]);
             structures.map(move |structure| Self { question, structure, memory }).collect::<Vec<_>>()
         };
         questions.iter().enumerate().flat_map(of).collect()
@@ -60,7 +85,7 @@ impl Trials {
             Ok((score, TrialResult { answer, structure, ns })) => {
                 self.scores.push(score);
                 self.times.push(ns);
-                self.chosen = Some(structure);
+                self.chosen = structure;
                 self.memory_bytes = Some(answer.note.memory_bytes);
                 self.complete += usize::from(answer.note.total == packets);
                 self.status = self.status.take().or((answer.status != "ok").then_some(answer.status));
@@ -148,8 +173,16 @@ impl Study<'_> {
             format!("one window of {} packets, and none before it to compare with", windows.packets)
         })?;
         let question = &self.questions[case.question];
-        let spec = question.task(case.structure, case.memory)?;
-        let outcome = trial::run(&spec, self.design, windows, question.kind == TaskKind::Change)?;
+        let with_before = question.kind == TaskKind::Change;
+        let of_task = |structure| {
+            let spec = question.task(structure, case.memory)?;
+            trial::run(&spec, self.design, windows, with_before)
+        };
+        let outcome = match case.structure {
+            CaseStructure::Planner => of_task(None)?,
+            CaseStructure::Task(structure) => of_task(Some(structure))?,
+            CaseStructure::Lab(structure) => structure.run(question, case.memory, windows)?,
+        };
         Ok((score(truth, &outcome.answer), outcome))
     }
 
@@ -157,7 +190,7 @@ impl Study<'_> {
     pub(super) fn line(&self, case: &AccuracyCase, trials: &Trials) -> BenchResult {
         let rounds_ns = trials.times.clone();
         let mut more = vec![("seeds", json!(trials.scores.len())), ("threads", json!(self.threads))];
-        if case.structure.is_none() {
+        if case.structure == CaseStructure::Planner {
             more.extend(trials.chosen.map(|structure| ("chosen", json!(structure.name()))));
         }
         for metric in AccuracyMetric::ALL {
@@ -173,7 +206,7 @@ impl Study<'_> {
         more.extend(trials.refused.as_ref().map(|why| ("refused", json!(why))));
         BenchResult {
             bench: BENCH,
-            variant: case.structure.map_or("planner", Structure::name).to_owned(),
+            variant: case.structure.name().to_owned(),
             params: self.params(case),
             packets: self.stream.packets(),
             rounds_ns,
@@ -257,7 +290,9 @@ mod tests {
     fn every_structure_is_measured_and_the_exact_one_is_right() {
         for (question, case, trials) in studied(TrialDesign::ONE, 2 << 20) {
             let of = format!("{question:?} {case:?} {trials:?}");
-            if case.structure == Some(Structure::DdSketch) && question.name != "quantiles of sizes" {
+            if case.structure == CaseStructure::Task(Structure::DdSketch)
+                && question.name != "quantiles of sizes"
+            {
                 assert!(trials.refused.is_some(), "{of}");
                 continue;
             }
@@ -277,7 +312,7 @@ mod tests {
                 assert!(score.get(error).is_none_or(|error| error.is_finite() && error >= 0.0), "{of}");
             }
             assert!(score.get(AccuracyMetric::Wmre).is_none_or(|wmre| (0.0..=2.0).contains(&wmre)), "{of}");
-            if case.structure == Some(Structure::Exact) {
+            if case.structure == CaseStructure::Task(Structure::Exact) {
                 assert!(is_perfect(score), "{of}");
                 let main = match question.kind {
                     TaskKind::HeavyHitters | TaskKind::SuperSpreaders | TaskKind::Change => {
@@ -292,11 +327,31 @@ mod tests {
         }
     }
 
+    /// Of structures whose bounds are certain none is broken, whoever counted, and ranks are as near as their memory promises.
+    #[test]
+    fn summaries_of_ranks_keep_their_bounds_in_every_design() {
+        for design in TrialDesign::SEVERAL.into_iter().chain([TrialDesign::ONE]) {
+            let mut answered = 0;
+            for (question, case, trials) in studied(design, 16 << 10) {
+                let of = format!("{design:?} {question:?} {case:?} {trials:?}");
+                let (CaseStructure::Lab(_), TaskKind::Quantiles) = (case.structure, question.kind) else {
+                    continue;
+                };
+                let score = &trials.scores[0];
+                assert!(trials.is_checked() && score.get(AccuracyMetric::Coverage) == Some(1.0), "{of}");
+                assert!(score.get(AccuracyMetric::RankError).is_some_and(|error| error < 0.02), "{of}");
+                answered += 1;
+            }
+            assert_eq!(answered, 4);
+        }
+    }
+
     #[test]
     fn merged_exact_tables_are_right_in_every_design() {
         for design in TrialDesign::SEVERAL {
             let exact = studied(design, 2 << 20);
-            let exact = exact.iter().filter(|(_, case, _)| case.structure == Some(Structure::Exact));
+            let exact =
+                exact.iter().filter(|(_, case, _)| case.structure == CaseStructure::Task(Structure::Exact));
             let mut tasks = 0;
             for (question, _, trials) in exact {
                 assert_eq!((&trials.refused, trials.is_checked()), (&None, true), "{question:?}");
@@ -334,7 +389,7 @@ mod tests {
     fn what_a_design_forbids_is_said() {
         let trials = studied(TrialDesign::SEVERAL[2], 1 << 20);
         let refused = |structure| {
-            let of = trials.iter().find(|(_, case, _)| case.structure == Some(structure));
+            let of = trials.iter().find(|(_, case, _)| case.structure == CaseStructure::Task(structure));
             of.and_then(|(_, _, trials)| trials.refused.clone()).unwrap_or_default()
         };
         assert!(refused(Structure::Conservative).contains("one core"));

@@ -36,6 +36,11 @@ pub(crate) fn markdown(lines: &[BenchResult]) -> String {
             page.push_str(&pivot(&lines, "design"));
         }
     }
+    for (title, lines) in by(&of_part("addresses"), &["task", "memory"]) {
+        page.push_str(&format!("### By addresses: {title}\n\n{} packets, Zipf(1).\n\n", lines[0].packets));
+        page.push_str(&pivot(&lines, "stream"));
+    }
+    tree(&mut page, &of_part("tree"));
     let skews = of_part("skew");
     for (title, lines) in by(&skews, &["task", "memory"]) {
         page.push_str(&format!(
@@ -271,6 +276,40 @@ fn cost(page: &mut String, lines: &[&BenchResult]) {
             text(line, "times_plain"),
             text(line, "asked_times"),
             text(line, "chosen"),
+        ]
+    };
+    page.push_str(&table(&headings, &lines.iter().map(row).collect::<Vec<_>>()));
+}
+
+fn tree(page: &mut String, lines: &[&BenchResult]) {
+    if lines.is_empty() {
+        return;
+    }
+    page.push_str("### Zooming tree: heavy sources and changes\n\n");
+    let headings = [
+        "leaves",
+        "stride",
+        "memory",
+        "F1",
+        "windows to settle",
+        "windows to name the new source",
+        "bits of its prefix when it came",
+        "when it went",
+        "Mpps",
+    ]
+    .map(str::to_owned);
+    let row = |line: &&BenchResult| {
+        let of = |name: &str| text(line, name).replace("null", NOTHING);
+        vec![
+            of("leaves"),
+            of("stride"),
+            of("memory"),
+            measure(line, AccuracyMetric::F1),
+            of("windows_to_settle"),
+            of("windows_to_name"),
+            of("bits_of_change_when_it_came"),
+            of("bits_of_change_when_it_went"),
+            mpps(line),
         ]
     };
     page.push_str(&table(&headings, &lines.iter().map(row).collect::<Vec<_>>()));

@@ -55,8 +55,8 @@ pub(super) struct WorkerWindows {
 /// The result.
 pub(super) struct TrialResult {
     pub(super) answer: TaskAnswer,
-    /// The structure that counted.
-    pub(super) structure: Structure,
+    /// The structure that counted, if a task's did.
+    pub(super) structure: Option<Structure>,
     /// Processor time of counting the window, all workers' together, nanoseconds.
     pub(super) ns: f64,
 }
@@ -99,7 +99,7 @@ pub(super) fn run(
         desk.part(WorkerId::new(worker), before_now.next(), counter.into_states());
     }
     let answer = desk.report(before_now.next(), Some(0)).pop().ok_or("the window was not answered")?;
-    Ok(TrialResult { answer, structure, ns })
+    Ok(TrialResult { answer, structure: Some(structure), ns })
 }
 
 /// Counts all packets of a window.

@@ -9,7 +9,7 @@ use task::Point;
 use task::TaskKind;
 
 /// Bits of an IPv6 address that quantiles use.
-const IPV6_BITS: u32 = 48;
+pub(super) const IPV6_BITS: u32 = 48;
 
 /// Packets of every 5-tuple.
 type ExactFlowCounts = HashMap<FlowKey, u64>;
