@@ -35,7 +35,8 @@ pub fn model(seconds: f64, out: Out) -> Result<(), String> {
     model::foretold(10.0 * seconds, out)
 }
 
-/// Measures two cores that count in one table, and in one each, of this many bytes, in turn for about `seconds` (Figure 4).
+/// Measures two cores that count in one table, by compare-and-swap and under spinlocks, and in one each, of this many bytes, in turn for about
+/// `seconds` (Figure 4).
 ///
 /// # Errors
 /// What the machine lacks, in one line.

@@ -17,6 +17,7 @@ mod packets;
 mod percentile;
 mod points;
 mod popularity;
+mod spin_table;
 mod tables;
 mod two_cores;
 

@@ -1,15 +1,18 @@
-//! Figure 4: one simple hash table for two cores, whose counters they update by compare-and-swap, against a table for each.
+//! Figure 4: one simple hash table for two cores, whose counters they update by compare-and-swap or under spinlocks (Wu et al. 2016, section
+//! 3.2), against a table for each.
 
 use super::BENCH;
 use super::clock::{TickCalibration, ticks, wait_for_loads};
 use super::packets::{FlowNumbers, NoKey, key_of};
 use super::percentile::percentile;
+use super::spin_table::SpinTable;
 use crate::BenchResult;
 use crate::compare::{in_turn, thread_time};
 use crate::line::to_digits;
+use arena::shared::Section;
 use packet::{Key, KeyV4, Seed};
 use serde_json::json;
-use sketch::{Configuration, GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst};
+use sketch::{GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst};
 use std::sync::Barrier;
 use std::thread;
 
@@ -29,7 +32,12 @@ type Simple = SimpleHashTable<NoKey>;
 /// The tables that the cores count in.
 enum CoreTables {
     Separate(Vec<Simple>),
+    /// Counters by compare-and-swap.
     Shared(SharedHashTable<NoKey>),
+    /// A table of one core, behind one lock.
+    OneLock(Section<Simple>),
+    /// Counters, each behind its own lock.
+    LockPerCounter(SpinTable),
 }
 
 /// A variant, and each core's packets.
@@ -44,7 +52,7 @@ struct TwoCoreVariant {
 /// The measurement of a core: nanoseconds of a part, and ticks of each packet of another.
 type CoreTimes = (f64, Vec<u64>);
 
-/// Measures both variants with tables of this many bytes each, in turn for about `seconds`.
+/// Measures all variants with tables of this many bytes each, in turn for about `seconds`.
 pub(super) fn run(
     bytes: u64,
     skew: f64,
@@ -80,18 +88,25 @@ pub(super) fn run(
     Ok(())
 }
 
-fn variants(bytes: usize, skew: f64) -> Result<[TwoCoreVariant; 2], String> {
+fn variants(bytes: usize, skew: f64) -> Result<[TwoCoreVariant; 4], String> {
     let seed = Seed::new(7);
     let text = |error: sketch::SketchError| error.to_string();
     let own = GridConfig::with_width((bytes / size_of::<u32>()).max(1), seed);
     let separate = (0..CORES).map(|_| Simple::new(&own)).collect::<Result<_, _>>().map_err(text)?;
     let common = GridConfig::with_width((bytes / SHARED_ENTRY).max(1), seed);
     let shared = SharedHashTable::new(&common).map_err(text)?;
+    let locked = Section::new(Simple::new(&own).map_err(text)?);
+    let locks = SpinTable::new((bytes / SpinTable::ENTRY).max(1), &seed);
     let variant = |name, tables| {
         let packets = (1..).take(CORES).map(|seed| FlowNumbers::new(FLOWS, skew, seed)).collect();
         TwoCoreVariant { name, tables, packets, seed, ticks: Vec::new() }
     };
-    Ok([variant("separate", CoreTables::Separate(separate)), variant("shared", CoreTables::Shared(shared))])
+    Ok([
+        variant("separate", CoreTables::Separate(separate)),
+        variant("shared", CoreTables::Shared(shared)),
+        variant("spinlock", CoreTables::OneLock(locked)),
+        variant("spinlock_per_counter", CoreTables::LockPerCounter(locks)),
+    ])
 }
 
 impl TwoCoreVariant {
@@ -114,6 +129,18 @@ impl TwoCoreVariant {
                         |flows| move || one_core(flows, seed, start, |update| table.update_burst(update));
                     flows.iter().map(|flows| scope.spawn(core(flows))).collect()
                 }
+                CoreTables::OneLock(table) => {
+                    let table = &*table;
+                    let count = |update: &[_]| table.enter(|table| table.update_burst(update));
+                    let core = |flows| move || one_core(flows, seed, start, count);
+                    flows.iter().map(|flows| scope.spawn(core(flows))).collect()
+                }
+                CoreTables::LockPerCounter(table) => {
+                    let table = &*table;
+                    let core =
+                        |flows| move || one_core(flows, seed, start, |update| table.update_burst(update));
+                    flows.iter().map(|flows| scope.spawn(core(flows))).collect()
+                }
             };
             let join = |thread: thread::ScopedJoinHandle<'_, CoreTimes>| match thread.join() {
                 Ok(times) => times,
@@ -130,28 +157,36 @@ impl TwoCoreVariant {
         match &self.tables {
             CoreTables::Separate(tables) => tables.iter().map(|table| table.bytes() as u64).sum(),
             CoreTables::Shared(table) => table.bytes() as u64,
+            CoreTables::OneLock(table) => table.enter(|table| table.bytes()) as u64,
+            CoreTables::LockPerCounter(table) => table.bytes() as u64,
         }
     }
 
     /// True if all packets of both cores were counted, and no known flow has fewer than arrived.
     fn is_right(&self) -> Result<bool, String> {
         use sketch::Merge;
-        let table = match &self.tables {
+        let asked = |table: Simple| -> (u64, Box<dyn Fn(u64) -> u64>) {
+            (table.total(), Box::new(move |hash| table.estimate_hash(hash).value as u64))
+        };
+        let (counted, estimate) = match &self.tables {
             CoreTables::Separate(tables) => {
                 let mut sum = Simple::new(tables[0].configuration()).map_err(|error| error.to_string())?;
                 tables.iter().try_for_each(|table| sum.merge(table)).map_err(|error| error.to_string())?;
-                sum
+                asked(sum)
             }
-            CoreTables::Shared(table) => table.snapshot().map_err(|error| error.to_string())?,
+            CoreTables::Shared(table) => asked(table.snapshot().map_err(|error| error.to_string())?),
+            CoreTables::OneLock(table) => asked(table.enter(|table| table.clone())),
+            CoreTables::LockPerCounter(table) => {
+                (table.total(), Box::new(|hash| table.estimate_hash(hash)) as Box<dyn Fn(u64) -> u64>)
+            }
         };
         let arrived: u64 = self.packets.iter().map(FlowNumbers::total).sum();
-        let count = |key: &KeyV4| table.estimate_hash(key.hash(table.configuration().seed())).value;
+        let count = |key: &KeyV4| estimate(key.hash(&self.seed));
         let mut sums = std::collections::HashMap::<KeyV4, u64>::new();
         for (key, packets) in self.packets.iter().flat_map(FlowNumbers::known) {
             *sums.entry(key).or_default() += packets;
         }
-        Ok(table.total() == WEIGHT * arrived
-            && sums.iter().all(|(key, packets)| count(key) >= (WEIGHT * packets) as f64))
+        Ok(counted == WEIGHT * arrived && sums.iter().all(|(key, packets)| count(key) >= WEIGHT * packets))
     }
 }
 
@@ -191,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_count_everything_and_what_is_missing_is_seen() {
+    fn all_count_everything_and_what_is_missing_is_seen() {
         for mut variant in variants(32 << 10, 1.0).expect("tables") {
             assert!(variant.is_right().expect("an answer"));
             assert!(variant.round() > 0.0);

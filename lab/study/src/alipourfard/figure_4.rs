@@ -16,7 +16,8 @@ pub(crate) static FIGURE: Figure = Figure {
     shows: "The time per packet on two cores that count in one hash table by compare-and-swap, or in one each. Separate tables are faster at every size, in the mean and at the \
             95th percentile; the larger a shared table, the more rarely two cores want the same entry.",
     here: "Two threads count packets of 10 million flows by Zipf(1), drawn beforehand, each packet after the one before it is done: in one table of Edison's that updates counters of \
-           64 bits by compare-and-swap, and in one simple hash table each, of as many bytes. All counts are compared with what was drawn.",
+           64 bits by compare-and-swap, and in one simple hash table each, of as many bytes. Wu et al. (2016, section 3.2) set compare-and-swap against spinlocks, which are measured \
+           too: one for the table, and one for each counter. All counts are compared with what was drawn.",
     said: &[
         PaperClaim { what: "shared over separate at 32 KB, mean", value: "2 times", place: "section 3.4" },
         PaperClaim {
@@ -68,6 +69,20 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
             vec![
                 Curve::from_rows(rows, "separate", "separate, mean", "bytes", "ns_per_packet"),
                 Curve::from_rows(rows, "shared", "shared, mean", "bytes", "ns_per_packet"),
+                Curve::from_rows(
+                    rows,
+                    "spinlock",
+                    "shared under one spinlock, mean",
+                    "bytes",
+                    "ns_per_packet",
+                ),
+                Curve::from_rows(
+                    rows,
+                    "spinlock_per_counter",
+                    "shared, a spinlock for each counter, mean",
+                    "bytes",
+                    "ns_per_packet",
+                ),
                 Curve::from_rows(rows, "separate", "separate, 95th percentile", "bytes", "p95_ns"),
                 Curve::from_rows(rows, "shared", "shared, 95th percentile", "bytes", "p95_ns"),
             ],
