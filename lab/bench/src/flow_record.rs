@@ -5,6 +5,7 @@ mod bucket;
 mod combined;
 mod counted;
 mod cuckoo;
+mod direct;
 mod double;
 mod flows;
 mod hashes;

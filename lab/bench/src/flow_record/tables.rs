@@ -3,8 +3,9 @@
 use super::BENCH;
 use super::bucket::BUCKETS;
 use super::combined::Combined;
+use super::direct::DirectArray;
 use super::double::Double;
-use super::flows::{Arrival, PointTraffic};
+use super::flows::{Arrival, PointTraffic, StreamFlow};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, TableModel};
 use super::table::BenchFlowTable;
@@ -64,6 +65,35 @@ struct TableVariant {
     miscount: Miscount,
 }
 
+/// The tables for these flows, Edison's first and the exact list last, and why there is no array of all hashes, if there is none.
+fn variants(flows: &[StreamFlow]) -> (Vec<TableVariant>, Option<String>) {
+    let entries = flows.len();
+    let mut tables: Vec<Box<dyn BenchFlowTable>> = vec![
+        Box::new(Cuckoo::new()),
+        Box::new(Double::new()),
+        Box::new(Combined::new(entries)),
+        Box::new(LinkedList::new(entries)),
+        Box::new(LinkedListFullKeys::new(entries)),
+    ];
+    let refused = match DirectArray::new(flows) {
+        Ok(direct) => {
+            tables.insert(1, Box::new(direct));
+            None
+        }
+        Err(why) => Some(why),
+    };
+    let variant = |table| TableVariant {
+        table,
+        is_kept: false,
+        first_passes: Vec::new(),
+        passes: 0,
+        memory_bytes: 0,
+        checked: true,
+        miscount: Miscount::default(),
+    };
+    (tables.into_iter().map(variant).collect(), refused)
+}
+
 fn point(
     mut traffic: PointTraffic,
     params: Vec<(&'static str, Value)>,
@@ -77,23 +107,7 @@ fn point(
     let filling_visits = visits_per_packet * packets as f64;
     traffic.sample(timed);
     let model = TableModel::new(&traffic);
-    let entries = traffic.flows.len();
-    let tables: [Box<dyn BenchFlowTable>; 5] = [
-        Box::new(Cuckoo::new()),
-        Box::new(Double::new()),
-        Box::new(Combined::new(entries)),
-        Box::new(LinkedList::new(entries)),
-        Box::new(LinkedListFullKeys::new(entries)),
-    ];
-    let mut variants = tables.map(|table| TableVariant {
-        table,
-        is_kept: false,
-        first_passes: Vec::new(),
-        passes: 0,
-        memory_bytes: 0,
-        checked: true,
-        miscount: Miscount::default(),
-    });
+    let (mut variants, refused) = variants(&traffic.flows);
     let times = in_turn(&mut variants, seconds, |variant| {
         let table = &mut *variant.table;
         if !variant.is_kept {
@@ -140,6 +154,9 @@ fn point(
     // The first is Edison's, the last the exact list.
     let times_faster = lines[lines.len() - 1].ns_per_packet() / lines[0].ns_per_packet();
     lines[0].more.push(("times_linked_list_full_keys", json!(to_digits(times_faster, 2))));
+    if let Some(why) = refused {
+        lines.insert(1, BenchResult::predicted(BENCH, "direct", params, vec![("refused", json!(why))]));
+    }
     lines.into_iter().for_each(out);
 }
 

@@ -2,6 +2,7 @@
 
 use super::combined::Combined;
 use super::counted::EntryCounts;
+use super::direct::DirectArray;
 use super::double::Double;
 use super::flows::{Arrival, HashedPackets, PointTraffic, StreamFlow};
 use super::linked_list::{LinkedList, LinkedListFullKeys};
@@ -155,6 +156,7 @@ fn the_miscount_is_what_packets_say() {
     assert_eq!((list.flows_lost, list.packets_miscounted), by_packet(&traffic, |place| Some(hash(place))));
     assert!(list.flows_lost > 5_000 && list.packets_miscounted > 5_000, "too easy a test: {list:?}");
     assert_eq!(list, filled(Box::new(Combined::new(100))));
+    assert_eq!(list, filled(Box::new(DirectArray::new(&traffic.flows).expect("addresses"))));
 
     let mut tracked: HashMap<u16, Vec<u32>> = HashMap::new();
     for flow in &traffic.flows {
@@ -175,8 +177,9 @@ fn a_wrong_answer_is_noticed() {
     let mut traffic = PointTraffic::draw(5_000, 2_000, 0.7, Arrival::AnyOrder).unwrap();
     traffic.sample(100);
     let model = TableModel::new(&traffic);
-    let tables: [Box<dyn BenchFlowTable>; 5] = [
+    let tables: [Box<dyn BenchFlowTable>; 6] = [
         Box::new(Cuckoo::new()),
+        Box::new(DirectArray::new(&traffic.flows).expect("addresses")),
         Box::new(Double::new()),
         Box::new(Combined::new(100)),
         Box::new(LinkedList::new(100)),
