@@ -18,8 +18,11 @@ use std::time::Instant;
 /// Bytes of an entry: a counter.
 pub(super) const ENTRY_BYTES: u64 = 4;
 const ENTRY: f64 = ENTRY_BYTES as f64;
+/// Pairs of addresses between the tasks of a rack (48 servers with 9 tasks each) and those of a cluster (10,000 servers), every task with every
+/// other one (Alipourfard et al., section 3.2).
+const RACK_PAIRS: u64 = 48 * 9 * 10_000 * 9;
 /// Entries of the tables, and as many flows: 128 KiB to 512 MiB.
-const ENTRIES: [u64; 7] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27];
+const ENTRIES: [u64; 8] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, RACK_PAIRS, 1 << 27];
 const SKEWS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 /// The entries of the tables that the model is fitted to, uniform: one that lies in L2, measured with every point, and one that does not fit
 /// into L3, once.
