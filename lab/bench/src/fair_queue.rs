@@ -12,13 +12,15 @@
 
 mod frame;
 mod link;
-mod monitor;
 mod sender;
 mod shares;
 
-use link::{Router, leave_network};
-use monitor::{Monitor, MonitorResult};
+use crate::monitor::{Monitor, MonitorResult};
+use crate::network::leave_network;
+use flow::FlowRecord;
+use link::Router;
 use sender::PacketSchedule;
+use std::collections::HashMap;
 
 /// The way in which the narrow link is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +124,10 @@ impl FairQueue {
         let seconds = schedule.send(link::TX, &router.hardware_address()?)?;
         let [before, after] = monitors.map(Monitor::finish);
         let (before, after) = (before?, after?);
+        let (flows_before, flows_after) = (by_flow(&before), by_flow(&after));
+        let packets = |flows: &HashMap<u16, &FlowRecord>, number| {
+            flows.get(&number).map_or(0, |record| record.total_count)
+        };
         let dropped = router.dropped()?;
         let sent: Vec<u64> = (1..=self.flows).map(|flow| schedule.sent(flow)).collect();
         let fair = shares::max_min(&sent, carried);
@@ -130,10 +136,10 @@ impl FairQueue {
             .map(|(number, (&sent, fair))| FlowThroughput {
                 number,
                 sent,
-                before: before.packets(number),
-                after: after.packets(number),
+                before: packets(&flows_before, number),
+                after: packets(&flows_after, number),
                 fair,
-                gap_mean: after.gap_mean(number),
+                gap_mean: flows_after.get(&number).and_then(|record| record.statistic(0)),
             })
             .collect();
         Ok(FairQueueRun {
@@ -144,6 +150,12 @@ impl FairQueue {
             monitor_lost: [before.lost, after.lost],
         })
     }
+}
+
+/// The records by the number of their flow.
+fn by_flow(seen: &MonitorResult) -> HashMap<u16, &FlowRecord> {
+    let number = |record: &FlowRecord| Some(record.key?.src_port?.wrapping_sub(frame::FIRST_PORT));
+    seen.records.iter().filter_map(|record| Some((number(record)?, record))).collect()
 }
 
 /// Returns true if the counts are right: before the device everything, of each flow; after it everything that was not dropped, and of no flow

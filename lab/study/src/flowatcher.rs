@@ -4,6 +4,7 @@ pub(crate) mod aggregation;
 pub(crate) mod analytics;
 pub(crate) mod capturing;
 pub(crate) mod device;
+pub(crate) mod echo;
 pub(crate) mod hashing;
 pub(crate) mod parameters;
 pub(crate) mod precision;

@@ -33,7 +33,7 @@ pub const FIGURES: &[&Figure] = &[
     &flowatcher::analytics::FIGURE_7C,
     &flowatcher::precision::FIGURE_8,
     &flowatcher::precision::TABLE_4,
-    &flowatcher::device::FIGURE_9A,
+    &flowatcher::echo::FIGURE,
     &flowatcher::device::FIGURE_9B,
     &alipourfard::figure_1::FIGURE,
     &alipourfard::figure_2::FIGURE,

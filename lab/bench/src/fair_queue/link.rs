@@ -2,9 +2,9 @@
 
 use super::Queueing;
 use super::frame::{FIRST_PORT, FRAME, RECEIVER};
+use crate::network::{bring_up, ip, output, set, tc};
 use serde_json::Value;
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The sender's end, the device's two, and the receiver's.
 pub(super) const TX: &str = "tx0";
@@ -23,15 +23,6 @@ const QUANTUM: usize = 2 * FRAME;
 /// The class of flow 0, which is none; class 1 is the link.
 const FIRST_CLASS: u16 = 0x10;
 
-/// Moves this thread, and what it starts, into a network of its own.
-pub(super) fn leave_network() -> Result<(), String> {
-    // SAFETY: no pointers; this thread alone moves into a new namespace.
-    match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
-        0 => Ok(()),
-        _ => Err(format!("a network namespace takes root: {}", io::Error::last_os_error())),
-    }
-}
-
 /// A device that forwards from [`IN`] to [`OUT`], where the link is narrow.
 pub(super) struct Router(());
 
@@ -46,16 +37,12 @@ impl Router {
         // The queues of HTB's classes are as long as the interface's, by default.
         ip(&format!("link add {OUT} txqueuelen {out_queue} type veth peer name {RX}"))?;
         for name in [TX, IN, OUT, RX] {
-            ip(&format!("link set {name} addrgenmode none"))?;
-            // The kernel must not send frames itself. A kernel without IPv6 sends none.
-            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
-            ip(&format!("link set {name} up"))?;
+            bring_up(name)?;
         }
         ip(&format!("addr add 10.98.1.1/24 dev {IN}"))?;
         ip(&format!("addr add 10.98.2.1/24 dev {OUT}"))?;
         ip(&format!("neigh add {RECEIVER} lladdr {RECEIVER_ADDRESS} dev {OUT} nud permanent"))?;
-        std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
-            .map_err(|error| format!("the kernel does not forward: {error}"))?;
+        set("ipv4/ip_forward", "1")?;
         tc(&orders(queueing, flows, packets_per_second))?;
         Ok(Self(()))
     }
@@ -107,36 +94,6 @@ fn orders(queueing: Queueing, flows: u16, packets_per_second: f64) -> String {
         );
     }
     orders
-}
-
-fn ip(arguments: &str) -> Result<(), String> {
-    output(Command::new("ip").args(arguments.split(' ')), "").map(|_| ())
-}
-
-/// Gives all commands to `tc` at once.
-fn tc(orders: &str) -> Result<(), String> {
-    output(Command::new("tc").args(["-batch", "-"]), orders).map(|_| ())
-}
-
-/// Runs a program to its end; what it said, or why it failed, in one line.
-fn output(command: &mut Command, input: &str) -> Result<Vec<u8>, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let failed = |error: io::Error| format!("{name} (Debian's package iproute2) cannot be run: {error}");
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    // One that fails early does not read to the end; what it says tells why.
-    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().map_err(failed)?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("no reason given");
-    Err(format!("{name} refused to make the device under test: {said}"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Figure 9: devices under test.
+//! Figure 9-(b): a router that shares its link.
 
 use super::PAPER;
 use crate::deciding::{value, verdict};
@@ -7,7 +7,6 @@ use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
 use crate::point::{Scale, StudyPoint};
 use crate::row::{FigureRow, FigureRows};
-use crate::verdict::FindingResult;
 use bench::{FairQueue, FairQueueRun, Queueing};
 use std::sync::OnceLock;
 
@@ -26,26 +25,7 @@ const AFTER: &str = "after the device";
 const FAIR: &str = "fair share";
 const SUMMARY: &str = "summary";
 
-const SLOW_AT_FIRST: &str = "with few clients the throughput of ClickNF is far from the link's rate, and with more than 400 close to it";
 const SHARES_ARE_FAIR: &str = "the device lowers the rates of the 200 fastest flows to their fair share and forwards the others whole, as the monitor shows";
-
-pub(crate) static FIGURE_9A: Figure = Figure {
-    paper: &PAPER,
-    name: "figure-9a",
-    title: "throughput of clients of ClickNF",
-    section: "Section VI-C, Figure 9-(a)",
-    shows: "Throughput of TCP clients that each send 512 bytes and get them back, in total and of each flow, by number of clients at a time.",
-    here: "Not measured: ClickNF, the transport whose start the figure is about, is not here, and the kernel's TCP is another device.",
-    said: &[PaperClaim { what: "more than 400 clients", value: "9.8 Gbit/s", place: "Section VI-C" }],
-    points: |_, _| {
-        let reason = "ClickNF and a 10 Gbit/s card are not here";
-        vec![StudyPoint::impossible("flowatcher clicknf", reason)]
-    },
-    panels: |_| Vec::new(),
-    judge: |_, _| {
-        FindingResult::open(SLOW_AT_FIRST, "the device under test, ClickNF on a 10 Gbit/s card, is not here")
-    },
-};
 
 pub(crate) static FIGURE_9B: Figure = Figure {
     paper: &PAPER,
@@ -239,7 +219,6 @@ mod tests {
         let wrong = FairQueueRun { checked: false, ..fair };
         assert!(judge(&rows(&wrong, &fifo)).is_err());
         assert!(judge(&FigureRows::default()).is_err());
-        assert_eq!((FIGURE_9A.judge)(&FigureRows::default(), &MachineProfile::here()).holds, None);
     }
 
     #[test]
