@@ -83,7 +83,7 @@ impl<K: Key> Candidates<K> {
     }
 
     /// The most that a flow that is no candidate may have.
-    fn most_lacking(&self) -> i64 {
+    pub(crate) fn most_lacking(&self) -> i64 {
         self.lacking.max(self.least().unwrap_or(0))
     }
 

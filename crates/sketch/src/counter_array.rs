@@ -20,8 +20,9 @@
 //! Several cores count into one array by [`SharedArray`], or each into its own, which are added when a window ends.
 
 mod bounds;
-mod deviations;
+mod combined;
 mod inner_product;
+mod noise;
 mod places;
 mod policy;
 mod shared;
@@ -30,6 +31,7 @@ mod update;
 pub use inner_product::InnerProduct;
 pub use places::SignedPosition;
 pub use policy::{Conservative, CountMin, CountSketch, KAry, Linear, Policy, Signed, Turnstile};
+pub(super) use policy::{median_of, promise_of_least};
 pub use shared::SharedArray;
 pub(super) use update::CounterObserver;
 

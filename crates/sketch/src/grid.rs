@@ -2,7 +2,7 @@
 
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;
-use super::{Configuration, ErrorPromise, SketchError, Update};
+use super::{Configuration, ErrorPromise, RowConfiguration, SketchError, Update};
 use packet::Seed;
 use std::fmt;
 use std::marker::PhantomData;
@@ -117,6 +117,32 @@ impl<T: Grid> Configuration for GridConfig<T> {
 
     fn seed(&self) -> &Seed {
         &self.seed
+    }
+}
+
+impl<T: Grid> RowConfiguration for GridConfig<T> {
+    const DEFAULT_DEPTH: usize = T::DEFAULT_ROWS;
+
+    fn with_rows(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
+        let config = Self::new(depth, width, seed);
+        config.check()?;
+        Ok(config)
+    }
+
+    fn with_depth(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::largest(depth, bytes, seed)
+    }
+
+    fn depth(&self) -> usize {
+        self.rows
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn promise(&self) -> Option<ErrorPromise> {
+        T::promise(self.rows, self.width)
     }
 }
 

@@ -18,6 +18,7 @@ mod candidates;
 mod cell;
 mod chernoff;
 mod coco_sketch;
+mod combination;
 mod confidence;
 #[cfg(test)]
 mod contact_oracle;
@@ -25,6 +26,7 @@ mod contact_sample;
 mod count_min;
 mod counter_array;
 mod counters;
+mod deviations;
 mod draw;
 mod dyadic;
 mod entropy_sample;
@@ -64,6 +66,7 @@ mod word_sets;
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
 pub use cell::{CounterCell, SignedCell};
 pub use coco_sketch::CocoSketch;
+pub use combination::{Combination, SummedCounters};
 pub use contact_sample::ContactSample;
 pub use counter_array::{
     ArrayConfig, Conservative, CountMin, CountSketch, CounterArray, InnerProduct, KAry, Linear, Policy,
@@ -79,7 +82,7 @@ pub use hyper_log_log::HyperLogLog;
 pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
-pub use reversible::ReversibleSketch;
+pub use reversible::{KeyBytes, ReversibleKeys, ReversibleSketch};
 pub use row_sizes::{ErrorPromise, RowConfiguration, RowSizes};
 pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, SamplingMethod};
 pub use shared_hash_table::SharedHashTable;

@@ -1,13 +1,21 @@
 //! The Reversible sketch (Schweller et al., IMC 2004): heavy addresses are read off the counters, with no list of keys.
 
+mod keys;
 mod mangling;
+mod search;
 
+pub use keys::{KeyBytes, ReversibleKeys};
+
+use super::combination::SummedCounters;
 use super::count_min::count_min;
+use super::counter_array::promise_of_least;
 use super::counters::{CounterView, SplitCounters, Weights};
 use super::grid::{CellIndices, Grid, GridConfig};
 use super::row_hash::{MAX_ROWS, RowHash, place};
 use super::summary::BURST;
-use super::{Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary};
+use super::{
+    Configuration, ErrorPromise, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError, Summary,
+};
 use super::{Unmergeable, Update, UpdateBurst};
 use mangling::Mangling;
 
@@ -15,8 +23,6 @@ use mangling::Mangling;
 const WORDS: usize = 4;
 /// Rows of the second sketch.
 const VERIFYING: usize = 2;
-/// Prefixes that a search examines before it stops: well below a second.
-const MOST_STEPS: u64 = 1 << 24;
 /// Keys that a search finds before it stops: a longer list is useless.
 pub(super) const MOST_FOUND: usize = 1 << 16;
 
@@ -29,7 +35,7 @@ pub(super) const MOST_FOUND: usize = 1 << 16;
 /// is not used.
 ///
 /// Answers are those of Count-Min over all rows; their bounds come from the two ordinary rows (Cormode and
-/// Muthukrishnan 2005, theorem 1). Each flow with the threshold or more is found, unless the answer states
+/// Muthukrishnan 2005, theorem 1; of a list by what these rows hold, for all keys together). Each flow with the threshold or more is found, unless the answer states
 /// that the search was cut short, as when a row has more than some 150 heavy counters of 4,096.
 #[derive(Clone, Debug)]
 pub struct ReversibleSketch {
@@ -120,6 +126,10 @@ impl Grid for ReversibleSketch {
 
     fn bytes(rows: usize, width: usize) -> usize {
         SplitCounters::<u32>::bytes_of((rows + VERIFYING) * width) + size_of::<IndexTables>()
+    }
+
+    fn promise(_: usize, width: usize) -> Option<ErrorPromise> {
+        Some(promise_of_least(VERIFYING, width))
     }
 }
 
@@ -214,68 +224,6 @@ impl ReversibleSketch {
             index.count_into::<ROWS, Packet>(counters.weighed().growing::<false>(saturated), burst, of);
         }
     }
-
-    /// Returns which prefixes of an index lead to a heavy counter, by row and number of words; `None` if a row has none.
-    fn heavy_prefixes(&self, threshold: u64) -> Option<Vec<[Vec<bool>; WORDS]>> {
-        let bits = Self::word_bits(&self.config);
-        let width = self.config.width;
-        let rows = (0..self.config.rows).map(|row| self.counters.range(row * width..(row + 1) * width));
-        rows.map(|row| {
-            let mut heavy: [Vec<bool>; WORDS] =
-                std::array::from_fn(|words| vec![false; 1 << (bits as usize * (words + 1))]);
-            for index in
-                (0..).zip(row).filter(|(_, count)| u64::from(*count) >= threshold).map(|(index, _)| index)
-            {
-                for (words, prefixes) in heavy.iter_mut().enumerate() {
-                    let prefix: usize = index >> (bits as usize * (WORDS - 1 - words));
-                    prefixes[prefix] = true;
-                }
-            }
-            heavy[0].contains(&true).then_some(heavy)
-        })
-        .collect()
-    }
-}
-
-/// A search, byte by byte.
-struct AddressSearch<'a> {
-    sketch: &'a ReversibleSketch,
-    heavy: Vec<[Vec<bool>; WORDS]>,
-    threshold: u64,
-    steps: u64,
-    found: Vec<(u32, Estimate)>,
-}
-
-impl AddressSearch<'_> {
-    /// Continues after the first `words` bytes of a mangled key, whose part of the indices is `lanes`. False
-    /// if the work is too much.
-    fn go_on(&mut self, words: usize, mangled: u32, lanes: Lanes) -> bool {
-        let shift = ReversibleSketch::word_bits(&self.sketch.config) as usize * (WORDS - 1 - words);
-        for value in 0..256 {
-            self.steps += 1;
-            if self.steps > MOST_STEPS || self.found.len() >= MOST_FOUND {
-                return false;
-            }
-            let lanes = or(lanes, self.sketch.index.tables[words][value as usize]);
-            let mut rows = self.heavy.iter().enumerate();
-            if !rows.all(|(row, heavy)| heavy[words][lane(lanes, row) >> shift]) {
-                continue;
-            }
-            let mangled = mangled << 8 | value;
-            if words + 1 < WORDS {
-                if !self.go_on(words + 1, mangled, lanes) {
-                    return false;
-                }
-                continue;
-            }
-            let key = self.sketch.index.mangling.unmangle(mangled);
-            let estimate = self.sketch.estimate(&key);
-            if estimate.value >= self.threshold as f64 {
-                self.found.push((key, estimate));
-            }
-        }
-        true
-    }
 }
 
 impl Summary for ReversibleSketch {
@@ -342,12 +290,29 @@ impl Frequency<u32> for ReversibleSketch {
 
 impl HeavyHitters<u32> for ReversibleSketch {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<u32> {
-        // A counter of 0 indicates no flow.
-        let threshold = threshold.max(1);
-        let Some(heavy) = self.heavy_prefixes(threshold) else { return HeavyKeys::new(Vec::new(), false) };
-        let mut search = AddressSearch { sketch: self, heavy, threshold, steps: 0, found: Vec::new() };
-        let is_whole = search.go_on(0, 0, [0; 2]);
-        HeavyKeys::new(search.found, !is_whole)
+        self.heavy_numbers(threshold, |_| true)
+    }
+}
+
+impl SummedCounters for ReversibleSketch {
+    fn counters(&self) -> impl Iterator<Item = f64> {
+        self.counters.iter().map(f64::from)
+    }
+
+    fn number_of_counters(config: &GridConfig<Self>) -> usize {
+        (config.rows + VERIFYING) * config.width
+    }
+
+    fn sum(&self) -> f64 {
+        self.total as f64
+    }
+
+    fn weight(&self) -> f64 {
+        self.total as f64
+    }
+
+    fn is_saturated(&self) -> bool {
+        self.saturated > 0 || self.total == u64::MAX
     }
 }
 

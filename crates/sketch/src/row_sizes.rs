@@ -1,7 +1,7 @@
 //! Structures of rows whose number and length a user chooses.
 
-use super::{ArrayConfig, Configuration, Grid, GridConfig, Policy, SketchError, TrackedConfig};
-use packet::{Key, Seed};
+use super::{Configuration, SketchError};
+use packet::Seed;
 
 /// The number of rows and the number of counters in a row, as far as they are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,62 +65,12 @@ pub trait RowConfiguration: Configuration {
     }
 }
 
-impl<K: Key, P: Policy> RowConfiguration for TrackedConfig<K, P> {
-    const DEFAULT_DEPTH: usize = P::DEFAULT_DEPTH;
-
-    fn with_rows(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
-        Self::with_default_candidates(ArrayConfig::new(depth, width, seed)?)
-    }
-
-    fn with_depth(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        Self::largest(depth, bytes, seed)
-    }
-
-    fn depth(&self) -> usize {
-        self.array().depth()
-    }
-
-    fn width(&self) -> usize {
-        self.array().width()
-    }
-
-    fn promise(&self) -> Option<ErrorPromise> {
-        Some(P::promise(self.array().depth(), self.array().width()))
-    }
-}
-
-impl<T: Grid> RowConfiguration for GridConfig<T> {
-    const DEFAULT_DEPTH: usize = T::DEFAULT_ROWS;
-
-    fn with_rows(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
-        let config = Self::new(depth, width, seed);
-        config.check()?;
-        Ok(config)
-    }
-
-    fn with_depth(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
-        Self::largest(depth, bytes, seed)
-    }
-
-    fn depth(&self) -> usize {
-        self.rows
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn promise(&self) -> Option<ErrorPromise> {
-        T::promise(self.rows, self.width)
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::oracle::{self, OracleStream};
     use super::super::{
-        Conservative, CountMin, CountSketch, Frequency, KAry, MvSketch, ReversibleSketch, SimpleHashTable,
-        Tracked, Turnstile,
+        Conservative, CountMin, CountSketch, Frequency, GridConfig, KAry, MvSketch, Policy, ReversibleSketch,
+        SimpleHashTable, Tracked, TrackedConfig, Turnstile,
     };
     use super::*;
     use packet::KeyV4;

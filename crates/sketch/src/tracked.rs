@@ -4,9 +4,9 @@
 use super::candidates::{Candidates, MOST};
 use super::counter_array::CounterObserver;
 use super::{
-    ArrayConfig, Configuration, Conservative, CounterArray, CounterCell, Estimate, Frequency, HeavyHitters,
-    HeavyKeys, Linear, Merge, Policy, Signed, SignedCell, SketchError, Summary, Unmergeable, Update,
-    UpdateBurst,
+    ArrayConfig, Configuration, Conservative, CounterArray, CounterCell, ErrorPromise, Estimate, Frequency,
+    HeavyHitters, HeavyKeys, Linear, Merge, Policy, RowConfiguration, Signed, SignedCell, SketchError,
+    Summary, Unmergeable, Update, UpdateBurst,
 };
 use packet::{Key, Seed};
 use std::collections::HashMap;
@@ -84,6 +84,30 @@ impl<K: Key, P: Policy> Configuration for TrackedConfig<K, P> {
     }
 }
 
+impl<K: Key, P: Policy> RowConfiguration for TrackedConfig<K, P> {
+    const DEFAULT_DEPTH: usize = P::DEFAULT_DEPTH;
+
+    fn with_rows(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::with_default_candidates(ArrayConfig::new(depth, width, seed)?)
+    }
+
+    fn with_depth(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::largest(depth, bytes, seed)
+    }
+
+    fn depth(&self) -> usize {
+        self.array().depth()
+    }
+
+    fn width(&self) -> usize {
+        self.array().width()
+    }
+
+    fn promise(&self) -> Option<ErrorPromise> {
+        Some(P::promise(self.array().depth(), self.array().width()))
+    }
+}
+
 impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} candidates={}", self.array, self.candidates)
@@ -108,7 +132,7 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
 /// policies estimates move both ways, and a flow near the threshold can be missed.
 ///
 /// The bounds of a list hold for all flows together: they come from the counters, as many flows are asked about at once
-/// and those with the largest estimates are named (`counter_array/deviations.rs`).
+/// and those with the largest estimates are named (`deviations.rs`).
 #[derive(Clone, Debug)]
 pub struct Tracked<K: Key, P: Policy> {
     configuration: TrackedConfig<K, P>,
@@ -120,6 +144,16 @@ impl<K: Key, P: Policy> Tracked<K, P> {
     /// The array.
     pub fn array(&self) -> &CounterArray<P> {
         &self.array
+    }
+
+    /// The flows that are kept, with their hashes, in no order.
+    pub fn candidates(&self) -> impl Iterator<Item = (K, u64)> + '_ {
+        self.candidates.iter()
+    }
+
+    /// The most by which a flow that is not kept was ranked at its last packet.
+    pub fn most_lacking(&self) -> u64 {
+        self.candidates.most_lacking().max(0) as u64
     }
 
     /// The flow with the largest estimate (Wu's and Makwana's heavy hitter).

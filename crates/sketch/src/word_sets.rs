@@ -1,13 +1,16 @@
 //! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5):
 //! each counter keeps the values of its keys' bytes.
 
-use super::count_min::count_min;
+use super::count_min::{count_min, listed, noise_of_all};
+use super::counter_array::promise_of_least;
 use super::counters::add;
 use super::grid::{Grid, GridConfig, GridRows};
 use super::memory::{filled, prefetch};
 use super::reversible::MOST_FOUND;
 use super::row_hash::MAX_ROWS;
-use super::{ByteKey, Configuration, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError};
+use super::{
+    ByteKey, Configuration, ErrorPromise, Estimate, Frequency, HeavyHitters, HeavyKeys, Merge, SketchError,
+};
 use super::{Summary, Unmergeable, Update, UpdateBurst};
 use arena::ones;
 use std::marker::PhantomData;
@@ -28,7 +31,7 @@ pub(crate) const MOST_KEY: usize = 40;
 ///
 /// Heavy keys are found by intersecting the sets of one heavy counter a row; the remaining values of each
 /// byte are combined into candidates, of which those are kept that lie in exactly these counters. Answers and
-/// bounds are those of Count-Min. Each flow with the threshold or more is found, unless the answer states
+/// bounds are those of Count-Min, of a list for all keys together. Each flow with the threshold or more is found, unless the answer states
 /// that the search was cut short, as when many flows share each counter.
 #[derive(Clone, Debug)]
 pub struct ReversibleSets<K: ByteKey> {
@@ -53,6 +56,10 @@ impl<K: ByteKey> Grid for ReversibleSets<K> {
 
     fn bytes(rows: usize, width: usize) -> usize {
         rows * width * stride(K::BYTES) * size_of::<u64>()
+    }
+
+    fn promise(rows: usize, width: usize) -> Option<ErrorPromise> {
+        Some(promise_of_least(rows, width))
     }
 }
 
@@ -267,7 +274,14 @@ impl<K: ByteKey> Frequency<K> for ReversibleSets<K> {
 impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let search = self.search(threshold);
-        HeavyKeys::new(search.found, search.is_cut_short)
+        let (width, mut noise) = (self.config.width, None);
+        let row = |row| (row * width..(row + 1) * width).map(|cell| self.count(cell));
+        let listed = |(key, estimate): (K, Estimate)| {
+            let noise =
+                noise.get_or_insert_with(|| noise_of_all((0..self.rows.len()).map(row), self.total, width));
+            (key, listed(estimate.value, *noise))
+        };
+        HeavyKeys::new(search.found.into_iter().map(listed).collect(), search.is_cut_short)
     }
 }
 
@@ -306,7 +320,7 @@ mod tests {
 
     #[test]
     fn every_heavy_flow_is_found_and_bounded() {
-        let mut close = BoundTally::default();
+        let (mut close, mut of_lists) = (BoundTally::default(), BoundTally::default());
         for number in 0..20 {
             let stream = OracleStream::bytes(10_000, 3_000, number);
             let sketch: Sketch = oracle::summary_of(&config(4, 1_024, number), &stream.updates);
@@ -317,13 +331,18 @@ mod tests {
             for (key, count) in &stream.counts {
                 let estimate = sketch.estimate(key);
                 assert!(estimate.value >= *count as f64);
-                assert_eq!(listed.get(key), (estimate.value >= threshold as f64).then_some(&estimate));
+                let value = listed.get(key).map(|listed| listed.value);
+                assert_eq!(value, (estimate.value >= threshold as f64).then_some(estimate.value));
+                if let Some(estimate) = listed.get(key) {
+                    of_lists.count(*estimate, *count as f64);
+                }
             }
             let key = stream.updates[0].key;
             close.count(sketch.estimate(&key), stream.counts[&key] as f64);
             assert!(listed.keys().all(|key| stream.counts.contains_key(key)), "a flow that is none");
         }
         close.must_hold();
+        of_lists.must_hold();
     }
 
     #[test]

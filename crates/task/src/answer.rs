@@ -147,6 +147,28 @@ struct SelectedFlows {
     is_cut_short: bool,
 }
 
+/// The largest flows of a structure that is searched by a threshold: by lower and lower ones from `most` to `least`, until there are as many as are
+/// asked, or the search is cut short.
+fn largest_first<T, E>(
+    (most, least): (f64, f64),
+    asked: usize,
+    search: impl Fn(f64) -> Result<(Vec<T>, bool), E>,
+) -> Result<(Vec<T>, bool), E> {
+    let (mut threshold, mut largest) = (most.max(least), Vec::new());
+    loop {
+        let (found, is_cut_short) = search(threshold)?;
+        if is_cut_short {
+            // Those of the last threshold are all that there are.
+            return Ok((if largest.is_empty() { found } else { largest }, true));
+        }
+        largest = found;
+        if threshold <= least || largest.len() >= asked {
+            return Ok((largest, threshold > least));
+        }
+        threshold = (threshold / 2.0).max(least);
+    }
+}
+
 /// The largest of them either way, no more than requested; the status states what is missing. `more`: how
 /// many smaller ones belong here in addition.
 fn ranked(

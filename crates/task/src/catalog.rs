@@ -61,7 +61,7 @@ pub const ENTRIES: [CatalogEntry; 23] = [
     entry(
         HeavyHitters,
         Sketch,
-        &[S::CountMin, S::Conservative, S::CountSketch, S::KAry, S::MvSketch, S::CocoSketch],
+        &[S::CountMin, S::Conservative, S::CountSketch, S::KAry, S::MvSketch, S::CocoSketch, S::Reversible],
     ),
     entry(HeavyHitters, Heap, &[S::SpaceSaving, S::SpaceSavingHeap])
         .but("prefix tree that zooms (ANCS'11): a prefix is counted only once the tree has got there; prefixes= has a structure for each length instead, as Mitzenmacher et al. do"),
@@ -73,7 +73,7 @@ pub const ENTRIES: [CatalogEntry; 23] = [
     entry(FlowSizes, Sketch, &[S::SizeArray]),
     entry(FlowSizes, Sample, &[S::PacketSample]),
     entry(Change, Table, &[S::Exact]),
-    entry(Change, Sketch, &[S::KAry, S::MvSketch]),
+    entry(Change, Sketch, &[S::KAry, S::MvSketch, S::Turnstile, S::Reversible]),
     entry(Change, Heap, &[])
         .but("adaptive counting on a prefix tree (CoNEXT'13): a change is seen only where the tree is fine already, so that its answer has no bound"),
     entry(Change, Sample, &[S::FlowSample]),

@@ -17,7 +17,8 @@ use crate::spec::{Against, Limit, Size, TaskKind, TaskSpec, WHOLE_PPM, Weight};
 use crate::{Quantity, Structure};
 use error_bound::{capacity, error_bound};
 use notation::{grouped, size_text};
-use packet::{Key, KeySpec, KeyV4, KeyV6, Seed};
+use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
+use sketch::{ByteKey, KeyBytes};
 
 /// Memory for each address family if the user gives none.
 const DEFAULT_BYTES: usize = 64 << 20;
@@ -137,7 +138,16 @@ fn why_not(structure: Structure, question: &PlannerInput<'_>, setting: &RunPrope
         );
     }
     if structure == Structure::MvSketch && spec.kind == TaskKind::Change && spec.against != Against::Last {
-        return Some("it compares two windows and no average of several".to_owned());
+        return Some("it compares two windows, no average of several and no forecast".to_owned());
+    }
+    if structure == Structure::Reversible && spec.kind == TaskKind::Change {
+        let v6 = question.key.has_addresses().then(|| KeyBytes::new::<KeyV6>(&question.key).err()).flatten();
+        let too_long = KeyBytes::new::<KeyV4>(&question.key).err().map(|bytes| (bytes, "IPv4"));
+        if let Some((bytes, family)) = too_long.or(v6.map(|bytes| (bytes, "IPv6"))) {
+            return Some(format!(
+                "it finds changes of keys of four bytes at most, and this one has {bytes} of {family}; key=src_addr/32/32 takes as much of both families"
+            ));
+        }
     }
     let is_run_key = spec.key.is_none_or(|key| key == setting.key);
     let is_scattered = setting.workers > 1 && (setting.scatters || !is_run_key);
@@ -198,7 +208,7 @@ pub(crate) fn choose(question: &PlannerInput<'_>, setting: &RunProperties) -> Re
     if spec.rows.depth.is_some()
         && let Some(Ok(rows)) = rows::rows::<KeyV4>(choice.structure, choice.bytes, question)
     {
-        choice.why.push_str(&format!("; {}", rows.text(spec.weight)));
+        choice.why.push_str(&format!("; {}", rows.text(question)));
     }
     choice.why.push_str(&assumed);
     Ok(choice)
@@ -363,13 +373,17 @@ fn by_error(question: &PlannerInput<'_>, candidates: &[Structure], error: f64) -
 }
 
 /// True if an exact table of this many bytes has room for all.
-fn holds_all<K: Key>(bytes: usize, question: &PlannerInput<'_>) -> bool {
+fn holds_all<K: ByteKey + MaskedKey>(bytes: usize, question: &PlannerInput<'_>) -> bool {
     let entries = question.most_entries();
     capacity::<K>(Structure::Exact, bytes, question).is_some_and(|room| room as u64 >= entries)
 }
 
 /// The error bound of a structure of this many bytes; of an exact table, if it has room for all.
-fn promised<K: Key>(structure: Structure, bytes: usize, question: &PlannerInput<'_>) -> Option<f64> {
+fn promised<K: ByteKey + MaskedKey>(
+    structure: Structure,
+    bytes: usize,
+    question: &PlannerInput<'_>,
+) -> Option<f64> {
     match structure {
         Structure::Exact => holds_all::<K>(bytes, question).then_some(0.0),
         _ => error_bound::<K>(structure, bytes, question),

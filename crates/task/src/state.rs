@@ -11,8 +11,8 @@ pub(crate) use values::OrderedValues;
 use crate::feed::{FamilyItems, FeedItems};
 use crate::{Choice, Quantity, Structure, TaskKind, Weight};
 use arena::{Lease, Limits};
-use packet::{Key, KeyV4, KeyV6, Seed};
-use sketch::{RowSizes, SketchError, Unmergeable};
+use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
+use sketch::{ByteKey, KeyBytes, RowSizes, SketchError, Unmergeable};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct FeedState {
 
 /// The part of a state that is of one address family.
 #[derive(Debug)]
-pub(crate) struct FamilyState<K: Key> {
+pub(crate) struct FamilyState<K: ByteKey> {
     pub(crate) of: StateKind<K>,
     /// The total of its input, in the unit of the weights.
     pub(crate) total: u64,
@@ -34,13 +34,13 @@ pub(crate) struct FamilyState<K: Key> {
 
 /// The kind of structure, with the structure.
 #[derive(Debug)]
-pub(crate) enum StateKind<K: Key> {
+pub(crate) enum StateKind<K: ByteKey> {
     Counted(Box<FlowCounter<K>>),
     Contacts(Box<ContactCounter<K>>),
     Values(Box<OrderedValues>),
 }
 
-impl<K: Key> StateKind<K> {
+impl<K: ByteKey> StateKind<K> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Counted(_) => "a state of counted flows",
@@ -55,6 +55,8 @@ impl<K: Key> StateKind<K> {
 pub(crate) struct Maker {
     pub(crate) choice: Choice,
     pub(crate) kind: TaskKind,
+    /// The key of the task: that of its longest prefixes in a hierarchy.
+    pub(crate) key: KeySpec,
     pub(crate) weight: Weight,
     pub(crate) quantity: Quantity,
     /// The rows that the user gives.
@@ -73,14 +75,24 @@ pub(crate) struct Making {
     one_in: u32,
     /// The rows that the user gives.
     rows: RowSizes,
+    /// The bytes of its keys, if they are four at most.
+    key_bytes: Option<KeyBytes>,
     seed: Seed,
 }
 
 impl Maker {
-    fn part<K: Key>(&self, is_v6: bool, seed: &Seed) -> Result<FamilyState<K>, SketchError> {
+    fn part<K: ByteKey + MaskedKey>(
+        &self,
+        is_v6: bool,
+        key: &KeySpec,
+        seed: &Seed,
+    ) -> Result<FamilyState<K>, SketchError> {
         let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
         let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
-        let making = Making { structure, bytes, one_in, rows: self.rows, seed: *seed };
+        // Whether they are so few is the same of all levels of a hierarchy, for which one memory was planned.
+        let of_task = KeyBytes::new::<K>(&self.key);
+        let key_bytes = of_task.and_then(|_| KeyBytes::new::<K>(key)).ok();
+        let making = Making { structure, bytes, one_in, rows: self.rows, key_bytes, seed: *seed };
         let of = match self.kind {
             TaskKind::SuperSpreaders => StateKind::Contacts(Box::new(ContactCounter::new(&making)?)),
             TaskKind::Quantiles => {
@@ -93,9 +105,14 @@ impl Maker {
 }
 
 impl FeedState {
-    pub(crate) fn new(maker: &Maker, has_v6: bool, seed: &Seed) -> Result<Self, SketchError> {
-        let v6 = has_v6.then(|| maker.part(true, seed)).transpose()?;
-        Ok(Self { v4: maker.part(false, seed)?, v6 })
+    /// An empty state of a level, of flows with this key, and with a part of IPv6 or without.
+    pub(crate) fn new(
+        maker: &Maker,
+        (key, has_v6): (&KeySpec, bool),
+        seed: &Seed,
+    ) -> Result<Self, SketchError> {
+        let v6 = has_v6.then(|| maker.part(true, key, seed)).transpose()?;
+        Ok(Self { v4: maker.part(false, key, seed)?, v6 })
     }
 
     /// Makes room for all that rows can bring, as far as there is memory, and counts them.
@@ -148,7 +165,7 @@ impl FeedState {
     }
 }
 
-impl<K: Key> FamilyState<K> {
+impl<K: ByteKey> FamilyState<K> {
     fn count(&mut self, items: &FamilyItems<K>) {
         if items.total == 0 && items.flows.is_empty() {
             return;

@@ -13,6 +13,10 @@ pub enum Structure {
     CountSketch,
     /// The k-ary sketch, with its heaviest flows kept next to it.
     KAry,
+    /// Count-Min of numbers that may fall below zero, as changes do, with its heaviest flows kept next to it.
+    Turnstile,
+    /// The Reversible sketch, whose keys are read off its counters; of keys of more than four bytes, the one with sets of their bytes.
+    Reversible,
     /// The Simple Hash Table as published: keys are never checked.
     SimpleHashTable,
     /// SpaceSaving by stream-summary; by heap if bytes are counted.
@@ -53,8 +57,9 @@ pub enum Structure {
 
 use Structure::{
     Bitmap, CocoSketch, Conservative, ContactSample, CountMin, CountSketch, DdSketch, Dyadic, Exact,
-    FlowSample, HyperLogLog, KAry, MultiResolutionBitmap, MvSketch, PacketSample, Reservoir, SampleAndHold,
-    SimpleHashTable, SizeArray, SpaceSaving, SpaceSavingHeap, SpreadSketch, StreamSample,
+    FlowSample, HyperLogLog, KAry, MultiResolutionBitmap, MvSketch, PacketSample, Reservoir, Reversible,
+    SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving, SpaceSavingHeap, SpreadSketch, StreamSample,
+    Turnstile,
 };
 
 impl Structure {
@@ -66,6 +71,8 @@ impl Structure {
             Conservative => "conservative-update",
             CountSketch => "count-sketch",
             KAry => "k-ary",
+            Turnstile => "turnstile",
+            Reversible => "reversible",
             SimpleHashTable => "simple-hash-table",
             SpaceSaving => "space-saving",
             SpaceSavingHeap => "space-saving-heap",
@@ -100,6 +107,8 @@ impl Structure {
                 | Conservative
                 | CountSketch
                 | KAry
+                | Reversible
+                | Turnstile
                 | SimpleHashTable
                 | MvSketch
                 | CocoSketch
@@ -115,7 +124,7 @@ impl Structure {
     /// Returns the reason why byte counts cannot be kept in the structure; `None` if they can.
     pub(crate) fn why_not_bytes(self) -> Option<&'static str> {
         match self {
-            Conservative | CountSketch | SimpleHashTable | MvSketch | CocoSketch => {
+            Conservative | CountSketch | Reversible | SimpleHashTable | MvSketch | CocoSketch => {
                 Some("its counters have 32 bits, which bytes fill in a second")
             }
             SizeArray
@@ -127,8 +136,8 @@ impl Structure {
             | HyperLogLog
             | Bitmap
             | MultiResolutionBitmap => Some("it counts packets"),
-            Exact | StreamSample | CountMin | KAry | SpaceSaving | SpaceSavingHeap | PacketSample
-            | FlowSample | SampleAndHold => None,
+            Exact | StreamSample | CountMin | KAry | Turnstile | SpaceSaving | SpaceSavingHeap
+            | PacketSample | FlowSample | SampleAndHold => None,
         }
     }
 }

@@ -229,7 +229,7 @@ impl Tasks {
             }
         };
         let TaskSpec { kind, weight, quantity, rows, .. } = *spec;
-        let maker = Maker { choice, kind, weight, quantity, rows, grows: None };
+        let maker = Maker { choice, kind, key: asked, weight, quantity, rows, grows: None };
         Ok(PlannedTask { spec: spec.clone(), key, maker, levels })
     }
 
@@ -274,7 +274,7 @@ impl Tasks {
     /// Creates the empty states of one task, by level.
     pub(crate) fn states_of(&self, task: usize) -> Result<Vec<FeedState>, SketchError> {
         let PlannedTask { maker, levels, .. } = &self.tasks[task];
-        levels.iter().map(|level| FeedState::new(maker, level.has_v6, &self.seed)).collect()
+        levels.iter().map(|level| FeedState::new(maker, (&level.key, level.has_v6), &self.seed)).collect()
     }
 
     /// Creates the feeder that makes packets ready; each worker needs one.

@@ -33,9 +33,14 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static
     /// Counters of a row that may be nearer to what is expected of them by the weight of a flow whose own they are.
     const HIDDEN: f64 = if Self::TAKES_LEAST { 0.0 } else { 1.0 };
 
-    /// Returns the amount that other flows are expected to add to a counter of `array`. The answer is less by it.
-    fn expected(_array: &CounterArray<Self>) -> f64 {
+    /// Returns the amount that other flows are expected to add to a counter of an array with this total. The answer is less by it.
+    fn expected_of(_total: f64, _width: f64) -> f64 {
         0.0
+    }
+
+    /// Returns what is left of a counter without that.
+    fn without_others(counter: f64, _total: f64, _width: f64) -> f64 {
+        counter
     }
 
     /// The error that theory promises of the estimate of one flow in `depth` rows of `width` counters.
@@ -135,7 +140,7 @@ fn add_to_all<C: CounterCell, const D: usize, const MAY_END: bool>(
 }
 
 /// The median of sorted values; of an even number the mean of the two in the middle.
-pub(super) fn median_of(sorted: &[f64]) -> f64 {
+pub(crate) fn median_of(sorted: &[f64]) -> f64 {
     (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0
 }
 
@@ -178,7 +183,7 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
 }
 
 /// Count-Min's: Cormode and Muthukrishnan 2005, theorem 1.
-fn promise_of_least(depth: usize, width: usize) -> ErrorPromise {
+pub(crate) fn promise_of_least(depth: usize, width: usize) -> ErrorPromise {
     let confidence = 1.0 - (-(depth as f64)).exp();
     let share = std::f64::consts::E / width as f64;
     ErrorPromise { share, confidence, formula: "e·N/w", is_one_sided: true }
@@ -330,8 +335,12 @@ impl<C: SignedCell> Policy for KAry<C> {
     const LEAST_WIDTH: usize = 2;
     const SPLITS: bool = true;
 
-    fn expected(array: &CounterArray<Self>) -> f64 {
-        array.total() / array.configuration.width as f64
+    fn expected_of(total: f64, width: f64) -> f64 {
+        total / width
+    }
+
+    fn without_others(counter: f64, total: f64, width: f64) -> f64 {
+        (counter - total / width) / (1.0 - 1.0 / width)
     }
 
     fn promise(depth: usize, width: usize) -> ErrorPromise {
@@ -355,7 +364,7 @@ impl<C: SignedCell> Policy for KAry<C> {
     fn estimate(array: &CounterArray<Self>, hash: u64) -> Estimate {
         let (depth, width) = (array.configuration.depth, array.configuration.width as f64);
         let (counter, is_at_limit) = median(&mut array.cells_of(hash)[..depth]);
-        let value = (counter - array.total() / width) / (1.0 - 1.0 / width);
+        let value = Self::without_others(counter, array.total(), width);
         if is_at_limit {
             return Estimate::unbounded(value);
         }

@@ -1,17 +1,19 @@
 //! Flows whose traffic changed: against the last window, or against the forecast of a moving average over
 //! several (Krishnamurthy, Sen, Zhang, Chen, IMC 2003).
 
-use super::{AnswerInput, QualifiedRows, estimated, flow_rows, ranked};
+use super::{AnswerInput, QualifiedRows, estimated, flow_rows, largest_first, ranked};
+use crate::Structure;
 use crate::spec::{Against, Limit};
 use crate::state::{FamilyState, FeedState, FlowCounter, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use sketch::{
-    ExactCounts, FlowSample, Frequency, HeavyKeys, Merge, MvSketch, Policy, Signed, SignedCell, Summary,
-    Tracked, Unmergeable,
+    ByteKey, Combination, ExactCounts, FlowSample, Frequency, HeavyKeys, Merge, MvSketch, Policy,
+    ReversibleKeys, Signed, SignedCell, Summary, Tracked, Unmergeable,
 };
 use std::collections::BTreeMap;
+use std::error::Error;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let spec = &asked.task.spec;
@@ -38,7 +40,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     };
     let key = &asked.task.key;
     let v4: Vec<&FamilyState<_>> = before.iter().map(|state| &state.v4).collect();
-    let changes = |threshold| -> Result<ChangedFlows, Unmergeable> {
+    let changes = |threshold: f64| -> Result<ChangedFlows, Box<dyn Error>> {
         let (mut flows, mut is_cut_short) = changes_of_part(&state.v4, &v4, threshold, key)?;
         if let Some(v6) = &state.v6 {
             let before: Vec<&FamilyState<_>> = before.iter().filter_map(|state| state.v6.as_ref()).collect();
@@ -48,25 +50,45 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
         }
         Ok((flows, is_cut_short))
     };
-    let (flows, is_cut_short) = match changes(threshold) {
+    let most = of_all(state.total(), all_before);
+    all_changes(asked, (most as f64, threshold as f64, scale as f64), changes)
+}
+
+/// The rows of the flows that changed. `changes` finds those that changed by a threshold or more, which is `scale` times that of the rows: by `least`, or, where the
+/// largest are asked of a structure that is searched, as many as are needed, from `most` downwards.
+pub(super) fn all_changes(
+    asked: &AnswerInput<'_>,
+    (most, least, scale): (f64, f64, f64),
+    changes: impl Fn(f64) -> Result<ChangedFlows, Box<dyn Error>>,
+) -> QualifiedRows {
+    let is_searched = asked.task.maker.choice.structure == Structure::Reversible;
+    let found = match asked.task.spec.limit {
+        Limit::Any if is_searched => largest_first((most, least), asked.task.spec.top, &changes),
+        _ => changes(least),
+    };
+    let (flows, is_cut_short) = match found {
         Ok(changes) => changes,
-        Err(error) => return (empty, format!("incomplete: {error}")),
+        Err(error) => {
+            let empty = flow_rows(asked.task, "change", Vec::new(), 0);
+            return (empty, format!("incomplete: {error}"));
+        }
     };
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
-    let is_cut_short_at = |least: u64| changes(least.saturating_mul(scale)).is_ok_and(|(_, is_cut)| is_cut);
+    let is_cut_short_at = |least: u64| changes(least as f64 * scale).is_ok_and(|(_, is_cut)| is_cut);
     ranked(asked, "change", (rows, 0), is_cut_short, is_cut_short_at)
 }
 
-type ChangedFlows = (Vec<(FlowKey, Estimate)>, bool);
+/// Changed flows, and whether there may be more.
+pub(super) type ChangedFlows = (Vec<(FlowKey, Estimate)>, bool);
 
 /// The flows whose weight differs from the mean of what was before by `threshold` or more, divided by the number of windows before.
-fn changes_of_part<K: Key>(
+fn changes_of_part<K: ByteKey>(
     now: &FamilyState<K>,
     before: &[&FamilyState<K>],
-    threshold: u64,
+    threshold: f64,
     spec: &KeySpec,
-) -> Result<ChangedFlows, Unmergeable> {
+) -> Result<ChangedFlows, Box<dyn Error>> {
     let StateKind::Counted(now) = &now.of else { return Ok((Vec::new(), false)) };
     let now: &FlowCounter<K> = now;
     let before = before.iter().filter_map(|part| match &part.of {
@@ -82,25 +104,31 @@ fn changes_of_part<K: Key>(
             })
         };
     }
+    let least = threshold.ceil().max(1.0) as u64;
     let found = match now {
         FlowCounter::Exact(now) => {
             let before: Vec<_> = of_kind!(Exact).collect();
-            let flows = differences(ExactCounts::iter, now, &before, threshold);
+            let flows = differences(ExactCounts::iter, now, &before, least);
             let not_kept = now.not_kept() > 0 || before.iter().any(|table| table.not_kept() > 0);
             exact(flows, not_kept)
         }
         FlowCounter::FlowSample(now) => {
             let before: Vec<_> = of_kind!(FlowSample).collect();
-            let flows = differences(FlowSample::iter, now, &before, threshold);
+            let flows = differences(FlowSample::iter, now, &before, least);
             let not_kept = now.not_kept() > 0 || before.iter().any(|sample| sample.not_kept() > 0);
             // Of the flows that were not drawn nothing is known; those that were are exact.
             let found = exact(flows, not_kept);
             HeavyKeys { is_cut_short: not_kept || now.configuration().one_in > 1, ..found }
         }
-        FlowCounter::KAry(now) => linear(now, of_kind!(KAry), before.len(), threshold)?,
-        FlowCounter::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), threshold)?,
+        FlowCounter::KAry(now) => linear(now, of_kind!(KAry), before.len(), least)?,
+        FlowCounter::KAryBytes(now) => linear(now, of_kind!(KAryBytes), before.len(), least)?,
+        FlowCounter::Turnstile(now) => linear(now, of_kind!(Turnstile), before.len(), least)?,
+        FlowCounter::TurnstileBytes(now) => linear(now, of_kind!(TurnstileBytes), before.len(), least)?,
+        FlowCounter::Reversible(now) => {
+            reversible(now, of_kind!(Reversible).map(|sketch| &**sketch), before.len(), threshold)?
+        }
         FlowCounter::MvSketch(now) => match of_kind!(MvSketch).next() {
-            Some(before) => signed(now.heavy_changes(before, threshold)?, now, before),
+            Some(before) => signed(now.heavy_changes(before, least)?, now, before),
             None => HeavyKeys::new(Vec::new(), true),
         },
         _ => HeavyKeys::new(Vec::new(), true),
@@ -160,8 +188,30 @@ where
         }
     }
     let Some(sum) = sum else { return Ok(HeavyKeys::new(Vec::new(), true)) };
-    let windows = windows as f64;
     let mut found = many.changes_since(&sum, threshold)?;
+    divide(&mut found, windows as f64);
+    Ok(found)
+}
+
+/// Returns the changes that the differences of counters tell: `windows` times this window minus all those before it, divided by their number.
+fn reversible<'a, K: ByteKey + 'a>(
+    now: &ReversibleKeys<K>,
+    before: impl Iterator<Item = &'a ReversibleKeys<K>>,
+    windows: usize,
+    threshold: f64,
+) -> Result<HeavyKeys<K>, Box<dyn Error>> {
+    let mut change = Combination::zero(now.configuration())?;
+    change.add(windows as f64, now.sketch())?;
+    for earlier in before {
+        change.add(-1.0, earlier.sketch())?;
+    }
+    let mut found = now.heavy_changes(&change, threshold)?;
+    divide(&mut found, windows as f64);
+    Ok(found)
+}
+
+/// Divides the estimates of changes.
+fn divide<K>(found: &mut HeavyKeys<K>, windows: f64) {
     for (_, change) in &mut found.keys {
         change.value /= windows;
         if let Some(bounds) = &mut change.bounds {
@@ -169,7 +219,6 @@ where
             bounds.upper /= windows;
         }
     }
-    Ok(found)
 }
 
 /// An MV-Sketch bounds the change without its sign: with the sign, the bounds follow from those of both

@@ -4,7 +4,7 @@ use super::{AnswerInput, OK, QualifiedRows};
 use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
-use packet::Key;
+use sketch::ByteKey;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let state = asked.state();
@@ -26,7 +26,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 }
 
 /// The distinct values of one family, and the packets whose value an exact table had no room for.
-fn values_of_part<K: Key>(part: &FamilyState<K>) -> (Estimate, u64) {
+fn values_of_part<K: ByteKey>(part: &FamilyState<K>) -> (Estimate, u64) {
     let none = (Estimate::exact(0.0), 0);
     // A structure without packets would have bounds of its own.
     if part.total == 0 {

@@ -5,8 +5,7 @@ use super::{AnswerInput, OK, QualifiedRows};
 use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
 use flow::{Bounds, Estimate};
-use packet::Key;
-use sketch::SizeDistribution;
+use sketch::{ByteKey, SizeDistribution};
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let state = asked.state();
@@ -31,7 +30,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 }
 
 /// Returns the weight of the flows for which an exact table had no room.
-fn not_kept<K: Key>(part: &FamilyState<K>) -> u64 {
+fn not_kept<K: ByteKey>(part: &FamilyState<K>) -> u64 {
     match &part.of {
         StateKind::Counted(counted) => match &**counted {
             FlowCounter::Exact(table) => table.not_kept(),
@@ -41,7 +40,7 @@ fn not_kept<K: Key>(part: &FamilyState<K>) -> u64 {
     }
 }
 
-fn estimate_part<K: Key>(part: &FamilyState<K>) -> Option<Estimate> {
+fn estimate_part<K: ByteKey>(part: &FamilyState<K>) -> Option<Estimate> {
     let StateKind::Counted(counted) = &part.of else { return None };
     match &**counted {
         // By the sizes in their order: that of the table depends on the seed, and with it the last digits of a sum over it.

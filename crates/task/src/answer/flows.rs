@@ -1,12 +1,14 @@
 //! Heavy flows, and keys with many peers.
 
-use super::{AnswerInput, QualifiedRows, SelectedFlows, estimated, ranked};
+use super::{AnswerInput, QualifiedRows, SelectedFlows, estimated, largest_first, ranked};
 use crate::ranking::Ranking;
+use crate::spec::Limit;
 use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::EstimatedFlow;
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
-use sketch::{ExactCounts, Frequency, HeavyKeys};
+use sketch::{ByteKey, ExactCounts, Frequency, HeavyKeys};
+use std::convert::Infallible;
 
 /// Returns both families' flows with `threshold` or more; those of each that are not among its `most` largest may
 /// only be counted.
@@ -17,9 +19,10 @@ pub(super) fn find_in_both(
     most: usize,
 ) -> SelectedFlows {
     let (state, key) = (&asked.states[level], asked.task.levels[level].key);
-    let mut found = find_in_part(&state.v4, &key, threshold, most);
+    let is_any = asked.task.spec.limit == Limit::Any;
+    let mut found = find_in_part(&state.v4, &key, (threshold, is_any), most);
     if let Some(v6) = &state.v6 {
-        let v6 = find_in_part(v6, &key, threshold, most);
+        let v6 = find_in_part(v6, &key, (threshold, is_any), most);
         found.flows.extend(v6.flows);
         found.more += v6.more;
         found.is_cut_short |= v6.is_cut_short;
@@ -27,13 +30,27 @@ pub(super) fn find_in_both(
     found
 }
 
-fn find_in_part<K: Key>(part: &FamilyState<K>, key: &KeySpec, threshold: u64, most: usize) -> SelectedFlows {
+fn find_in_part<K: ByteKey>(
+    part: &FamilyState<K>,
+    key: &KeySpec,
+    (threshold, is_any): (u64, bool),
+    most: usize,
+) -> SelectedFlows {
     if part.total == 0 {
         return SelectedFlows::default();
     }
     let found = match &part.of {
         StateKind::Counted(counted) => match &**counted {
             FlowCounter::Exact(table) => return largest(table, key, threshold, most),
+            counted if is_any && most > 0 && counted.is_searched() => {
+                let search = |threshold: f64| {
+                    let found = counted.heavy_hitters(threshold.ceil() as u64);
+                    Ok::<_, Infallible>((found.keys, found.is_cut_short))
+                };
+                let Ok((keys, is_cut_short)) =
+                    largest_first((part.total as f64, threshold as f64), most, search);
+                HeavyKeys { keys, is_cut_short }
+            }
             counted => counted.heavy_hitters(threshold),
         },
         StateKind::Contacts(contacts) => contacts.spreaders(threshold),

@@ -6,7 +6,7 @@ use crate::spec::{IPV6_LEFT_OUT, WHOLE_PPM};
 use crate::state::{FamilyState, StateKind};
 use crate::task_answer::{Point, QuantileRow, TaskRows};
 use flow::Estimate;
-use packet::Key;
+use sketch::ByteKey;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
@@ -33,7 +33,7 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 }
 
 /// Quantiles of one family, and the packets whose value found no room.
-fn quantiles_of_part<K: Key>(
+fn quantiles_of_part<K: ByteKey>(
     asked: &AnswerInput<'_>,
     part: &FamilyState<K>,
     point: impl Fn(f64) -> Point,

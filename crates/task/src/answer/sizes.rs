@@ -3,8 +3,7 @@
 use super::{AnswerInput, OK, QualifiedRows};
 use crate::state::{FamilyState, FeedState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
-use packet::Key;
-use sketch::{SizeDistribution, Summary};
+use sketch::{ByteKey, SizeDistribution, Summary};
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let (distribution, status) = distribution(asked.state());
@@ -29,7 +28,7 @@ fn distribution(state: &FeedState) -> (SizeDistribution, String) {
     (all, status)
 }
 
-fn sizes_of_part<K: Key>(part: &FamilyState<K>) -> (SizeDistribution, u64) {
+fn sizes_of_part<K: ByteKey>(part: &FamilyState<K>) -> (SizeDistribution, u64) {
     match &part.of {
         StateKind::Counted(counted) if part.total > 0 => match &**counted {
             FlowCounter::Exact(table) => {

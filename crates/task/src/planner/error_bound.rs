@@ -4,9 +4,9 @@ use super::PlannerInput;
 use super::rows::rows;
 use crate::spec::{Limit, TaskKind};
 use crate::{Structure, Weight};
-use packet::{Key, KeyV4, Seed};
+use packet::{Key, KeyV4, MaskedKey, Seed};
 use sketch::{
-    Configuration, ContactSample, DyadicConfig, EntropySample, ExactCounts, FlowSample, HyperLogLog,
+    ByteKey, Configuration, ContactSample, DyadicConfig, EntropySample, ExactCounts, FlowSample, HyperLogLog,
     LinearBitmap, MultiResolutionBitmap, PacketSample, QuantileSketch, SampleAndHold, SizeArray,
     SpaceSavingHeap, SpaceSavingSummary, Summary, ValueReservoir,
 };
@@ -30,7 +30,7 @@ fn is_v6<K: Key>() -> bool {
 
 /// The capacity of a structure of this many bytes: flows that it keeps, or counters of a row if packets are
 /// counted. `None` if it cannot be so small.
-pub(super) fn capacity<K: Key>(
+pub(super) fn capacity<K: ByteKey + MaskedKey>(
     structure: Structure,
     bytes: usize,
     question: &PlannerInput<'_>,
@@ -41,6 +41,8 @@ pub(super) fn capacity<K: Key>(
         | Structure::Conservative
         | Structure::CountSketch
         | Structure::KAry
+        | Structure::Reversible
+        | Structure::Turnstile
         | Structure::SimpleHashTable
         | Structure::MvSketch
         | Structure::CocoSketch => rows::<K>(structure, bytes, question)?.ok().map(|rows| rows.width),
@@ -72,7 +74,7 @@ fn deviations(failure: f64) -> f64 {
 
 /// The relative error (see the planner's head) that a structure of this many bytes keeps; `None` if theory
 /// gives none.
-pub(super) fn error_bound<K: Key>(
+pub(super) fn error_bound<K: ByteKey + MaskedKey>(
     structure: Structure,
     bytes: usize,
     question: &PlannerInput<'_>,

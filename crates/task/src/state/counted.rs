@@ -3,18 +3,17 @@
 use super::Making;
 use crate::{Structure, Weight};
 use arena::Lease;
-use packet::Key;
 use sketch::{
-    Cardinality, CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample, Estimate,
-    ExactCounts, FlowSample, HeavyHitters, HeavyKeys, HyperLogLog, KAry, LinearBitmap, Merge,
-    MultiResolutionBitmap, MvSketch, PacketSample, RowConfiguration, SampleAndHold, SampleConfig,
-    SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap, SpaceSavingSummary, Summary,
-    Tracked, Unmergeable, Update, UpdateBurst,
+    ByteKey, Cardinality, CocoSketch, Configuration, Conservative, CountMin, CountSketch, EntropySample,
+    Estimate, ExactCounts, FlowSample, HeavyHitters, HeavyKeys, HyperLogLog, KAry, LinearBitmap, Merge,
+    MultiResolutionBitmap, MvSketch, PacketSample, ReversibleKeys, ReversibleSets, RowConfiguration,
+    SampleAndHold, SampleConfig, SamplingMethod, SimpleHashTable, SizeArray, SketchError, SpaceSavingHeap,
+    SpaceSavingSummary, Summary, Tracked, Turnstile, Unmergeable, Update, UpdateBurst,
 };
 use std::fmt;
 
 /// A structure that counts flows: chosen when a run begins, and matched once a burst.
-pub(crate) enum FlowCounter<K: Key> {
+pub(crate) enum FlowCounter<K: ByteKey> {
     Exact(ExactCounts<K>),
     CountMin(Tracked<K, CountMin>),
     CountMinBytes(Tracked<K, CountMin<u64>>),
@@ -22,6 +21,10 @@ pub(crate) enum FlowCounter<K: Key> {
     CountSketch(Tracked<K, CountSketch>),
     KAry(Tracked<K, KAry>),
     KAryBytes(Tracked<K, KAry<i64>>),
+    Turnstile(Tracked<K, Turnstile>),
+    TurnstileBytes(Tracked<K, Turnstile<i64>>),
+    Reversible(Box<ReversibleKeys<K>>),
+    ReversibleSets(ReversibleSets<K>),
     SimpleHashTable(SimpleHashTable<K>),
     SpaceSaving(SpaceSavingSummary<K>),
     SpaceSavingHeap(SpaceSavingHeap<K>),
@@ -37,7 +40,7 @@ pub(crate) enum FlowCounter<K: Key> {
     MultiResolutionBitmap(MultiResolutionBitmap),
 }
 
-impl<K: Key> fmt::Debug for FlowCounter<K> {
+impl<K: ByteKey> fmt::Debug for FlowCounter<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
     }
@@ -54,6 +57,10 @@ macro_rules! each {
             Self::CountSketch($structure) => $body,
             Self::KAry($structure) => $body,
             Self::KAryBytes($structure) => $body,
+            Self::Turnstile($structure) => $body,
+            Self::TurnstileBytes($structure) => $body,
+            Self::Reversible($structure) => $body,
+            Self::ReversibleSets($structure) => $body,
             Self::SimpleHashTable($structure) => $body,
             Self::SpaceSaving($structure) => $body,
             Self::SpaceSavingHeap($structure) => $body,
@@ -93,7 +100,7 @@ where
     S::new(&SampleConfig::new(making.one_in, fits.capacity, making.seed))
 }
 
-impl<K: Key> FlowCounter<K> {
+impl<K: ByteKey> FlowCounter<K> {
     /// An empty one. A structure that counts no flows has none.
     pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;
@@ -104,6 +111,15 @@ impl<K: Key> FlowCounter<K> {
             Structure::CountSketch => Self::CountSketch(with_rows(making)?),
             Structure::KAry if is_bytes => Self::KAryBytes(with_rows(making)?),
             Structure::KAry => Self::KAry(with_rows(making)?),
+            Structure::Turnstile if is_bytes => Self::TurnstileBytes(with_rows(making)?),
+            Structure::Turnstile => Self::Turnstile(with_rows(making)?),
+            Structure::Reversible => match making.key_bytes {
+                Some(key_bytes) => {
+                    let config = RowConfiguration::sized(making.rows, making.bytes, making.seed)?;
+                    Self::Reversible(Box::new(ReversibleKeys::new(&config, key_bytes)?))
+                }
+                None => Self::ReversibleSets(with_rows(making)?),
+            },
             Structure::SimpleHashTable => Self::SimpleHashTable(with_rows(making)?),
             Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(sized(making)?),
             Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(sized(making)?),
@@ -160,6 +176,10 @@ impl<K: Key> FlowCounter<K> {
             (Self::CountSketch(ours), Self::CountSketch(theirs)) => ours.merge(theirs),
             (Self::KAry(ours), Self::KAry(theirs)) => ours.merge(theirs),
             (Self::KAryBytes(ours), Self::KAryBytes(theirs)) => ours.merge(theirs),
+            (Self::Turnstile(ours), Self::Turnstile(theirs)) => ours.merge(theirs),
+            (Self::TurnstileBytes(ours), Self::TurnstileBytes(theirs)) => ours.merge(theirs),
+            (Self::Reversible(ours), Self::Reversible(theirs)) => ours.merge(theirs),
+            (Self::ReversibleSets(ours), Self::ReversibleSets(theirs)) => ours.merge(theirs),
             (Self::SimpleHashTable(ours), Self::SimpleHashTable(theirs)) => ours.merge(theirs),
             (Self::SpaceSaving(ours), Self::SpaceSaving(theirs)) => ours.merge(theirs),
             (Self::SpaceSavingHeap(ours), Self::SpaceSavingHeap(theirs)) => ours.merge(theirs),
@@ -179,6 +199,11 @@ impl<K: Key> FlowCounter<K> {
         }
     }
 
+    /// True if its flows are searched for by their counters, which takes the longer, the lower the threshold.
+    pub(crate) fn is_searched(&self) -> bool {
+        matches!(self, Self::Reversible(_) | Self::ReversibleSets(_))
+    }
+
     /// The flows that had `threshold` or more; nothing of a structure that keeps no keys.
     pub(crate) fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         match self {
@@ -189,6 +214,10 @@ impl<K: Key> FlowCounter<K> {
             Self::CountSketch(structure) => structure.heavy_hitters(threshold),
             Self::KAry(structure) => structure.heavy_hitters(threshold),
             Self::KAryBytes(structure) => structure.heavy_hitters(threshold),
+            Self::Turnstile(structure) => structure.heavy_hitters(threshold),
+            Self::TurnstileBytes(structure) => structure.heavy_hitters(threshold),
+            Self::Reversible(structure) => structure.heavy_hitters(threshold),
+            Self::ReversibleSets(structure) => structure.heavy_hitters(threshold),
             Self::SimpleHashTable(structure) => structure.heavy_hitters(threshold),
             Self::SpaceSaving(structure) => structure.heavy_hitters(threshold),
             Self::SpaceSavingHeap(structure) => structure.heavy_hitters(threshold),

@@ -7,6 +7,7 @@ mod changes;
 mod named_flows;
 mod planner;
 mod promises;
+mod reversible;
 mod row_tasks;
 mod sketched;
 mod windows;

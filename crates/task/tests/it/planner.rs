@@ -76,7 +76,7 @@ fn rows_are_those_that_are_given() {
     assert!(answer.note.structure.starts_with("count_min depth=3 width=1024 "), "{}", answer.note.structure);
     let weights = weights(&packets, &key("src_addr,dst_addr"), false);
     let (heaviest, most) = weights.iter().max_by_key(|(_, weight)| **weight).expect("flows");
-    let [row] = &flows(&answer)[..] else { panic!("{answer:?}") };
+    let [row] = flows(&answer) else { panic!("{answer:?}") };
     assert_eq!(row.key, *heaviest);
     let bounds = row.estimate.bounds.expect("bounds");
     assert!(row.estimate.value >= *most as f64 && bounds.lower <= *most as f64, "{row:?} {most}");
