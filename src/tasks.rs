@@ -41,8 +41,8 @@ fn described(kind: TaskKind) -> (&'static str, &'static str) {
         }
         TaskKind::FlowSizes => ("how many flows have how many packets", "key=FIELDS bins=powers|exact"),
         TaskKind::Change => (
-            "flows that have much more or less than in the last window, or than the average of some",
-            "key=FIELDS by=packets|bytes share=0.5%|count=N top=N against=last|average windows=4",
+            "flows that have much more or less than in the last window, than the average of some, or than a forecast",
+            "key=FIELDS by=packets|bytes share=0.5%|count=N top=N against=last|average windows=4 or\n  against=ewma|holt-winters alpha=0.3 beta=0.1",
         ),
         TaskKind::Entropy => {
             ("how evenly traffic is spread over flows, in bits", "key=FIELDS by=packets|bytes")

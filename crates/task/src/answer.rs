@@ -4,6 +4,7 @@ mod change;
 mod distinct;
 mod entropy;
 mod flows;
+mod forecasts;
 mod hierarchy;
 mod quantiles;
 mod sampled;
@@ -15,6 +16,7 @@ pub(crate) use sampled::scale_to_all;
 pub(crate) use untold::limit_to_task as untold_of;
 pub(crate) use wire::widen;
 
+use crate::forecast::TaskForecast;
 use crate::past::BaselineWindows;
 use crate::spec::{Limit, TaskKind, WHOLE_PPM, Weight};
 use crate::state::{FeedState, StateKind};
@@ -35,6 +37,8 @@ pub(crate) struct AnswerInput<'a> {
     /// The states of the task by level; without a hierarchy there is only the first one.
     pub(crate) states: &'a [FeedState],
     pub(crate) past: &'a BaselineWindows,
+    /// The forecast that a change is measured against, if it is by smoothing.
+    pub(crate) forecast: Option<&'a TaskForecast>,
 }
 
 /// Rows, and what keeps them from being complete: `ok` if nothing does.
@@ -88,11 +92,20 @@ pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
         TaskKind::HeavyHitters => flows::heavy_hitters(asked),
         TaskKind::SuperSpreaders => flows::super_spreaders(asked),
         TaskKind::FlowSizes => sizes::rows(asked),
-        TaskKind::Change => change::rows(asked),
+        TaskKind::Change => match asked.forecast {
+            Some(forecast) => forecasts::rows(asked, forecast),
+            None => change::rows(asked),
+        },
         TaskKind::Entropy => entropy::rows(asked),
         TaskKind::Quantiles => quantiles::rows(asked),
         TaskKind::Distinct => distinct::rows(asked),
     };
+    with_rows(asked, (rows, status))
+}
+
+/// The answer that has these rows.
+fn with_rows(asked: &AnswerInput<'_>, (rows, status): QualifiedRows) -> TaskAnswer {
+    let task = asked.task;
     TaskAnswer {
         name: task.spec.kind.query(),
         note: TaskNote {
@@ -109,6 +122,12 @@ pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
         untold: Untold::default(),
         shape: task.spec.shape.clone(),
     }
+}
+
+/// The answer of a task before it is known what it is compared with.
+pub(crate) fn without_rows(asked: &AnswerInput<'_>) -> TaskAnswer {
+    let rows = flow_rows(asked.task, "change", Vec::new(), 0);
+    with_rows(asked, (rows, OK.to_owned()))
 }
 
 /// Rows about nothing, of a task that answers a query.

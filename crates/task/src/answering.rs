@@ -1,6 +1,7 @@
 //! The tasks of one set, window by window: answers, and what they are measured against.
 
 use crate::answer::{self, AnswerInput};
+use crate::forecast::TaskForecast;
 use crate::past::BaselineWindows;
 use crate::task_answer::TaskAnswer;
 use crate::tasks::{PlannedTask, TaskStates, Tasks};
@@ -27,6 +28,8 @@ pub(crate) struct Answering {
     pub(crate) tasks: Tasks,
     /// The past of each task.
     past: Vec<BaselineWindows>,
+    /// The forecast of each task that compares with one.
+    forecasts: Vec<Option<TaskForecast>>,
     /// The last window that was answered.
     last: Option<WindowId>,
     /// The memory of the tasks' states on all cores.
@@ -36,7 +39,8 @@ pub(crate) struct Answering {
 impl Answering {
     pub(crate) fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
         let past = tasks.tasks.iter().map(|_| BaselineWindows::default()).collect();
-        Self { first, tasks, past, last: None, _memory: memory }
+        let forecasts = tasks.tasks.iter().map(TaskForecast::of_task).collect();
+        Self { first, tasks, past, forecasts, last: None, _memory: memory }
     }
 
     /// The answers of a window that no worker counted in: none, unless a fault or cut frames are to be reported, or a query to be answered.
@@ -51,7 +55,8 @@ impl Answering {
         }
         let answer = |(at, task)| {
             let (states, past) = (self.tasks.states_of(at)?, BaselineWindows::default());
-            let answer = answer::answer_task(&AnswerInput { task, states: &states, past: &past });
+            let answer =
+                answer::answer_task(&AnswerInput { task, states: &states, past: &past, forecast: None });
             Ok(match fault {
                 Some(fault) => TaskAnswer { status: format!("incomplete: {fault}"), ..answer },
                 None => answer,
@@ -72,10 +77,25 @@ impl Answering {
         let mut answers = Vec::new();
         for (at, task) in self.tasks.tasks.iter().enumerate() {
             let past = &mut self.past[at];
+            if let Some(forecast) = &mut self.forecasts[at] {
+                // It is answered once the window is reported: whether it was watched as a whole is known then.
+                let states = &mut states.states[at];
+                let input = AnswerInput { task, states, past, forecast: None };
+                let mut answer = answer::without_rows(&input);
+                if let Err(error) = forecast.keep(window, states, &self.tasks, at) {
+                    *fault = Some(error.to_string());
+                }
+                if let Some(fault) = fault {
+                    answer.status = format!("incomplete: {fault}");
+                }
+                answers.push(answer);
+                continue;
+            }
             if let Err(error) = past.skip(skipped, &self.tasks, at) {
                 *fault = Some(error.to_string());
             }
-            let mut answer = answer::answer_task(&AnswerInput { task, states: &states.states[at], past });
+            let mut answer =
+                answer::answer_task(&AnswerInput { task, states: &states.states[at], past, forecast: None });
             if let Err(error) = past.keep(&mut states.states[at], &self.tasks, at) {
                 *fault = Some(error.to_string());
             }
@@ -85,5 +105,35 @@ impl Answering {
             answers.push(answer);
         }
         answers
+    }
+
+    /// Answers the tasks that compare with a forecast, in a window that is reported now, and has their forecasts observe it. A window that was not watched or
+    /// counted as a whole (`is_whole`) is not observed: the forecast of the next one is that of this one.
+    pub(crate) fn forecast(&mut self, window: WindowId, is_whole: bool, answers: &mut [TaskAnswer]) {
+        for (at, (task, forecast)) in self.tasks.tasks.iter().zip(&mut self.forecasts).enumerate() {
+            let Some(forecast) = forecast else { continue };
+            let states = forecast.take(window);
+            let mut observed = forecast.skip_to(window);
+            if let (Some(states), Some(answer)) = (&states, answers.get_mut(at)) {
+                let input = AnswerInput { task, states, past: &self.past[at], forecast: Some(&*forecast) };
+                let answered = answer::answer_task(&input);
+                let fault = std::mem::take(&mut answer.status);
+                *answer = answered;
+                if fault.starts_with("incomplete") {
+                    answer.status = fault;
+                }
+            }
+            observed = observed.and_then(|()| match &states {
+                _ if !is_whole => Ok(()),
+                Some(states) => forecast.observe(states, &task.maker),
+                None => forecast.observe_nothing(),
+            });
+            if let (Err(error), Some(answer)) = (observed, answers.get_mut(at)) {
+                answer.status = format!("incomplete: {error}");
+            }
+            if let Some(states) = states {
+                forecast.recycle(states);
+            }
+        }
     }
 }

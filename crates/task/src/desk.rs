@@ -132,11 +132,12 @@ impl TaskRunner {
         self.answered = self.answered.split_off(&window);
         let answered = self.answered.remove(&window);
         self.forget_sets_before(window);
-        let set = &self.sets[self.set(window)];
+        let at = self.set(window);
+        let set = &mut self.sets[at];
         let reported = reported.into();
         let of_nothing = || set.answer_nothing(self.fault.as_deref(), &reported.untold).unwrap_or_default();
         let mut answers = answered.unwrap_or_else(of_nothing);
-        self.reported.finish(set, window, reported, &mut answers);
+        self.reported.finish(set, window, (reported, self.fault.is_some()), &mut answers);
         answers
     }
 

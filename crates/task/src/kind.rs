@@ -66,7 +66,7 @@ impl TaskKind {
             Self::HeavyHitters => &["key", "by", "share", "count", "top", "prefixes"],
             Self::SuperSpreaders => &["key", "of", "count", "top"],
             Self::FlowSizes => &["key", "bins"],
-            Self::Change => &["key", "by", "share", "count", "top", "against", "windows"],
+            Self::Change => &["key", "by", "share", "count", "top", "against", "windows", "alpha", "beta"],
             Self::Entropy => &["key", "by"],
             Self::Quantiles => &["key", "at"],
             Self::Distinct => &["of"],

@@ -39,6 +39,7 @@ mod changing_fields;
 mod desk;
 mod dialect;
 mod feed;
+mod forecast;
 mod generation;
 mod kind;
 mod packet_needs;

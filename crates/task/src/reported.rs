@@ -3,6 +3,7 @@
 
 use crate::answer;
 use crate::answering::Answering;
+use crate::forecast::Smoothing;
 use crate::spec::TaskKind;
 use crate::task_answer::{NOT_COMPARED, TaskAnswer, TaskRows};
 use flow::{Sampled, Untold, WindowId};
@@ -39,13 +40,17 @@ impl ReportedWindows {
     /// Makes the answers of a window those of its report.
     pub(crate) fn finish(
         &mut self,
-        set: &Answering,
+        set: &mut Answering,
         window: WindowId,
-        reported: ReportedFacts,
+        (reported, is_lacking): (ReportedFacts, bool),
         answers: &mut [TaskAnswer],
     ) {
+        set.forecast(window, !reported.is_cut && !is_lacking, answers);
         for (answer, task) in answers.iter_mut().zip(&set.tasks.tasks) {
-            let before = window.back(task.spec.windows_back() as u64).max(set.first)..window;
+            let smoothing = Smoothing::of_task(&task.spec);
+            // A forecast comes of all windows before it, those long ago hardly.
+            let back = if smoothing.is_some() { REMEMBERED } else { task.spec.windows_back() };
+            let before = window.back(back as u64).max(set.first)..window;
             let earlier = self.0.range(before).map(|(_, reported)| *reported);
             let lost = earlier.clone().map(|reported| reported.lost);
             let lost = lost.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));
@@ -58,10 +63,16 @@ impl ReportedWindows {
                 }
                 None => answer::widen(answer, &task.spec, reported.lost, lost),
             }
+            if smoothing.is_some_and(Smoothing::has_trend) && lost.is_some_and(|lost| lost > 0) {
+                // A trend carries on what a window lacks.
+                answer.forget_bounds();
+            }
             let mut untold = reported.untold;
             earlier.clone().for_each(|reported| untold.add(&reported.untold));
             answer.mark_untold(&answer::untold_of(task, &untold));
-            let cut = match (reported.is_cut, earlier.filter(|reported| reported.is_cut).count()) {
+            // A forecast leaves out windows that were not watched as a whole.
+            let is_compared = |earlier: &ReportedFacts| earlier.is_cut && smoothing.is_none();
+            let cut = match (reported.is_cut, earlier.filter(is_compared).count()) {
                 (true, _) => Some("this window was watched only in part"),
                 (false, 1..) => Some("a window before this one was not watched or counted as a whole"),
                 (false, 0) => None,

@@ -74,11 +74,11 @@ impl RowDesk {
             Some(RowTaskStates(mut states)) => set.answer(window, &mut states, &mut missing.clone()),
             None => set.answer_nothing(missing.as_deref(), &reported.untold).unwrap_or_default(),
         };
+        let is_cut = reported.is_cut;
+        self.reported.finish(set, window, (reported, missing.is_some()), &mut answers);
         if missing.is_some() {
             answers.iter_mut().for_each(TaskAnswer::forget_bounds);
         }
-        let is_cut = reported.is_cut;
-        self.reported.finish(set, window, reported, &mut answers);
         if missing.is_some() && !is_cut {
             self.reported.mark_lacking(window);
         }

@@ -18,6 +18,10 @@ use std::sync::Arc;
 pub(crate) const WHOLE_PPM: f64 = 1e6;
 /// Rows of an answer, unless `top` is given.
 pub(crate) const MOST_ROWS: usize = 1_000;
+/// The weight of the last window in a forecast.
+const DEFAULT_ALPHA_PPM: u32 = 300_000;
+/// The weight of the last step in the trend of a forecast.
+const DEFAULT_BETA_PPM: u32 = 100_000;
 /// Windows of a moving average.
 const MOST_WINDOWS: u64 = 16;
 /// Rows of a structure.
@@ -52,6 +56,10 @@ pub enum Against {
     Last,
     /// The mean of this many windows before it: the forecast by a moving average (Krishnamurthy et al., IMC 2003).
     Average(usize),
+    /// The forecast by exponential smoothing (EWMA) of the windows before it.
+    Ewma,
+    /// The forecast by smoothing of a level and of a trend (Holt-Winters without seasons).
+    HoltWinters,
 }
 
 /// The size of the structure.
@@ -88,6 +96,10 @@ pub struct TaskSpec {
     pub bins: SizeBins,
     /// The windows that changes are measured against.
     pub against: Against,
+    /// The weight of the last window in a forecast by smoothing, parts of a million.
+    pub alpha_ppm: u32,
+    /// The weight of the last step in the trend of such a forecast, parts of a million.
+    pub beta_ppm: u32,
     /// Shares of quantiles, parts of a million.
     pub at_ppm: Vec<u32>,
     /// The size of the structure.
@@ -157,6 +169,8 @@ impl TaskSpec {
             prefixes: Vec::new(),
             bins: SizeBins::Powers,
             against: Against::Last,
+            alpha_ppm: DEFAULT_ALPHA_PPM,
+            beta_ppm: DEFAULT_BETA_PPM,
             at_ppm: vec![10_000, 250_000, 500_000, 750_000, 990_000],
             size: Size::Usual,
             rows: RowSizes::default(),
@@ -177,12 +191,22 @@ impl TaskSpec {
         self.shape.is_some()
     }
 
-    /// The number of earlier windows that it compares with.
+    /// The number of earlier windows that it compares with, each for itself.
     pub(crate) fn windows_back(&self) -> usize {
         match (self.kind, self.against) {
             (TaskKind::Change, Against::Last) => 1,
             (TaskKind::Change, Against::Average(windows)) => windows,
             _ => 0,
+        }
+    }
+
+    /// The windows whose memory it needs for what it compares with. A forecast is of numbers of 64 bits, twice the counters, in a level and a trend; a
+    /// window waits for its report, and the difference is made of twice the counters too.
+    pub(crate) fn windows_held(&self) -> usize {
+        match (self.kind, self.against) {
+            (TaskKind::Change, Against::Ewma) => 5,
+            (TaskKind::Change, Against::HoltWinters) => 7,
+            _ => self.windows_back(),
         }
     }
 
@@ -227,12 +251,19 @@ impl TaskSpec {
                 self.against = match text {
                     "last" => Against::Last,
                     "average" => match self.against {
-                        Against::Last => Against::Average(4),
                         average @ Against::Average(_) => average,
+                        _ => Against::Average(4),
                     },
-                    _ => return Err(refused("against the last window, or the average of some".to_owned())),
+                    "ewma" => Against::Ewma,
+                    "holt-winters" => Against::HoltWinters,
+                    _ => {
+                        let all = "against the last window, the average of some, or a forecast by ewma or holt-winters";
+                        return Err(refused(all.to_owned()));
+                    }
                 }
             }
+            "alpha" => self.alpha_ppm = share()?,
+            "beta" => self.beta_ppm = share()?,
             "windows" => self.against = Against::Average(count(2, MOST_WINDOWS)? as usize),
             "at" => {
                 let ppm =
@@ -273,8 +304,14 @@ impl TaskSpec {
             }
         }
         self.check_rows()?;
-        if is_given("windows") && given.contains(&("against", "last")) {
+        if is_given("windows") && is_given("against") && !given.contains(&("against", "average")) {
             return refused("windows are those of an average: against=average");
+        }
+        if is_given("alpha") && !matches!(self.against, Against::Ewma | Against::HoltWinters) {
+            return refused("alpha is the smoothing of a forecast: against=ewma or against=holt-winters");
+        }
+        if is_given("beta") && self.against != Against::HoltWinters {
+            return refused("beta is the smoothing of a trend: against=holt-winters");
         }
         if !self.prefixes.is_empty() {
             let columns: Vec<_> = self.key.iter().flat_map(KeySpec::columns).collect();
@@ -381,6 +418,9 @@ mod tests {
         let task = spec("heavy-hitters:key=src_addr+dst_port,top=10,memory=128KiB,structure=mv-sketch");
         assert_eq!((task.top, task.limit), (10, Limit::Any));
         assert_eq!((task.size, task.structure), (Size::Memory(128 << 10), Some(Structure::MvSketch)));
+        let task = spec("change:against=holt-winters,alpha=0.4,beta=5%");
+        assert_eq!((task.against, task.alpha_ppm, task.beta_ppm), (Against::HoltWinters, 400_000, 50_000));
+        assert_eq!(spec("change:alpha=1,against=ewma").alpha_ppm, 1_000_000);
         let task = spec("change:windows=8,against=average,by=bytes,error=1%");
         assert_eq!((task.against, task.weight), (Against::Average(8), Weight::Bytes));
         assert_eq!(task.size, Size::ErrorPpm(10_000));
@@ -427,6 +467,12 @@ mod tests {
             ("flow-sizes:bins=exact,structure=size-array", "estimates"),
             ("flow-sizes:bins=exact,structure=packet-sample", "estimates"),
             ("entropy:bins=exact", "unknown key \"bins\""),
+            ("change:windows=3,against=ewma", "average"),
+            ("change:against=holt-winters,windows=3", "average"),
+            ("change:alpha=0.5", "against=ewma or against=holt-winters"),
+            ("change:against=ewma,beta=0.5", "against=holt-winters"),
+            ("change:against=ewma,alpha=0", "more than nothing"),
+            ("change:against=ewma,alpha=1.5", "up to 100%"),
             ("quantiles:key=protocol", "src_addr"),
             ("quantiles:at=150%", "50%/99%"),
             ("entropy:packets=0", "from 1"),

@@ -290,7 +290,7 @@ impl Tasks {
             let of_level =
                 |level: &HierarchyLevel| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
             let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
-            of_window.saturating_mul(2 * workers + task.spec.windows_back())
+            of_window.saturating_mul(2 * workers + task.spec.windows_held())
         };
         self.tasks.iter().map(of_task).fold(self.split_bytes(), usize::saturating_add)
     }

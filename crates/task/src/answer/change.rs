@@ -22,8 +22,8 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
     let empty = flow_rows(asked.task, "change", Vec::new(), 0);
     if past.len() < needed {
         let how = match spec.against {
-            Against::Last => "no window came before this one".to_owned(),
             Against::Average(windows) => format!("{} of {windows} windows came before this one", past.len()),
+            _ => "no window came before this one".to_owned(),
         };
         return (empty, format!("nothing to compare with: {how}"));
     }

@@ -4,6 +4,7 @@ mod support;
 
 mod answers;
 mod changes;
+mod forecasts;
 mod named_flows;
 mod planner;
 mod promises;
