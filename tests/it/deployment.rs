@@ -27,7 +27,9 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
         let deployment = Deployment::new();
         let nodes = "\"near\", \"far\"";
         let mut controller = deployment.controller_of(nodes, CHAIN);
-        let (mut near, mut far) = (deployment.probe("near", Veth::NEAR), deployment.probe("far", Veth::FAR));
+        let site = "site = \"Chicago\"\nat = \"41.88,-87.63\"\n";
+        let mut near = deployment.probe_with("near", Veth::NEAR, site);
+        let mut far = deployment.probe("far", Veth::FAR);
         // The broker is away at first: all say so, and go on.
         for program in [&mut controller, &mut near, &mut far] {
             let away = |program: &Running| program.said().iter().any(|line| line.contains("is away"));
@@ -94,6 +96,10 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
             assert_eq!(windows.len() as u64, number_of_seconds(&windows), "{node}: {windows:?}");
         }
         let status = deployment.get("/status").expect("a controller");
+        let sites: Vec<&Value> =
+            status["nodes"].as_array().into_iter().flatten().map(|node| &node["site"]).collect();
+        let chicago = serde_json::json!({"name": "Chicago", "at": {"latitude": 41.88, "longitude": -87.63}});
+        assert_eq!(sites, [&chicago, &Value::Null]);
         assert_eq!(
             (&status["windows"]["lost"], &status["refused"]),
             (&Value::from(0), &serde_json::json!({}))

@@ -5,7 +5,7 @@ use crate::support::capture;
 use crate::support::output::report;
 use crate::support::program::{Running, call, edison, run};
 use crate::support::scratch::{Scratch, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use testbed::veth::{Veth, ip, with_veth};
 
@@ -69,6 +69,67 @@ fn the_page_of_a_capture_has_what_its_report_has() {
     refused.says(2, &["run"]);
     running.signal(libc::SIGINT);
     running.wait().expect(0);
+}
+
+#[test]
+fn nodes_of_a_run_have_their_sites() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, "packets=100,flows=10").path;
+    let settings = "site = [\"tx=Chicago, IL\"]\nat = { rx = \"-33.86,151.2\" }\n";
+    let config = scratch.file("run.toml", settings);
+    let nodes = ["tx", "rx", "other"].map(|name| format!("{name}={}", capture.display()));
+    let mut running =
+        Running::start(edison().args(["run", "--web=127.0.0.1:0", "--config", text(&config)]).args(&nodes));
+    let address = address(&mut running, "stays at");
+    let listed = get(&address, "/nodes");
+    let site = |at: usize| &listed["nodes"][at]["site"];
+    assert_eq!(*site(0), json!({"name": "Chicago, IL", "at": null}));
+    assert_eq!(*site(1), json!({"name": null, "at": {"latitude": -33.86, "longitude": 151.2}}));
+    assert_eq!(*site(2), Value::Null);
+    assert_eq!(get(&address, "/status")["nodes"], listed["nodes"]);
+    let told = run(edison().args(["nodes", "--controller", &address])).expect(0);
+    let rows: Vec<Vec<&str>> = told
+        .stdout
+        .lines()
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert_eq!(
+        (rows[0][1], rows[1][1], rows[2][1]),
+        ("site", "Chicago, IL", "-33.86,151.2"),
+        "{}",
+        told.stdout
+    );
+    running.signal(libc::SIGINT);
+    running.wait().expect(0);
+}
+
+#[test]
+fn a_site_that_is_none_or_of_no_node_is_refused() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, "packets=100,flows=10").path;
+    let long = "x".repeat(70_000);
+    let one =
+        |arguments: &[&str]| run(edison().args(["run", text(&capture), "--web=127.0.0.1:0"]).args(arguments));
+    for (arguments, words) in [
+        (&["--at", "91,0"][..], &["--at", "latitude is 91", "-90 to 90"][..]),
+        (&["--at", "0,-180.5"], &["--at", "longitude is -180.5"]),
+        (&["--at", "NaN,0"], &["--at", "latitude is NaN"]),
+        (&["--at", "Chicago"], &["--at", "LATITUDE,LONGITUDE"]),
+        (&["--site", &long], &["--site", "70000 characters"]),
+        (&["--site", ""], &["--site", "empty"]),
+        (&["--site", "Chicago\u{1b}[2J"], &["--site", "control characters"]),
+        (&["--site", "other=Chicago"], &["--site other=…", "no node has this name"]),
+        (&["--site", "a", "--site", "b"], &["--site", "given twice"]),
+    ] {
+        one(arguments).says(2, words);
+    }
+    let nodes = ["tx", "rx"].map(|name| format!("{name}={}", capture.display()));
+    run(edison().arg("run").args(&nodes).args(["--web=127.0.0.1:0", "--site", "Chicago"]))
+        .says(2, &["--site", "several nodes", "tx=…"]);
+    run(edison().args(["run", text(&capture), "--at", "1,2"])).says(2, &["--site, --at", "without --web"]);
+    run(edison().args(["run", text(&capture)]).env("EDISON_SITE", "Chicago")).says(2, &["--site, --at"]);
+    let config = scratch.file("run.toml", "at = [41.88, -87.63]\n");
+    one(&["--config", text(&config)]).says(2, &["run.toml", "41.88", "LATITUDE,LONGITUDE"]);
 }
 
 #[test]

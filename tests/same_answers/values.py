@@ -43,6 +43,8 @@ ELSEWHERE = {
     "--alertmanager-credentials": ["in/missing"],
     "--alertmanager-ca": ["in/missing.pem"],
     "--web": ["nowhere", "127.0.0.1:99999"],
+    "--site": ["Chicago", "Chicago, IL", "x=Chicago", ""],
+    "--at": ["41.88,-87.63", "-33.86,151.2", "91,0", "x=0,0", "NaN,0"],
     "--geo": ["in/missing.mmdb", "in/text.pcap"],
     "--controller": ["http://127.0.0.1:9", "ftp://127.0.0.1", "nowhere"],
     "--token-file": ["in/missing", "in/key"],

@@ -309,6 +309,21 @@ impl Controller {
         }
     }
 
+    /// Says what is wrong with the site of a node, once for as long as it is so.
+    fn say_wrong_site(&mut self, node: usize, wrong: Option<String>, actions: &mut Actions) {
+        let now_ns = self.clock.map(|clock| clock.now_ns);
+        let known = &mut self.nodes[node];
+        let is_new = wrong.is_some() && known.wrong_site != wrong;
+        if is_new && !now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
+            return;
+        }
+        known.wrong_site = wrong;
+        if let Some(wrong) = known.wrong_site.as_ref().filter(|_| is_new) {
+            let line = format!("{}: its site is not taken: {wrong}", self.chain.graph.nodes[node]);
+            actions.show.push(ControllerOutput::Warning(line));
+        }
+    }
+
     /// Windows without packets, of which only those that are not settled matter: a clock that was set may have jumped over years.
     fn clip(&self, result: &mut WindowResult) {
         let Some(number) = &mut result.empty else { return };
@@ -409,7 +424,8 @@ impl Controller {
         let now_ns = self.clock.map_or(u64::MAX, |clock| clock.now_ns);
         let known = &mut self.nodes[node];
         if known.health.is_of_ended_start(&heartbeat) {
-            return known.health.take(heartbeat);
+            known.health.take(heartbeat);
+            return;
         }
         known.go_on();
         let (applied, wanted) = (heartbeat.list, known.health.wanted);
@@ -417,7 +433,9 @@ impl Controller {
         if heartbeat.now_ns != 0 && self.clock.is_some() {
             known.health.clock.take(heartbeat.now_ns, now_ns);
         }
-        known.health.take(heartbeat);
+        let wrong_site = known.health.take(heartbeat);
+        self.say_wrong_site(node, wrong_site, actions);
+        let known = &mut self.nodes[node];
         match refused.filter(|refused| Some(refused.list) == wanted) {
             Some(refused) => self.take_refusal(node, refused, actions),
             None if applied == wanted => known.health.refused = None,

@@ -23,6 +23,8 @@ pub(crate) const NOT_SENT: &str = "not_sent";
 pub(crate) const SPOOL_FULL: &str = "spool_full";
 /// Answers of no query that the node has, of no window of its result, or to no question; captures that were not asked for.
 pub(crate) const UNASKED: &str = "unasked";
+/// Sites of heartbeats whose coordinates are those of no place, or whose name is no text of a line.
+pub(crate) const WRONG_SITE: &str = "wrong_site";
 /// Results of a window of which there are many already: two probes have one name, or something pretends to be one.
 pub(crate) const REPEATED: &str = "repeated";
 
@@ -110,8 +112,8 @@ pub struct Health {
     pub wanted: Option<ListId>,
     /// The windows that the node answered.
     pub windows: WindowTotals,
-    /// The messages of the node that came and are not taken, by reason: results (`wrong_window`, `too_late`, `repeated`) and answers
-    /// (`unasked`).
+    /// The messages of the node that came and are not taken, by reason: results (`wrong_window`, `too_late`, `repeated`), answers
+    /// (`unasked`), and sites of heartbeats (`wrong_site`).
     pub not_taken: Counters,
     /// The gaps and missing windows of the node.
     pub lacks: Lacks,
@@ -127,8 +129,8 @@ impl Health {
     /// A node is down that was silent for so long, nanoseconds: three heartbeats.
     pub const DOWN_NS: u64 = 6_000_000_000;
 
-    /// Takes a heartbeat, as much of it as a probe says.
-    pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) {
+    /// Takes a heartbeat, as much of it as a probe says. Returns what is wrong with its site, which is left out then.
+    pub(crate) fn take(&mut self, mut heartbeat: Heartbeat) -> Option<String> {
         heartbeat.sources.truncate(MOST_SOURCES);
         let faults = [&mut heartbeat.spool.fault]
             .into_iter()
@@ -136,7 +138,13 @@ impl Health {
         let texts = heartbeat.sources.iter_mut().chain([&mut heartbeat.version]).chain(faults.flatten());
         texts.for_each(|text| *text = text.chars().take(LONGEST_TEXT).collect());
         heartbeat.refused.iter_mut().for_each(|refused| refused.reason = short(&refused.reason));
+        let wrong_site = heartbeat.site.as_ref().and_then(|site| site.check().err());
+        if wrong_site.is_some() {
+            heartbeat.site = None;
+            self.count_rejected(WRONG_SITE, 1);
+        }
         self.heartbeat = Some(heartbeat);
+        wrong_site
     }
 
     /// Returns whether a heartbeat is from a start of the probe that has said that nothing follows. Heartbeats have a channel of their own and

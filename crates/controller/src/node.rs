@@ -45,6 +45,8 @@ pub(crate) struct ControlledNode {
     pub(crate) progress: NodeActivity,
     /// The last complaint about the node's windows.
     pub(crate) wrong: Option<String>,
+    /// The last complaint about the node's site.
+    pub(crate) wrong_site: Option<String>,
     /// The limit of lines that are said of the node.
     pub(crate) lines: NodeLogBudget,
     /// The last list that was sent.

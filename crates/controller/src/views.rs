@@ -236,6 +236,7 @@ pub fn node(name: &str, health: &Health, moment: &HealthCriteria) -> NodeView {
     NodeView {
         name: name.to_owned(),
         state,
+        site: heartbeat.and_then(|heartbeat| heartbeat.site.clone()),
         seen_ns: health.heard_ns,
         coverage: health.coverage,
         window: health.window,

@@ -1,7 +1,7 @@
 //! The state of a probe, as it reports it.
 
 use crate::list_id::ListId;
-use model::view::{KernelClock, Load, Spool, Store};
+use model::view::{KernelClock, Load, Site, Spool, Store};
 use serde::{Deserialize, Serialize};
 
 /// The report of a probe about itself, sent every few seconds.
@@ -18,6 +18,9 @@ pub struct Heartbeat {
     pub version: String,
     /// The sources that the probe measures, as the user named them.
     pub sources: Vec<String>,
+    /// The site of the probe; `None` if it does not say it. Whoever reads it checks it ([`Site::check`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
     /// The messages that the probe has not delivered.
     pub spool: Spool,
     /// The state of the probe's clock; `None` if the system does not tell.
@@ -68,6 +71,7 @@ mod load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::view::Coordinates;
     use serde_json::{Value as Json, json};
 
     /// As version 0.2.0 writes it.
@@ -115,6 +119,26 @@ mod tests {
             );
         }
         assert_eq!(json, earlier());
+    }
+
+    /// A site is a further member, which earlier versions pass over.
+    #[test]
+    fn a_site_is_what_was_written() {
+        let at = Some(Coordinates { latitude: -33.86, longitude: 151.2 });
+        let site = Some(Site { name: Some("Sydney".to_owned()), at });
+        let json = serde_json::to_value(Heartbeat { site: site.clone(), ..read(earlier()) }).expect("JSON");
+        assert_eq!(json["site"], json!({"name": "Sydney", "at": {"latitude": -33.86, "longitude": 151.2}}));
+        assert_eq!(read(json).site, site);
+        assert_eq!(read(earlier()).site, None);
+        // Neither member is needed, and what is no number is no heartbeat.
+        let with = |site| json!({"list": null, "refused": null, "version": "1", "sources": [], "spool": earlier()["spool"], "clock": null, "started_ns": 1, "site": site});
+        assert_eq!(read(with(json!({}))).site, Some(Site::default()));
+        let wrong = json!({"at": {"latitude": null, "longitude": 0.0}});
+        assert!(serde_json::from_value::<Heartbeat>(with(wrong)).is_err());
+        let huge = with(json!(null))
+            .to_string()
+            .replace("\"site\":null", r#""site":{"at":{"latitude":1e999,"longitude":0}}"#);
+        assert!(huge.contains("1e999") && serde_json::from_str::<Heartbeat>(&huge).is_err());
     }
 
     /// The first heartbeats had neither a load nor a store, and fewer counters.

@@ -14,6 +14,7 @@ mod packets;
 mod question;
 mod record;
 mod routers;
+mod site;
 mod source;
 
 pub use alerts::AlertOptions;
@@ -29,6 +30,7 @@ pub use packets::PacketOptions;
 pub use question::QuestionOptions;
 pub use record::RecordOptions;
 pub use routers::{Listener, RouterOptions};
+pub use site::SiteOptions;
 pub use source::SourceOptions;
 
 use clap::Args;

@@ -32,7 +32,7 @@ pub use fitting::fitting;
 pub use flow::protocol_name;
 pub use head::{account, sources, table_full, tcp_loss, traffic_of_run, traffic_of_window};
 pub use layout::is_head;
-pub use node::{named_node_cells, node_state, nodes, status_lines};
+pub use node::{named_node_cells, node_state, nodes, site, status_lines};
 pub use run_report::{
     BY_FLOW, answers, nodes_report, run_report, stories, undecided, window_answers, window_report,
 };

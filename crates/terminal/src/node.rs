@@ -3,7 +3,7 @@
 use crate::table::text_table;
 use crate::time::moment;
 use model::Counters;
-use model::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Status, Store, TaskState};
+use model::view::{BrokerState, Clock, Fault, Mode, NodeState, NodeView, Site, Status, Store, TaskState};
 use notation::how_long;
 use notation::{grouped, scaled};
 
@@ -25,6 +25,9 @@ const COLUMNS: [&str; 14] = [
     "version",
 ];
 
+/// The name of the column behind the node's, where a node says its site.
+const SITE: &str = "site";
+
 /// The number of [`COLUMNS`] at the front that a run knows: it has no heartbeats, messages or lists of tasks.
 const OF_RUN: usize = 7;
 
@@ -34,9 +37,27 @@ pub fn nodes(status: &Status) -> String {
         Mode::Controller => COLUMNS.len(),
         Mode::Run => OF_RUN,
     };
-    let rows = status.nodes.iter().map(|node| node_cells(node)[..count].to_vec()).collect();
+    let mut columns = COLUMNS[..count].to_vec();
+    let mut rows: Vec<Vec<String>> =
+        status.nodes.iter().map(|node| node_cells(node)[..count].to_vec()).collect();
+    // Nodes without sites have no column of them.
+    let sites: Vec<_> = status.nodes.iter().map(|node| node.site.as_ref().and_then(site)).collect();
+    if sites.iter().any(Option::is_some) {
+        columns.insert(1, SITE);
+        rows.iter_mut().zip(sites).for_each(|(row, site)| row.insert(1, site.unwrap_or_default()));
+    }
     let lines = status_lines(status).into_iter().map(|line| line + "\n");
-    text_table(&COLUMNS[..count], rows) + &lines.collect::<String>()
+    text_table(&columns, rows) + &lines.collect::<String>()
+}
+
+/// The site of a node in words, `Chicago (41.88,-87.63)`; `None` where the node does not say it.
+pub fn site(site: &Site) -> Option<String> {
+    match (&site.name, site.at) {
+        (Some(name), Some(at)) => Some(format!("{name} ({at})")),
+        (Some(name), None) => Some(name.clone()),
+        (None, Some(at)) => Some(at.to_string()),
+        (None, None) => None,
+    }
 }
 
 /// Returns the lines that a controller or a run says of itself: its windows, and what was refused, lacks or is away.
@@ -233,7 +254,7 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::view::{AlertmanagerView, Delivered, MissingWindows};
+    use model::view::{AlertmanagerView, Coordinates, Delivered, MissingWindows};
 
     #[test]
     fn a_run_has_no_column_and_no_count_of_what_it_does_not_know() {
@@ -248,6 +269,26 @@ mod tests {
             of_controller.contains("not applied yet") && of_controller.contains("0 doubled"),
             "{of_controller}"
         );
+    }
+
+    #[test]
+    fn sites_have_a_column_where_a_node_says_its_own() {
+        let at = Some(Coordinates { latitude: 41.88, longitude: -87.63 });
+        let chicago = Site { name: Some("Chicago".to_owned()), at };
+        let node = |name: &str, site| NodeView { name: name.to_owned(), site, ..NodeView::default() };
+        let table = |sites: [Option<Site>; 2]| {
+            let [first, second] = sites;
+            let status = Status { nodes: vec![node("A", first), node("B", second)], ..Status::default() };
+            nodes(&status).lines().take(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(!table([None, None])[0].contains("site"));
+        assert!(!table([Some(Site::default()), None])[0].contains("site"));
+        let with = table([Some(chicago), None]);
+        assert!(
+            with[0].starts_with("node  site") && with[1].starts_with("A     Chicago (41.88,-87.63)"),
+            "{with:?}"
+        );
+        assert_eq!(site(&Site { name: None, at }), Some("41.88,-87.63".to_owned()));
     }
 
     #[test]

@@ -138,6 +138,9 @@ fn node(model: &ViewModel, node: &NodeView) -> Vec<ViewLine> {
         rows.push(ViewLine::new(tone, format!("{name:<14}{text}")));
     }
     let mut say = |name: &str, text: String| rows.push(ViewLine::plain(format!("{name:<14}{text}")));
+    if let Some(site) = node.site.as_ref().and_then(terminal::site) {
+        say("site", site);
+    }
     say("sources", node.sources.join(", "));
     if let Some(seen) = node.seen_ns {
         say("heard of", format_time(seen));

@@ -540,6 +540,13 @@ export interface components {
          * @enum {string}
          */
         ColumnKind: "unsigned" | "signed" | "float" | "text" | "address" | "prefix" | "time" | "estimate" | "heaviest";
+        /** @description A place on the earth, in degrees (WGS 84). */
+        Coordinates: {
+            /** @description The latitude, from -90 to 90 degrees; positive in the north. */
+            latitude: number;
+            /** @description The longitude, from -180 to 180 degrees; positive in the east. */
+            longitude: number;
+        };
         /** @description Named counters: those that are not zero. */
         Counters: {
             [key: string]: components["schemas"]["Positive"];
@@ -887,6 +894,8 @@ export interface components {
             name: string;
             /** @description The state of the node. */
             state: components["schemas"]["NodeState"];
+            /** @description The site of the node; `null` where it does not say it. */
+            site: components["schemas"]["Site"] | null;
             /** @description The time at which it was last heard of. */
             seen: components["schemas"]["Time"] | null;
             /** @description The coverage of its last window; `null` where its source cannot count its loss. */
@@ -1077,6 +1086,13 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning" | "note";
+        /** @description The site of a node. */
+        Site: {
+            /** @description The name of the site; `null` where the node does not say it. */
+            name: string | null;
+            /** @description The coordinates of the site; `null` where the node does not say them. */
+            at: components["schemas"]["Coordinates"] | null;
+        };
         /** @description The way in which the packets of a query are counted. */
         Sketch: {
             /** @description The task that answers the query. */

@@ -1,8 +1,9 @@
 //! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
 use crate::nodes::{SECOND, START, queries, result};
+use controller::views;
 use controller::{Controller, ControllerContext, ControllerOutput, InstalledText};
-use model::view::Spool;
+use model::view::{Coordinates, Site, Spool};
 use model::{EventKind, Span};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 
@@ -329,6 +330,54 @@ fn a_heartbeat_that_comes_after_the_end_of_its_start_is_no_new_start() {
     assert!(has_ended(&test));
     test.take(0, beat(START + SECOND));
     assert!(!has_ended(&test));
+}
+
+/// The site of a probe is what its last heartbeat says. One that is none is left out, counted and named once, and the rest of the heartbeat is
+/// taken; a probe that says nothing of it, as those of earlier versions, has none.
+#[test]
+fn a_site_that_is_none_is_refused_and_the_heartbeat_is_taken() {
+    let mut test = Test::new(CHAIN);
+    test.tick(1);
+    let chicago = Site {
+        name: Some("Chicago".to_owned()),
+        at: Some(Coordinates { latitude: 41.88, longitude: -87.63 }),
+    };
+    let mut version = 0;
+    let mut beat = |test: &mut Test, site: Option<Site>| {
+        version += 1;
+        let version = format!("{version}");
+        let heartbeat = Heartbeat { site, version: version.clone(), ..Heartbeat::default() };
+        test.take(0, FromProbe::Heartbeat(Box::new(heartbeat)));
+        let health = test.controller.health().next().expect("A");
+        let node = views::node("A", health, &views::HealthCriteria::default());
+        assert_eq!(node.version, Some(version));
+        node.site
+    };
+    assert_eq!(beat(&mut test, Some(chicago.clone())), Some(chicago.clone()));
+    assert_eq!((test.not_taken(0, "wrong_site"), test.warnings().len()), (0, 0));
+    let named = |name: String| Site { name: Some(name), at: None };
+    let placed = |latitude, longitude| Site { name: None, at: Some(Coordinates { latitude, longitude }) };
+    let wrong = [
+        (placed(90.5, 0.0), "the latitude is 90.5"),
+        (placed(0.0, -181.0), "the longitude is -181"),
+        (placed(f64::NAN, 0.0), "the latitude is NaN"),
+        (placed(0.0, f64::INFINITY), "the longitude is inf"),
+        (named("x".repeat(70_000)), "70000 characters"),
+        (named("\u{1b}[2J".to_owned()), "control characters"),
+        (named(String::new()), "is empty"),
+    ];
+    for (number, (site, reason)) in (1..).zip(wrong) {
+        assert_eq!(beat(&mut test, Some(site.clone())), None, "{reason}");
+        assert_eq!(beat(&mut test, Some(site)), None, "{reason}");
+        assert_eq!(test.not_taken(0, "wrong_site"), 2 * number);
+        let warnings = test.warnings();
+        assert_eq!(warnings.len() as u64, number, "{warnings:?}");
+        let last = *warnings.last().expect("a line");
+        assert!(last.starts_with("A: its site is not taken: ") && last.contains(reason), "{last}");
+        assert!(last.len() < 200, "{last}");
+    }
+    assert_eq!(beat(&mut test, None), None);
+    assert_eq!(beat(&mut test, Some(chicago.clone())), Some(chicago));
 }
 
 #[test]

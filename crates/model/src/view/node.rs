@@ -1,5 +1,6 @@
 //! The state of a node.
 
+use super::Site;
 use crate::{Account, Counters, Integer, Nullable, PacketCounts, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,9 @@ pub struct NodeView {
     pub name: String,
     /// The state of the node.
     pub state: NodeState,
+    /// The site of the node; `None` where it does not say it.
+    #[serde(default)]
+    pub site: Option<Site>,
     /// The time at which it was last heard of.
     #[serde(rename = "seen", with = "Nullable::<Time>")]
     pub seen_ns: Option<u64>,

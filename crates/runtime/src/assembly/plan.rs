@@ -137,7 +137,10 @@ impl RunPlan {
             false => line,
         };
         let places = places::refusals(&self.options, &self.nodes);
-        let lines: Vec<String> = wrong.into_iter().chain(places).chain(found.into_iter().map(line)).collect();
+        let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        let sites = self.options.output.sites.refusals(&names);
+        let lines: Vec<String> =
+            wrong.into_iter().chain(places).chain(sites).chain(found.into_iter().map(line)).collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::usages(lines)) }
     }
 

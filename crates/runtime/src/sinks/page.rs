@@ -115,7 +115,13 @@ impl Page {
         say(&format!("the page and the API are at {}", server.url()));
         let (messages, received) = sync_channel(WAITING);
         let missed = Arc::default();
-        let nodes = sites.into_iter().map(|site| site.node).zip(sources).collect();
+        let nodes = sites.into_iter().zip(sources).map(|(site, sources)| PageNode {
+            site: options.output.sites.site_of(&site.node),
+            name: site.node,
+            sources,
+            health: Health::default(),
+        });
+        let nodes = nodes.collect();
         let mut presenter = Presenter::new(hub.clone(), nodes, asked.checked.clone(), Arc::clone(&missed));
         presenter.status.history = store.is_some();
         presenter.show();
@@ -195,11 +201,20 @@ impl Sink for PageSink {
     }
 }
 
+/// A node of the run.
+struct PageNode {
+    name: String,
+    sources: Vec<String>,
+    /// The site of the node; `None` where nothing says it.
+    site: Option<web::view::Site>,
+    health: Health,
+}
+
 /// The thread that stores and shows what is new.
 struct Presenter {
     hub: Hub,
     queries: Vec<CheckedQuery>,
-    nodes: Vec<(String, Vec<String>, Health)>,
+    nodes: Vec<PageNode>,
     changes: ArchiveChanges,
     status: Status,
     missed: Arc<AtomicU64>,
@@ -209,20 +224,14 @@ struct Presenter {
 }
 
 impl Presenter {
-    fn new(
-        hub: Hub,
-        nodes: Vec<(String, Vec<String>)>,
-        queries: Vec<CheckedQuery>,
-        missed: Arc<AtomicU64>,
-    ) -> Self {
+    fn new(hub: Hub, nodes: Vec<PageNode>, queries: Vec<CheckedQuery>, missed: Arc<AtomicU64>) -> Self {
         let status = Status {
             mode: Mode::Run,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_ns: now_ns(),
-            sources: nodes.iter().flat_map(|(_, sources)| sources.clone()).collect(),
+            sources: nodes.iter().flat_map(|node| node.sources.clone()).collect(),
             ..Status::default()
         };
-        let nodes = nodes.into_iter().map(|(name, sources)| (name, sources, Health::default())).collect();
         Self {
             hub,
             queries,
@@ -266,15 +275,15 @@ impl Presenter {
                 | ControllerOutput::History(_) => {}
             },
             PageMessage::Window(result) => {
-                self.nodes.iter_mut().for_each(|(_, _, health)| health.count(&result));
+                self.nodes.iter_mut().for_each(|node| node.health.count(&result));
                 self.changes.answers.extend(result.answers);
             }
             PageMessage::Changed(news) => {
                 self.changes.stories.extend(news.stories);
                 self.state = news.queries.or(self.state.take());
                 self.status.alertmanagers = news.alerts;
-                for ((_, _, own), health) in self.nodes.iter_mut().zip(news.health) {
-                    *own = health;
+                for (node, health) in self.nodes.iter_mut().zip(news.health) {
+                    node.health = health;
                 }
             }
             PageMessage::Ended(report) => {
@@ -290,7 +299,7 @@ impl Presenter {
         self.status.ended = true;
         self.status.span =
             report.started_ns.zip(report.ended_ns).map(|(start_ns, end_ns)| model::Span { start_ns, end_ns });
-        for (name, _, health) in &mut self.nodes {
+        for PageNode { name, health, .. } in &mut self.nodes {
             // A run of one node has its report at the top.
             let own = report.nodes.get(name).unwrap_or(&report);
             health.packets = own.packets.clone();
@@ -312,11 +321,11 @@ impl Presenter {
         let state = if self.status.ended { NodeState::Ended } else { NodeState::Up };
         let windows = &mut self.status.windows;
         (windows.complete, windows.partial) = (0, 0);
-        let nodes = self.nodes.iter().map(|(name, sources, health)| {
+        let nodes = self.nodes.iter().map(|PageNode { name, sources, site, health }| {
             windows.complete += health.windows.complete;
             windows.partial += health.windows.partial;
             let node = views::node(name, health, &views::HealthCriteria::default());
-            web::view::NodeView { state, sources: sources.clone(), ..node }
+            web::view::NodeView { state, site: site.clone(), sources: sources.clone(), ..node }
         });
         self.status.nodes = nodes.collect();
         let missed = self.missed.load(Relaxed);

@@ -1,7 +1,7 @@
 //! Options of outputs.
 
 use super::OUTPUT;
-use super::{AlertOptions, KafkaOptions};
+use super::{AlertOptions, KafkaOptions, SiteOptions};
 use crate::choices;
 use crate::choices::completed;
 use crate::quantity;
@@ -67,4 +67,6 @@ pub struct OutputOptions {
     /// Name of this observation point [default: the host's name]
     #[arg(help_heading = OUTPUT, hide_short_help = true, long, value_name = "NAME", env = "EDISON_NODE", hide_env = true)]
     pub(crate) node: Option<String>,
+    #[command(flatten)]
+    pub(crate) sites: SiteOptions,
 }

@@ -6,9 +6,9 @@ use model::{
     Story, Value,
 };
 use web::view::{
-    AlertmanagerView, Broker, BrokerState, Clock, Delivered, Edge, Fault, Gap, KernelClock, KeyState, Load,
-    MissingWindows, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run, Spool, Status, Store,
-    TaskState, Threshold, Trigger, WindowTotals,
+    AlertmanagerView, Broker, BrokerState, Clock, Coordinates, Delivered, Edge, Fault, Gap, KernelClock,
+    KeyState, Load, MissingWindows, Mode, NodeState, NodeView, Note, Phase, QueryState, QueryView, Run, Site,
+    Spool, Status, Store, TaskState, Threshold, Trigger, WindowTotals,
 };
 use web::{Hub, Server};
 
@@ -156,6 +156,10 @@ pub(crate) fn status() -> Status {
     let node = NodeView {
         name: "Node1".to_owned(),
         state: NodeState::Up,
+        site: Some(Site {
+            name: Some(HOSTILE.to_owned()),
+            at: Some(Coordinates { latitude: 41.88, longitude: -87.63 }),
+        }),
         seen_ns: Some(START),
         coverage: Some(0.5),
         window: Some(window(0)),

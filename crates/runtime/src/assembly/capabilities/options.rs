@@ -80,6 +80,15 @@ pub(super) const RULES: &[ConflictRule] = &[
                 && !queries.iter().any(|query| query.trigger.is_some())
         },
     },
+    ConflictRule {
+        what: "--site, --at",
+        condition: "without --web",
+        why: "the page's API tells where nodes are, and the controller of a probe",
+        instead: "give --web too",
+        is_broken: |NodeFacts { spec, .. }| {
+            spec.link.is_none() && spec.output.web.is_none() && spec.output.sites.is_given()
+        },
+    },
     // Two things of which one undoes the other.
     ConflictRule {
         what: "--resolve",

@@ -54,6 +54,8 @@ struct RemoteNode {
     link: Arc<AmqpProbeLink>,
     spool_file: Option<PathBuf>,
     hung_up: Option<HungUp>,
+    /// The site of the node; `None` where nothing says it.
+    site: Option<view::Site>,
     /// The store, once it is open.
     store: Option<Arc<StoreWriter>>,
     /// The broker, as the user is told.
@@ -93,8 +95,9 @@ fn start(
     let link = Arc::new(link.map_err(Failure::usage)?);
     // With several files of records, the signal begins the next one.
     let hung_up = options.output.rotate.is_none().then(HungUp::watch).transpose()?;
+    let site = options.output.sites.site_of(&node);
     let ready = Some(RemoteNodeSetup { measurement, planner, task_file });
-    Ok(Box::new(RemoteNode { ready, control, link, spool_file, hung_up, store: None, place }))
+    Ok(Box::new(RemoteNode { ready, control, link, spool_file, hung_up, site, store: None, place }))
 }
 
 impl MeasurementRoute for RemoteNode {
@@ -162,6 +165,7 @@ impl RemoteNode {
         let usual = Heartbeat {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             sources: measurement.names().to_vec(),
+            site: self.site.clone(),
             started_ns: now_ns(),
             ..Heartbeat::default()
         };
