@@ -1,5 +1,6 @@
 //! The command line: each command with its own arguments and its help.
 
+mod actions;
 mod authority;
 mod client;
 mod collect;
@@ -12,6 +13,7 @@ mod probe;
 mod query;
 mod run;
 
+pub(crate) use actions::{ActionOptions, CommandWords, WebhookUrl};
 pub(crate) use client::{
     AddOptions, ApiOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions,
     WatchOptions,

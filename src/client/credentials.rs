@@ -3,6 +3,7 @@
 use crate::commands::ApiOptions;
 use runtime::exit::Failure;
 use std::net::IpAddr;
+use std::path::Path;
 use ureq::http::Uri;
 
 /// The environment's token. It has no option: others see a command line.
@@ -37,14 +38,12 @@ pub(super) fn authorization(options: &ApiOptions) -> Result<Option<String>, Fail
     let (token, place) = match (&options.token_file, std::env::var(TOKEN)) {
         (Some(file), _) => {
             let place = format!("--token-file {}", file.display());
-            let text = std::fs::read_to_string(file);
-            let text = text.map_err(|error| Failure::usage(format!("{place}: {error}")))?;
-            (text.lines().next().unwrap_or_default().trim().to_owned(), place)
+            (first_line(file, &place)?, place)
         }
         (None, Ok(token)) if !token.is_empty() => (token, TOKEN.to_owned()),
         (None, _) => return Ok(None),
     };
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if !is_token(&token) {
         return Err(Failure::usage(format!(
             "{place}: its first line is no token, as `edison controller token` makes it"
         )));
@@ -57,6 +56,27 @@ pub(super) fn authorization(options: &ApiOptions) -> Result<Option<String>, Fail
         )));
     }
     Ok(Some(format!("Bearer {token}")))
+}
+
+/// Returns the token of another server that a file has. `place`: the option that names the file, with it.
+pub(super) fn token_of(file: &Path, place: &str) -> Result<String, Failure> {
+    let token = first_line(file, place)?;
+    match is_token(&token) {
+        true => Ok(token),
+        false => {
+            Err(Failure::usage(format!("{place}: its first line is no token: letters, digits and signs")))
+        }
+    }
+}
+
+fn first_line(file: &Path, place: &str) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| Failure::usage(format!("{place}: {error}")))?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 pub(crate) fn is_loopback(address: &str) -> bool {

@@ -64,7 +64,8 @@ pub(super) fn event(event: &Event) -> String {
     format!("{at}  {}  {} {kind}{key}{node}{values}", event.event, event.query)
 }
 
-fn value(item: &Item) -> String {
+/// The value of an item: a text as it is, and else as JSON has it.
+pub(super) fn value(item: &Item) -> String {
     match serde_json::to_value(&item.value) {
         Ok(serde_json::Value::String(text)) => text,
         Ok(json) => json.to_string(),

@@ -1,6 +1,9 @@
 //! Commands that ask a controller, or a run with a page.
 
+use super::ActionOptions;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use model::{Event, EventKind};
 use runtime::quantity;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +29,14 @@ pub(super) const WATCH_EXAMPLES: &str = "\
 Examples:
   edison watch                        a line for each event
   edison watch --answers              the answers too, as tables
-  edison watch --json | jq .query     events as JSON, one on a line";
+  edison watch --json | jq .query     events as JSON, one on a line
+  edison watch --kind fired --exec 'python3 examples/pscheduler.py points.json'
+  edison watch --query before --webhook https://hooks.example.org/edison
+
+With --exec or --webhook, what fails or is skipped is said and counted. Ctrl-C ends the programs that
+run, and tells the counts.
+Exit codes: 0 ended by Ctrl-C; 1 the controller cannot be reached, or its stream has ended; 2 wrong
+usage, or the controller refuses; 3 ended by Ctrl-C after something failed or was skipped.";
 
 pub(super) const TOP_EXAMPLES: &str = "\
 Examples:
@@ -121,8 +131,48 @@ pub(crate) struct WatchOptions {
     /// Show answers too
     #[arg(long)]
     pub(crate) answers: bool,
+    /// Of this query only; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Vec<String>,
+    /// Of this node only; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Vec<String>,
+    /// Events of this kind only, as fired or resolved; may be given several times
+    #[arg(long, value_name = "KIND", value_parser = event_kind())]
+    pub(crate) kind: Vec<EventKind>,
+    #[command(flatten)]
+    pub(crate) actions: ActionOptions,
     #[command(flatten)]
     pub(crate) client: ClientOptions,
+}
+
+impl WatchOptions {
+    /// Returns whether not all answers and events are shown.
+    pub(crate) fn selects_some(&self) -> bool {
+        !(self.query.is_empty() && self.node.is_empty() && self.kind.is_empty())
+    }
+
+    /// Returns whether an answer or an event of this query and node is shown.
+    pub(crate) fn selects(&self, query: &str, node: Option<&str>) -> bool {
+        let is_asked = |names: &[String], name: Option<&str>| {
+            names.is_empty() || names.iter().any(|asked| Some(asked.as_str()) == name)
+        };
+        is_asked(&self.query, Some(query)) && is_asked(&self.node, node)
+    }
+
+    /// Returns whether an event is shown.
+    pub(crate) fn selects_event(&self, event: &Event) -> bool {
+        let is_asked = self.kind.is_empty() || self.kind.contains(&event.kind);
+        is_asked && self.selects(&event.query, event.node.as_deref())
+    }
+}
+
+/// The kinds of events, by the names of their JSON.
+fn event_kind() -> impl TypedValueParser<Value = EventKind> {
+    PossibleValuesParser::new(EventKind::ALL.map(EventKind::name)).map(|name| {
+        let kind = EventKind::ALL.into_iter().find(|kind| kind.name() == name);
+        kind.expect("the parser takes names of kinds alone")
+    })
 }
 
 /// Options of `edison top`.

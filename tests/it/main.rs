@@ -64,6 +64,7 @@ mod time;
 mod top;
 mod undecided;
 mod unknown;
+mod watch;
 mod windows;
 mod zoom;
 mod zoom_statistics;

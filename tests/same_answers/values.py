@@ -47,6 +47,13 @@ ELSEWHERE = {
     "--at": ["41.88,-87.63", "-33.86,151.2", "91,0", "x=0,0", "NaN,0"],
     "--geo": ["in/missing.mmdb", "in/text.pcap"],
     "--controller": ["http://127.0.0.1:9", "ftp://127.0.0.1", "nowhere"],
+    "--kind": ["fired", "burnt"],
+    "--exec": ["true", "no-such-program", "a 'b", ""],
+    "--exec-jobs": ["1", "0"],
+    "--exec-time": ["1s", "never"],
+    "--webhook": ["http://127.0.0.1:9/", "nowhere"],
+    "--webhook-token-file": ["in/missing", "in/key"],
+    "--webhook-ca": ["in/missing.pem", "in/text.pcap"],
     "--token-file": ["in/missing", "in/key"],
     "--ca": ["in/missing.pem", "in/text.pcap"],
     "--engine": ["duckdb", "oracle"],
@@ -136,6 +143,7 @@ OF_COMMAND = {
     ("query", "--from"): ["2024-01-01", "2024-01-01 00:00:05", "2024-01-01T00:00:10Z"],
     ("dry-run", "--from"): ["2024-01-01", "2024-01-01 00:00:05"],
     ("events", "--query"): ["a"],
+    ("watch", "--query"): ["a"],
 }
 
 # What no option of this kind takes, by the name of its value.

@@ -31,6 +31,17 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::Fired,
+        Self::Resolved,
+        Self::NoData,
+        Self::Timeout,
+        Self::Expired,
+        Self::Suppressed,
+        Self::Missed,
+    ];
+
     /// Returns the name of the kind in JSON.
     pub fn name(self) -> &'static str {
         match self {
