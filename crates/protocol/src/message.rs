@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::heartbeat::RefusedList;
     use crate::history::{HistoryLimits, HistoryQuestion};
-    use model::view::{KernelClock, Load, Spool, Store};
+    use model::view::{Coordinates, KernelClock, Load, Site, Spool, Store};
     use model::{Column, ColumnKind, Counters, Value};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
@@ -227,6 +227,10 @@ mod tests {
             refused: Some(RefusedList { list: id, reason: "no memory".to_owned() }),
             version: "0.1.0".to_owned(),
             sources: vec!["eth0".to_owned()],
+            site: Some(Site {
+                name: Some("Chicago".to_owned()),
+                at: Some(Coordinates { latitude: 41.88, longitude: -87.63 }),
+            }),
             spool: Spool { messages: 1, bytes: 2, dropped: 3, ..Spool::default() },
             clock: Some(KernelClock { synchronised: Some(true), max_error_ns: Some(4) }),
             started_ns: 1_795_534_800_000_000_001,
