@@ -571,6 +571,7 @@ fn sessions_of_an_exporter_are_told_apart_by_their_ports() {
         port,
         version: "IPFIX".to_owned(),
         domain: 7,
+        agent: None,
         sessions,
         datagrams: 1,
         records: 1000 - u64::from(last) - u64::from(port.unwrap_or(0)),
