@@ -212,6 +212,14 @@ int shim_port_link_is_up(uint16_t port)
 	return result != 0 ? result : link.link_status == RTE_ETH_LINK_UP;
 }
 
+uint32_t shim_port_link_mbps(uint16_t port)
+{
+	struct rte_eth_link link;
+	if (rte_eth_link_get_nowait(port, &link) != 0 || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+		return 0;
+	return link.link_speed;
+}
+
 /* Closes the port and takes its device from the bus, so that the same device can be opened again. */
 int shim_port_close(uint16_t port)
 {

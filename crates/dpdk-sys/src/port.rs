@@ -65,6 +65,8 @@ unsafe extern "C" {
     pub fn shim_port_set_rss(port: u16, rss_types: u64, rss_key: *mut u8, rss_key_size: u8) -> c_int;
     /// Returns 1 when the port's link is up, 0 when it is down, or an error.
     pub fn shim_port_link_is_up(port: u16) -> c_int;
+    /// Returns the speed of the port's link in megabits per second; 0 when it is unknown, or while the link is down.
+    pub fn shim_port_link_mbps(port: u16) -> u32;
     /// Adjusts the requested numbers of descriptors to the device's limits.
     pub fn rte_eth_dev_adjust_nb_rx_tx_desc(
         port: u16,

@@ -11,6 +11,7 @@ mod list;
 mod pool;
 mod port;
 mod probed;
+mod queue;
 mod ring;
 mod sink;
 mod source;

@@ -16,10 +16,7 @@ pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
     if interface == 0 || unsafe { libc::if_indextoname(interface, answer.ifr_name.as_mut_ptr()) }.is_null() {
         return None;
     }
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    // SAFETY: just opened and not shared; a negative value is no descriptor.
-    let socket = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })?;
+    let socket = socket()?;
     // SAFETY: the requests made here read and write one `ifreq`.
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
 }
@@ -30,6 +27,53 @@ pub(crate) fn is_up(interface: u32) -> Option<bool> {
     let wanted = libc::IFF_UP | libc::IFF_RUNNING;
     // SAFETY: this is the member that the request fills.
     Some(i32::from(unsafe { answer.ifr_ifru.ifru_flags }) & wanted == wanted)
+}
+
+/// Returns the speed of the interface of this number in bits per second, as its driver tells it; `None` where it tells none.
+pub(crate) fn speed(interface: u32) -> Option<u64> {
+    // SAFETY: an all-zero request is a value.
+    let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: the buffer has the size that the call demands.
+    if interface == 0 || unsafe { libc::if_indextoname(interface, answer.ifr_name.as_mut_ptr()) }.is_null() {
+        return None;
+    }
+    let mut settings = EthtoolSettings { command: ETHTOOL_GSET, ..EthtoolSettings::default() };
+    answer.ifr_ifru.ifru_data = (&raw mut settings).cast();
+    let socket = socket()?;
+    // SAFETY: the request reads and writes one `ifreq`, and the settings that it leads to, which live until after the call.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &mut answer) } != 0 {
+        return None;
+    }
+    let mbps = u32::from(settings.speed_high) << 16 | u32::from(settings.speed);
+    (mbps != 0 && mbps != UNKNOWN_SPEED && mbps != u32::from(u16::MAX)).then(|| u64::from(mbps) * 1_000_000)
+}
+
+/// The request of linux/sockios.h that leads to those of linux/ethtool.h.
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const ETHTOOL_GSET: u32 = 1;
+/// The kernel's `SPEED_UNKNOWN`.
+const UNKNOWN_SPEED: u32 = u32::MAX;
+
+/// The form of `struct ethtool_cmd` of linux/ethtool.h.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct EthtoolSettings {
+    command: u32,
+    _supported_and_advertised: [u32; 2],
+    speed: u16,
+    _port: [u8; 6],
+    _packets: [u32; 2],
+    speed_high: u16,
+    _mdi: [u8; 2],
+    _rest: [u32; 3],
+}
+
+/// A socket for requests about interfaces.
+fn socket() -> Option<OwnedFd> {
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    // SAFETY: just opened and not shared; a negative value is no descriptor.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Monitors a link when idle: a link that carries frames is up.
@@ -129,5 +173,6 @@ mod tests {
         assert_eq!(is_up(loopback).is_some(), loopback != 0);
         assert_eq!(is_up(0), None);
         assert_eq!(is_up(u32::MAX / 2), None);
+        assert_eq!((speed(0), speed(u32::MAX / 2), speed(loopback)), (None, None, None));
     }
 }

@@ -42,7 +42,8 @@ pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces
 pub use merged::MergedSource;
 pub use packet::Frame;
 pub use send::{
-    InterfaceSink, Pacing, PacketSink, SendClock, SendSchedule, SystemSendClock, TransmitReport, transmit,
+    FrameFeed, InterfaceSink, Pacing, PacketSink, SendClock, SendSchedule, SystemSendClock, TransmitReport,
+    transmit,
 };
 pub use source::{PacketSource, Poll, SourceCounter, SourceError, SourceProgress, SourceSetting, TimeBase};
 pub use synthetic::SyntheticSource;

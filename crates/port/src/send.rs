@@ -1,11 +1,13 @@
 //! Sending generated frames: from a kernel interface or a DPDK port, at a set rate.
 
 mod clock;
+mod feed;
 mod interface;
 mod pace;
 mod transmit;
 
 pub use clock::{SendClock, SystemSendClock};
+pub use feed::FrameFeed;
 pub use interface::InterfaceSink;
 pub use pace::{Pacing, SendSchedule};
 pub use transmit::{TransmitReport, transmit};
@@ -19,6 +21,9 @@ pub trait PacketSink {
 
     /// Returns the length of the longest frame that the sink takes now, bytes without check sequence.
     fn longest(&self) -> usize;
+
+    /// Returns the speed of the link in bits per second; `None` where the device does not tell it, such as while the link is down.
+    fn link_speed(&self) -> Option<u64>;
 
     /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and returns how
     /// many; 0 if there is no room now. Does not block for longer than some milliseconds.

@@ -7,13 +7,13 @@ use super::pool::{Pool, mbuf_bytes};
 use super::spread::{Rss, Spread};
 use super::tally::{EthLossCounters, LossTally};
 use crate::{SourceCounter, SourceError, SourceSetting, kernel_link};
-use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, rte_mbuf, shim_port_info};
+use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, shim_port_info};
 use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most frames that one poll may request.
-const MAX_BURST: u16 = 4096;
+pub(super) const MAX_BURST: u16 = 4096;
 /// Room for data in an mbuf, as DPDK's own default.
 const BUFFER_BYTES: u16 = 2048;
 /// The usual jumbo MTU of cards, used if the driver scatters frames over several mbufs.
@@ -103,33 +103,8 @@ pub(super) struct Port {
     eal: Arc<Eal>,
     /// The pools of mbufs, one for each receive queue. They are dropped after the port is closed: `Drop` runs before the fields are dropped.
     pools: Vec<Pool>,
-}
-
-/// A receive queue of a started port; each number has exactly one.
-#[derive(Debug)]
-pub(super) struct RxQueue {
-    port: Arc<Port>,
-    number: u16,
-}
-
-impl RxQueue {
-    /// Takes at most `mbufs.len()` frames; the caller owns what is written and returns it.
-    #[inline]
-    pub(super) fn poll(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
-        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
-        // SAFETY: the port is started with this queue, `&mut self` makes this its only poll, and there is room for `count`
-        // pointers.
-        usize::from(unsafe { dpdk_sys::shim_rx_burst(self.port.id, self.number, mbufs.as_mut_ptr(), count) })
-    }
-
-    pub(super) fn port(&self) -> &Port {
-        &self.port
-    }
-
-    /// True for the queue that reports for its port, if there are several.
-    pub(super) fn is_first(&self) -> bool {
-        self.number == 0
-    }
+    /// The pool of mbufs that are sent, which the driver holds until they have left: dropped after the port is closed, too.
+    sent_from: Option<Pool>,
 }
 
 impl Port {
@@ -165,7 +140,8 @@ impl Port {
         Ok(ids.into_iter().map(|id| Self::owning(eal, id, device.clone(), sockets.clone())).collect())
     }
 
-    /// Opens a device for sending frames whose IP packets are of at most `mtu` bytes: the first of its ports.
+    /// Opens a device for sending frames whose IP packets are of at most `mtu` bytes: the first of its ports. Mbufs that are sent
+    /// come from the pool that `pool` makes for the port.
     ///
     /// # Errors
     /// Returns `Open` with the driver's reason, or when the device cannot send.
@@ -174,6 +150,8 @@ impl Port {
         devargs: &str,
         options: &PortOptions,
         mtu: u16,
+        pool: impl FnOnce(&Self) -> Result<Pool, SourceError>,
+        warnings: &mut Vec<String>,
     ) -> Result<Self, SourceError> {
         let mut ports = Self::made(eal, devargs)?;
         ports.truncate(1);
@@ -181,12 +159,15 @@ impl Port {
             return Err(SourceError::Open(format!("port {devargs}: the driver made no port")));
         };
         port.wanted_mtu = if mtu > DEFAULT_MTU { mtu } else { 0 };
-        port.start(options.queues, options, &mut Vec::new())?;
+
+        let queues = port.device.fixed_queues().unwrap_or(options.queues);
+        port.start(queues, options, warnings)?;
         if port.tx_queues == 0 {
             return Err(SourceError::Open(format!(
                 "port {devargs}: it has no transmit queue: give the driver something to send to"
             )));
         }
+        port.sent_from = Some(pool(&port)?);
         Ok(port)
     }
 
@@ -206,6 +187,7 @@ impl Port {
             sockets,
             eal: eal.clone(),
             pools: Vec::new(),
+            sent_from: None,
         }
     }
 
@@ -220,11 +202,9 @@ impl Port {
         })
     }
 
-    /// The queues of a started port.
-    pub(super) fn into_queues(self) -> Vec<RxQueue> {
-        let queues = self.pools.len() as u16;
-        let port = Arc::new(self);
-        (0..queues).map(|number| RxQueue { port: port.clone(), number }).collect()
+    /// Returns the number of receive queues of a started port.
+    pub(super) fn receive_queues(&self) -> u16 {
+        self.pools.len() as u16
     }
 
     /// Starts the port with this many receive queues, each with its own pool. Returns how frames are spread over them.
@@ -392,23 +372,33 @@ impl Port {
         Ok(info)
     }
 
-    /// Hands over frames from the front of `mbufs`; returns how many the driver accepted, which belong to it
-    /// from then on.
-    #[inline]
-    pub(super) fn transmit(&mut self, mbufs: &mut [*mut rte_mbuf]) -> usize {
-        let count = mbufs.len().min(usize::from(MAX_BURST)) as u16;
-        // SAFETY: the port is started with a transmit queue (`open_for_sending`), `&mut self` makes this the only use
-        // of it, and there are `count` mbufs that are the caller's.
-        usize::from(unsafe { dpdk_sys::shim_tx_burst(self.id, 0, mbufs.as_mut_ptr(), count) })
-    }
-
     /// Frames sent, and frames that the driver accepted and could not send, since the port was started;
     /// `None` for a port that is gone.
     pub(super) fn transmitted(&self) -> Option<(u64, u64)> {
+        // Drivers need not support reading counters from several threads at a time.
+        let _one_at_a_time = self.tally();
         let (mut sent, mut failed) = (0, 0);
         // SAFETY: two writable numbers.
         let result = unsafe { dpdk_sys::shim_port_sent(self.id, &mut sent, &mut failed) };
         (result == 0).then_some((sent, failed))
+    }
+
+    pub(super) fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// Returns the pool of mbufs that are sent; null where the port was not opened for sending.
+    pub(super) fn sending_pool(&self) -> *mut dpdk_sys::rte_mempool {
+        self.sent_from.as_ref().map_or(std::ptr::null_mut(), Pool::as_ptr)
+    }
+
+    /// Returns the speed of the port's link in bits per second, if it is known.
+    pub(super) fn link_speed(&self) -> Option<u64> {
+        // SAFETY: takes any number.
+        let mbps = || unsafe { dpdk_sys::shim_port_link_mbps(self.id) };
+        // The drivers over kernel interfaces report a speed of their own.
+        kernel_link::speed(self.interface)
+            .or_else(|| Some(u64::from(mbps()) * 1_000_000).filter(|&bits| bits > 0))
     }
 
     /// The MTU of the port, and not more than that of the kernel interface under it.

@@ -2,7 +2,8 @@
 //! yet fixed.
 
 use super::eal::Eal;
-use super::port::{Port, PortOptions, RxQueue};
+use super::port::{Port, PortOptions};
+use super::queue::RxQueue;
 use super::source::{DpdkSource, Timestamps};
 use super::spread::Spread;
 use crate::{SourceError, SourceSetting};

@@ -3,6 +3,8 @@
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};
 use super::port::{Port, PortOptions};
+use super::queue::{RxQueue, TxQueue};
+use super::source::DpdkSource;
 use crate::{PacketSink, SourceCounter, SourceError};
 use dpdk_sys::rte_mbuf;
 use std::sync::Arc;
@@ -22,13 +24,11 @@ const LINGER: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct DpdkSink {
     name: String,
-    port: Port,
+    queue: TxQueue,
     longest: usize,
     /// Frames that the driver took.
     taken: u64,
     before: (u64, u64),
-    /// The pool of mbufs, dropped after the port, which returns all of them.
-    pool: Pool,
 }
 
 impl DpdkSink {
@@ -48,18 +48,46 @@ impl DpdkSink {
     /// # Errors
     /// Returns `Open` with the driver's reason, and where the device cannot send.
     pub fn open(eal: &Arc<Eal>, devargs: &str, longest: usize) -> Result<Self, SourceError> {
+        let (sink, _) = Self::open_with(eal, devargs, longest, &Self::port_options(), &mut Vec::new())?;
+        Ok(sink)
+    }
+
+    /// Opens a port for sending frames of up to `longest` bytes, as far as it can, and for receiving.
+    ///
+    /// # Errors
+    /// Returns `Open` with the driver's reason, and where the device cannot send.
+    pub fn open_both_ways(
+        eal: &Arc<Eal>,
+        devargs: &str,
+        longest: usize,
+        options: &PortOptions,
+    ) -> Result<(Self, DpdkSource), SourceError> {
+        let mut warnings = Vec::new();
+        let (sink, queues) = Self::open_with(eal, devargs, longest, options, &mut warnings)?;
+        let source = DpdkSource::polling(eal, queues, devargs.to_owned(), options.burst, None, warnings);
+        Ok((sink, source))
+    }
+
+    fn open_with(
+        eal: &Arc<Eal>,
+        devargs: &str,
+        longest: usize,
+        options: &PortOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Self, Vec<RxQueue>), SourceError> {
         let mtu = u16::try_from(longest.saturating_sub(ETHERNET_HEADER)).unwrap_or(u16::MAX);
-        let port = Port::open_for_sending(eal, devargs, &Self::port_options(), mtu)?;
         let room = room(longest);
-        let pool = Pool::new(eal, MBUFS, 0, room, port.socket_id())?;
-        let longest = (usize::from(port.mtu()) + ETHERNET_HEADER).min(usize::from(room));
-        let before = port.transmitted().unwrap_or_default();
-        Ok(Self { name: devargs.to_owned(), port, longest, taken: 0, before, pool })
+        let pool = |port: &Port| Pool::new(eal, MBUFS, 0, room, port.socket_id());
+        let port = Port::open_for_sending(eal, devargs, options, mtu, pool, warnings)?;
+        let (queue, receiving) = port.into_both_queues();
+        let longest = (usize::from(queue.port().mtu()) + ETHERNET_HEADER).min(usize::from(room));
+        let before = queue.port().transmitted().unwrap_or_default();
+        Ok((Self { name: devargs.to_owned(), queue, longest, taken: 0, before }, receiving))
     }
 
     /// Frames sent, and frames that were taken and could not be sent.
     fn transmitted(&self) -> Option<(u64, u64)> {
-        let (sent, failed) = self.port.transmitted()?;
+        let (sent, failed) = self.queue.port().transmitted()?;
         Some((sent.saturating_sub(self.before.0), failed.saturating_sub(self.before.1)))
     }
 }
@@ -78,6 +106,10 @@ impl PacketSink for DpdkSink {
         self.longest
     }
 
+    fn link_speed(&self) -> Option<u64> {
+        self.queue.port().link_speed()
+    }
+
     fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
         let mut mbufs: [*mut rte_mbuf; BATCH] = [std::ptr::null_mut(); BATCH];
         let frames = &frames[..frames.len().min(BATCH)];
@@ -85,13 +117,17 @@ impl PacketSink for DpdkSink {
         if frames.iter().any(|frame| frame.len() > self.longest) {
             return Err(SourceError::Fault(format!("port {}: a frame is too long for it", self.name)));
         }
-        // SAFETY: there is room for the requested number of pointers.
+        // SAFETY: the port was opened with a pool to send from, and there is room for the requested number of pointers.
         let got = unsafe {
-            dpdk_sys::shim_mbuf_alloc_bulk(self.pool.as_ptr(), mbufs.as_mut_ptr(), mbufs.len() as u32)
+            dpdk_sys::shim_mbuf_alloc_bulk(
+                self.queue.port().sending_pool(),
+                mbufs.as_mut_ptr(),
+                mbufs.len() as u32,
+            )
         };
         if got != 0 {
             // All of them are in the driver's ring.
-            return if self.port.vanished() { Err(self.gone()) } else { Ok(0) };
+            return if self.queue.port().vanished() { Err(self.gone()) } else { Ok(0) };
         }
         for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {
             // SAFETY: freshly allocated and not shared; the buffer has room for `longest` bytes after
@@ -103,12 +139,12 @@ impl PacketSink for DpdkSink {
                 (*mbuf).pkt_len = frame.len() as u32;
             }
         }
-        let taken = self.port.transmit(mbufs).min(mbufs.len());
+        let taken = self.queue.transmit(mbufs).min(mbufs.len());
         self.taken += taken as u64;
         let rest = &mut mbufs[taken..];
         // SAFETY: the driver did not take these: they are still ours, each given back once.
         unsafe { dpdk_sys::shim_mbuf_free_burst(rest.as_mut_ptr(), rest.len() as u32) };
-        if taken == 0 && self.port.vanished() {
+        if taken == 0 && self.queue.port().vanished() {
             return Err(self.gone());
         }
         Ok(taken)

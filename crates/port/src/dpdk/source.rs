@@ -2,7 +2,7 @@
 
 use super::eal::Eal;
 use super::lcore;
-use super::port::RxQueue;
+use super::queue::RxQueue;
 use crate::kernel_link::LinkWatch;
 use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};

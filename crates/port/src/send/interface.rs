@@ -1,6 +1,7 @@
 //! Sending from a kernel interface, by a packet socket (packet(7)).
 
 use super::PacketSink;
+use crate::kernel_link;
 use crate::{SourceCounter, SourceError};
 use std::ffi::{CStr, CString, c_int};
 use std::io;
@@ -134,6 +135,11 @@ impl PacketSink for InterfaceSink {
 
     fn longest(&self) -> usize {
         self.longest
+    }
+
+    fn link_speed(&self) -> Option<u64> {
+        // SAFETY: a C string.
+        kernel_link::speed(unsafe { libc::if_nametoindex(self.device.as_ptr()) })
     }
 
     fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {

@@ -1,9 +1,9 @@
 //! The way from the generator to a sink, each frame when it is due.
 
-use super::{Pacing, PacketSink, SendClock, SendSchedule, pace::OVERHEAD};
+use super::{FrameFeed, Pacing, PacketSink, SendClock, SendSchedule, pace::OVERHEAD};
 use crate::SourceError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use traffic::{GeneratedFrame, Generator};
+use traffic::GeneratedFrame;
 
 /// Frames that are generated ahead and handed over at once.
 const BATCH: usize = 64;
@@ -25,6 +25,8 @@ pub struct TransmitReport {
     pub elapsed_ns: u64,
     /// The time that the frames take at the requested rate, nanoseconds; 0 without one.
     pub scheduled_ns: u64,
+    /// The longest time that a frame was handed over after it was due, nanoseconds; 0 without a rate.
+    pub longest_delay_ns: u64,
     /// True if `stop` ended the run.
     pub stopped: bool,
     /// The fault that kept the run from continuing.
@@ -63,16 +65,16 @@ struct TransmitBatch {
 }
 
 impl TransmitBatch {
-    fn new(generator: &Generator) -> Self {
-        let slot_bytes = generator.longest_capture().next_multiple_of(64);
+    fn new(feed: &impl FrameFeed) -> Self {
+        let slot_bytes = feed.longest().next_multiple_of(64);
         Self { bytes: vec![0; slot_bytes * BATCH], slot_bytes, frames: Vec::with_capacity(BATCH), next: 0 }
     }
 
-    fn fill(&mut self, generator: &mut Generator, pace: &mut SendSchedule) {
+    fn fill(&mut self, feed: &mut impl FrameFeed, pace: &mut SendSchedule) {
         self.frames.clear();
         self.next = 0;
         for slot in self.bytes.chunks_exact_mut(self.slot_bytes) {
-            let Some(frame) = generator.next_frame(slot) else { break };
+            let Some(frame) = feed.next_frame(slot) else { break };
             self.frames.push((frame, pace.next(frame.wire_len, frame.time_ns)));
         }
     }
@@ -82,34 +84,43 @@ impl TransmitBatch {
     }
 
     /// Hands over the first `count` frames that are left; how many were taken.
-    fn hand_over(&self, count: usize, sink: &mut dyn PacketSink) -> Result<usize, SourceError> {
+    fn hand_over(
+        &mut self,
+        count: usize,
+        feed: &mut impl FrameFeed,
+        sink: &mut dyn PacketSink,
+    ) -> Result<usize, SourceError> {
         let mut slices: [&[u8]; BATCH] = [&[]; BATCH];
-        let slots = self.bytes.chunks_exact(self.slot_bytes).skip(self.next);
-        for ((place, slot), (frame, _)) in slices.iter_mut().zip(slots).zip(self.left()).take(count) {
-            *place = &slot[..frame.captured as usize];
+        let slots = self.bytes.chunks_exact_mut(self.slot_bytes).skip(self.next);
+        let frames = &self.frames[self.next..];
+        feed.leaving();
+        for ((place, slot), (frame, _)) in slices.iter_mut().zip(slots).zip(frames).take(count) {
+            let slot = &mut slot[..frame.captured as usize];
+            feed.stamp(slot);
+            *place = slot;
         }
         sink.tx_burst(&slices[..count])
     }
 }
 
-/// Sends the generator's frames, uncut, at the requested rate, until it ends or `stop` is set. Frames that
-/// are late are sent as fast as the sink accepts them. Afterwards the generator's truth is that of what was
+/// Sends the frames of a feed, uncut, at the requested rate, until it ends or `stop` is set. Frames that
+/// are late are sent as fast as the sink accepts them. Afterwards the truth of a generator is that of what was
 /// sent.
-pub fn transmit(
-    generator: &mut Generator,
+pub fn transmit<Feed: FrameFeed>(
+    feed: &mut Feed,
     sink: &mut dyn PacketSink,
     pacing: Pacing,
     clock: &mut dyn SendClock,
     stop: &AtomicBool,
 ) -> TransmitReport {
     let mut pace = SendSchedule::new(pacing);
-    let mut batch = TransmitBatch::new(generator);
+    let mut batch = TransmitBatch::new(feed);
     let began = clock.now_ns();
     let mut run =
-        Transmission { generator, sink, clock, stop, began, progress: 0, sent: TransmitReport::default() };
+        Transmission { feed, sink, clock, stop, began, progress: 0, sent: TransmitReport::default() };
     loop {
         let before = pace;
-        batch.fill(run.generator, &mut pace);
+        batch.fill(run.feed, &mut pace);
         if batch.frames.is_empty() {
             break;
         }
@@ -119,13 +130,16 @@ pub fn transmit(
             for (frame, _) in &batch.frames[..batch.next] {
                 pace.next(frame.wire_len, frame.time_ns);
             }
-            batch.left().iter().for_each(|(frame, _)| run.generator.take_back(frame));
+            batch.left().iter().for_each(|(frame, _)| run.feed.take_back(frame));
             break;
         }
     }
     let Transmission { sink, clock, mut sent, .. } = run;
     sent.scheduled_ns = pace.end_ns();
     sent.elapsed_ns = clock.now_ns().saturating_sub(began);
+    if pacing == Pacing::Unlimited {
+        sent.longest_delay_ns = 0;
+    }
     if !sent.stopped && sent.fault.is_none() {
         sent.elapsed_ns = sent.elapsed_ns.max(sent.scheduled_ns);
     }
@@ -134,8 +148,8 @@ pub fn transmit(
 }
 
 /// A run of [`transmit`].
-struct Transmission<'a> {
-    generator: &'a mut Generator,
+struct Transmission<'a, Feed> {
+    feed: &'a mut Feed,
     sink: &'a mut dyn PacketSink,
     clock: &'a mut dyn SendClock,
     stop: &'a AtomicBool,
@@ -146,7 +160,7 @@ struct Transmission<'a> {
     sent: TransmitReport,
 }
 
-impl Transmission<'_> {
+impl<Feed: FrameFeed> Transmission<'_, Feed> {
     /// Sends the frames of a batch, each when it is due. Returns false if the run ends before all are sent.
     fn send(&mut self, batch: &mut TransmitBatch) -> bool {
         while let Some(&(first, due)) = batch.left().first() {
@@ -159,7 +173,7 @@ impl Transmission<'_> {
                 self.clock.wait_until(self.began.saturating_add(due));
                 self.progress = due;
             } else if first.wire_len as usize > self.sink.longest() {
-                self.generator.take_back(&first);
+                self.feed.take_back(&first);
                 self.sent.too_long += 1;
                 batch.next += 1;
                 // The sink is not the cause.
@@ -181,7 +195,8 @@ impl Transmission<'_> {
         let ready =
             |&&(frame, due): &&(GeneratedFrame, u64)| due <= now && frame.wire_len as usize <= longest;
         let count = batch.left().iter().take_while(ready).count();
-        match batch.hand_over(count, self.sink)? {
+        let first_due = batch.left().first().map_or(now, |&(_, due)| due);
+        match batch.hand_over(count, self.feed, self.sink)? {
             0 if now.saturating_sub(self.progress) > TIMEOUT_NS => Err(SourceError::Fault(format!(
                 "{} has taken no frame for a second: is anybody there who receives?",
                 self.sink.name()
@@ -192,6 +207,7 @@ impl Transmission<'_> {
             }
             taken => {
                 let taken = taken.min(count);
+                self.sent.longest_delay_ns = self.sent.longest_delay_ns.max(now.saturating_sub(first_due));
                 self.sent.frames += taken as u64;
                 self.sent.wire_byte +=
                     batch.left()[..taken].iter().map(|(frame, _)| u64::from(frame.wire_len)).sum::<u64>();
@@ -210,6 +226,7 @@ mod tests {
     use notation::Rate;
     use std::cell::Cell;
     use std::rc::Rc;
+    use traffic::Generator;
 
     /// Stops except when it is waited for; every reading takes `look_ns`.
     struct FakeClock {
@@ -246,6 +263,9 @@ mod tests {
         }
         fn longest(&self) -> usize {
             self.longest
+        }
+        fn link_speed(&self) -> Option<u64> {
+            None
         }
         fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
             if self.taken.len() >= self.fails_at {
@@ -313,7 +333,7 @@ mod tests {
                 assert_eq!(*at, 77_000 + pace.next(frame.wire_len, frame.time_ns), "{pacing:?}");
                 assert_eq!(bytes, got);
             }
-            assert_eq!(sent.elapsed_ns, pace.end_ns());
+            assert_eq!((sent.elapsed_ns, sent.longest_delay_ns), (pace.end_ns(), 0));
             assert!(sent.kept_rate());
         }
         let (sent, ..) = run(Pacing::Rate(Rate::Packets(100_000)), 0, |_| {}, false);
@@ -338,11 +358,59 @@ mod tests {
             run(Pacing::Rate(Rate::Packets(1_000_000)), 2_500, |sink| sink.takes = vec![1], false);
         assert_eq!((sent.frames, sent.scheduled_ns), (1000, 1_000_000));
         assert!(sent.elapsed_ns >= 2_500_000, "{}", sent.elapsed_ns);
+        // The last frame is due after 999 microseconds, and is handed over when all others are.
+        assert!((1_500_000..=sent.elapsed_ns).contains(&sent.longest_delay_ns), "{sent:?}");
         // Within the ten milliseconds of a short run nothing is reported.
         assert!(sent.kept_rate());
         let (sent, ..) =
             run(Pacing::Rate(Rate::Packets(1_000_000)), 25_000, |sink| sink.takes = vec![1], false);
         assert!(!sent.kept_rate() && sent.packets_per_second() < Some(50_000.0), "{sent:?}");
+    }
+
+    /// Frames of one byte that a counter of hand-overs is stamped into.
+    struct Stamped {
+        left: u64,
+        calls: u8,
+    }
+
+    impl FrameFeed for Stamped {
+        fn longest(&self) -> usize {
+            1
+        }
+        fn next_frame(&mut self, slot: &mut [u8]) -> Option<GeneratedFrame> {
+            self.left = self.left.checked_sub(1)?;
+            slot[0] = 0;
+            let origin = traffic::FrameOrigin::Rank(0);
+            Some(GeneratedFrame { time_ns: 0, captured: 1, wire_len: 1, total_byte: 1, origin })
+        }
+        fn take_back(&mut self, _: &GeneratedFrame) {
+            self.left += 1;
+        }
+        fn leaving(&mut self) {
+            self.calls += 1;
+        }
+        fn stamp(&mut self, frame: &mut [u8]) {
+            frame[0] = self.calls;
+        }
+    }
+
+    #[test]
+    fn frames_are_stamped_when_they_are_handed_over() {
+        let now = Rc::new(Cell::new(0));
+        let mut sink = FakeSink {
+            now: now.clone(),
+            longest: 1,
+            takes: vec![2, 0, 1],
+            calls: 0,
+            taken: Vec::new(),
+            fails_at: usize::MAX,
+        };
+        let mut clock = FakeClock { now, look_ns: 10 };
+        let mut feed = Stamped { left: 5, calls: 0 };
+        let sent = transmit(&mut feed, &mut sink, Pacing::Unlimited, &mut clock, &AtomicBool::new(false));
+        // Those that were not taken get the stamp of the call that takes them.
+        let stamps: Vec<u8> = sink.taken.iter().map(|(_, bytes)| bytes[0]).collect();
+        assert_eq!((sent.frames, sent.longest_delay_ns, stamps), (5, 0, vec![1, 1, 3, 4, 4]));
     }
 
     #[test]
