@@ -37,5 +37,5 @@ pub use run_report::{
     BY_FLOW, answers, nodes_report, run_report, stories, undecided, window_answers, window_report,
 };
 pub use series::Series;
-pub use table::{cut, text_table};
+pub use table::{cut, figure_table, text_table};
 pub use time::{moment, when};

@@ -108,6 +108,14 @@ pub fn text_table(columns: &[&str], rows: Vec<Vec<String>>) -> String {
     text
 }
 
+/// A table of figures, aligned to the right, under a heading and a line of column names.
+pub fn figure_table(heading: &str, columns: &[&str], rows: Vec<Vec<String>>) -> String {
+    let columns = columns.iter().map(|&name| (name.to_owned(), Align::Right)).collect();
+    let mut text = String::new();
+    AlignedTable { heading: heading.to_owned(), columns, rows }.render(&mut text);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +125,8 @@ mod tests {
         let text = text_table(&["a", "name"], vec![vec!["long".to_owned(), "x".to_owned()]]);
         assert_eq!(text, "  a     name\n  long  x\n");
         assert_eq!(text_table(&["a", "b"], vec![]), "  a  b\n");
+        let text = figure_table("Sizes", &["size", "n"], vec![vec!["64".to_owned(), "1,000".to_owned()]]);
+        assert_eq!(text, "Sizes\n  size      n\n    64  1,000\n");
     }
 
     #[test]
