@@ -14,6 +14,7 @@
 
 pub mod allocation;
 pub mod captures;
+pub mod device;
 pub mod mmdb;
 pub mod process;
 mod random;

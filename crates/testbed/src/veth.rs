@@ -20,12 +20,37 @@ pub struct Veth {
 /// # Panics
 /// If `test` panics, or if the pair cannot be made for another reason.
 pub fn with_veth(test: impl FnOnce(&Veth) + Send + 'static) {
-    let thread = std::thread::spawn(move || match Veth::new() {
-        Ok(veth) => test(&veth),
-        Err(error) => eprintln!("skipped: a network namespace takes root: {error}"),
+    in_namespace(|| test(&Veth::new()));
+}
+
+/// Runs `test` in a thread with a network namespace of its own. Without the rights for one, reports that it skips.
+///
+/// # Panics
+/// If `test` panics.
+pub fn in_namespace(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(move || {
+        // SAFETY: no pointers; this thread alone moves into a new namespace.
+        match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
+            0 => test(),
+            _ => eprintln!("skipped: a network namespace takes root: {}", io::Error::last_os_error()),
+        }
     });
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
+    }
+}
+
+/// Makes a silent pair of virtual interfaces: the kernel sends no frames of its own by them.
+///
+/// # Panics
+/// If the pair cannot be made.
+pub fn pair(name: &str, peer: &str) {
+    ip(&format!("link add {name} type veth peer name {peer}"));
+    for name in [name, peer] {
+        // The kernel must not send frames itself.
+        ip(&format!("link set {name} addrgenmode none"));
+        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+        ip(&format!("link set {name} up"));
     }
 }
 
@@ -35,19 +60,9 @@ impl Veth {
     /// The end that sends.
     pub const FAR: &str = "far";
 
-    fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; this thread alone moves into a new namespace.
-        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        ip(&format!("link add {} type veth peer name {}", Self::NEAR, Self::FAR));
-        for name in [Self::NEAR, Self::FAR] {
-            // The kernel must not send frames itself.
-            ip(&format!("link set {name} addrgenmode none"));
-            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
-            ip(&format!("link set {name} up"));
-        }
-        Ok(Self { socket: raw_socket(Self::FAR)? })
+    fn new() -> Self {
+        pair(Self::NEAR, Self::FAR);
+        Self { socket: raw_socket(Self::FAR).expect("a packet socket") }
     }
 
     /// An Ethernet frame of `len` bytes (18 at least) with `number` after its header, of a type that nothing
@@ -119,8 +134,21 @@ impl Veth {
 /// # Panics
 /// If it is missing, or fails.
 pub fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("Debian's package iproute2");
-    assert!(status.success(), "ip {arguments}");
+    iproute2("ip", arguments);
+}
+
+/// Runs `tc` with these words, in the thread's namespace.
+///
+/// # Panics
+/// If it is missing, or fails.
+pub fn tc(arguments: &str) {
+    iproute2("tc", arguments);
+}
+
+fn iproute2(program: &str, arguments: &str) {
+    let status =
+        Command::new(program).args(arguments.split(' ')).status().expect("Debian's package iproute2");
+    assert!(status.success(), "{program} {arguments}");
 }
 
 /// A packet socket that only sends.
