@@ -1,0 +1,4 @@
+//! Devices of the kernel, and the report.
+
+mod device;
+mod schema;
