@@ -11,8 +11,10 @@ mod generate;
 mod import;
 mod probe;
 mod query;
+mod rfc2544;
 mod run;
 
+pub(crate) use self::rfc2544::Rfc2544Options;
 pub(crate) use actions::{ActionOptions, CommandWords, WebhookUrl};
 pub(crate) use client::{
     AddOptions, ApiOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions,
@@ -46,7 +48,7 @@ Examples:
 
 /// The groups of commands by what they are for, and their names.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "collect"]),
+    ("Measure", &["run", "collect", "rfc2544"]),
     ("Ask", &["query", "dry-run", "check", "explain"]),
     ("Deploy", &["probe", "controller", "authority", "add", "cancel"]),
     ("Inspect", &["top", "watch", "nodes", "queries", "events", "story", "ports", "fields", "tasks"]),
@@ -147,6 +149,8 @@ pub(crate) enum Command {
     Tasks,
     /// Generate traffic, to a capture or out of a port, and the truth about it
     Generate(GenerateOptions),
+    /// Test a device between two ports by RFC 2544: throughput, latency, frame loss, back-to-back
+    Rfc2544(Box<Rfc2544Options>),
     /// Print a completion script for a shell
     Completions {
         /// The shell

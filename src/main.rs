@@ -16,6 +16,7 @@ mod import;
 mod manual;
 mod ports;
 mod query;
+mod rfc2544;
 mod tasks;
 mod toml_file;
 mod usage;
@@ -76,6 +77,7 @@ fn perform(command: Command, origins: &Origins) -> Result<ExitCode, Failure> {
         Command::Ports => ports::print(),
         Command::Tasks => tasks::print(),
         Command::Generate(options) => generate::generate(&options),
+        Command::Rfc2544(options) => rfc2544::rfc2544(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut commands::command(), "edison", &mut script);

@@ -50,6 +50,7 @@ mod query;
 mod rankings;
 mod rates;
 mod records;
+mod rfc2544;
 mod routers;
 mod sampled_rows;
 mod sampling;

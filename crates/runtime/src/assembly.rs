@@ -26,6 +26,7 @@ mod row_file;
 pub mod row_store;
 pub mod sources;
 pub mod stored;
+pub mod test_ports;
 mod watched;
 mod window_source;
 mod window_tally;

@@ -4,14 +4,17 @@ use jsonschema::{Registry, Validator};
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// The validators of a line of `--json` and of a report.
-static VALIDATORS: LazyLock<[Validator; 2]> = LazyLock::new(|| {
-    let schemas =
-        [include_str!("../../../docs/schema/answer.json"), include_str!("../../../docs/schema/report.json")];
-    let [answer, report] = schemas.map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
+/// The validators of a line of `--json`, of a report, and of what `edison rfc2544 --json` prints.
+static VALIDATORS: LazyLock<[Validator; 3]> = LazyLock::new(|| {
+    let schemas = [
+        include_str!("../../../docs/schema/answer.json"),
+        include_str!("../../../docs/schema/report.json"),
+        include_str!("../../../docs/schema/rfc2544.json"),
+    ];
+    let [answer, report, rfc2544] = schemas.map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
     let registry = Registry::new().add("urn:edison:answer", &answer).expect("a schema");
     let registry = registry.prepare().expect("a registry");
-    [&answer, &report]
+    [&answer, &report, &rfc2544]
         .map(|schema| jsonschema::options().with_registry(&registry).build(schema).expect("a schema"))
 });
 
@@ -25,6 +28,12 @@ pub(crate) fn of_line(text: &str) -> Value {
 #[track_caller]
 pub(crate) fn of_report(text: &str) -> Value {
     read(&VALIDATORS[1], text)
+}
+
+/// The report of `edison rfc2544 --json`, which has its schema.
+#[track_caller]
+pub(crate) fn of_rfc2544(text: &str) -> Value {
+    read(&VALIDATORS[2], text)
 }
 
 #[track_caller]

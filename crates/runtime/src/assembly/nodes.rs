@@ -135,13 +135,13 @@ fn kind(source: &str) -> NodeKind {
 }
 
 /// Returns whether there is an interface of that name in the network namespace of this process, of which /sys may not be.
-fn is_interface(name: &str) -> bool {
+pub(super) fn is_interface(name: &str) -> bool {
     let devices = std::fs::read_to_string("/proc/net/dev").unwrap_or_default();
     devices.lines().any(|line| line.trim_start().split_once(':').is_some_and(|(device, _)| device == name))
 }
 
 /// Returns true if a source reads like the arguments of a DPDK port: a PCI address, or a virtual device.
-fn is_port(source: &str) -> bool {
+pub(super) fn is_port(source: &str) -> bool {
     let device = source.split(',').next().unwrap_or_default();
     let parts: Vec<&str> = device.split([':', '.']).collect();
     let is_pci = device.contains('.')

@@ -9,7 +9,7 @@ use crate::lacking::{DPDK, lacks};
 use crate::spec::RunSpec;
 use engine::MeasurementConfig;
 use port::wire::{Trace, WireQueue, WireSpec};
-use port::{PacketSink, SourceError};
+use port::{PacketSink, PacketSource, SourceError};
 use std::any::Any;
 use std::sync::Arc;
 use task::TaskSpec;
@@ -17,6 +17,16 @@ use task::TaskSpec;
 type PortOpener = fn(&RunSpec, &MeasurementConfig, &[TaskSpec]) -> Result<OpenPorts, Failure>;
 type SharePorts = fn(&[(RunSpec, MeasurementConfig)]) -> Result<Box<dyn Any>, Failure>;
 type WireOpener = fn(&RunSpec, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
+/// The ports beside a device under test that are opened by one driver.
+#[derive(Default)]
+pub(crate) struct OpenTestPorts {
+    /// The port that sends.
+    pub(crate) tx: Option<Box<dyn PacketSink>>,
+    /// The port that receives, and by which learning frames leave.
+    pub(crate) rx: Option<(Box<dyn PacketSink>, Box<dyn PacketSource>)>,
+}
+/// Takes arguments for DPDK's EAL, the port that sends, the one that receives, and the length of the longest frame.
+type TestPortOpener = fn(Option<&str>, Option<&str>, Option<&str>, usize) -> Result<OpenTestPorts, Failure>;
 type OpenSink = fn(Option<&str>, &str, usize) -> Result<Box<dyn PacketSink>, Failure>;
 
 /// A driver of ports, as a table of functions.
@@ -31,12 +41,21 @@ pub struct PortDriver {
     pub(crate) wire: WireOpener,
     /// Opens a port to send from, with these arguments for DPDK's EAL; the number is the length of the longest frame.
     pub sink: OpenSink,
+    /// Opens those of the ports beside a device under test that are of this driver.
+    pub(crate) test_ports: TestPortOpener,
 }
 
 /// The drivers of ports; the feature `dpdk` adds one.
 const PORT_DRIVERS: &[PortDriver] = &[
     #[cfg(feature = "dpdk")]
-    PortDriver { list: dpdk::list, share: dpdk::share, open: dpdk::open, wire: dpdk::wire, sink: dpdk::sink },
+    PortDriver {
+        list: dpdk::list,
+        share: dpdk::share,
+        open: dpdk::open,
+        wire: dpdk::wire,
+        sink: dpdk::sink,
+        test_ports: dpdk::test_ports,
+    },
 ];
 
 /// Returns the driver, which `asked` needs.
