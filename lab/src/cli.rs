@@ -95,6 +95,7 @@ Examples:
   edison-lab study --out study --quick                all of them, in less than ten minutes
   edison-lab study alipourfard figure-1 --out study   one of them
   edison-lab study --out study --anew                 again, what the folder has too
+  edison-lab study --out study --beside study-16      beside it, the results of another machine
 
 The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was
 measured is kept in it: a study that was ended goes on with the same command. It exits with 3 if it
@@ -116,6 +117,9 @@ pub(crate) struct StudyOptions {
     /// Measure again what the folder has
     #[arg(long)]
     pub(crate) anew: bool,
+    /// Show beside it what a study has measured on another machine: the folder of its results
+    #[arg(long, value_name = "DIR", conflicts_with = "list")]
+    pub(crate) beside: Option<PathBuf>,
     /// List papers and figures, each with its command
     #[arg(long)]
     pub(crate) list: bool,

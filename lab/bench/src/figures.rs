@@ -45,15 +45,16 @@ pub fn two_cores(bytes: u64, zipf: f64, seconds: f64, out: Out) -> Result<(), St
 }
 
 /// Measures what the core that receives takes of a packet where it measures itself, and where another core measures a sample, in turn for about
-/// `seconds`: a table for `flows` flows, whose packets are drawn at a skew of 0.5 (Figure 5).
+/// `seconds`: a table for so many flows, whose packets are drawn at a skew (Figure 5).
 ///
 /// # Errors
 /// What the machine lacks, in one line.
-pub fn tee(flows: u64, seconds: f64, out: Out) -> Result<(), String> {
-    parallel::tee_path(flows, seconds, out)
+pub fn tee(traffic: (u64, f64), seconds: f64, out: Out) -> Result<(), String> {
+    parallel::tee_path(traffic, seconds, out)
 }
 
-/// Measures how right a sample is about the heavy hitters of a million packets at a skew of 1, and how often its bounds hold.
+/// Measures how right a run without a sample and samples are about the heavy hitters of a million packets at a skew of 1, and how often
+/// bounds hold.
 ///
 /// # Errors
 /// One line.

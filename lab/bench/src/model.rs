@@ -3,6 +3,7 @@
 //! machine, compared with the measured time.
 
 mod caches;
+mod cas_table;
 mod chase;
 mod clock;
 mod cores;

@@ -24,7 +24,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<ExitCode, LabFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_signals(&stop).map_err(|error| LabFailure::fault(format!("cannot handle signals: {error}")))?;
     let scale = if options.quick { Scale::Quick } else { Scale::Full };
-    let request = StudyRequest { figures: &figures, out, scale, anew: options.anew, stop: &stop };
+    let beside = options.beside.as_deref();
+    let request = StudyRequest { figures: &figures, out, scale, anew: options.anew, beside, stop: &stop };
     let outcome = study::run(&request, &mut |line| say(line)).map_err(LabFailure::fault)?;
     if options.json {
         print(&format!("{:#}\n", outcome.figures))?;

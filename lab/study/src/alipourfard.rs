@@ -10,7 +10,7 @@ mod structures;
 pub(crate) mod table_2;
 pub(crate) mod table_3;
 
-pub(crate) use structures::{COUNT_MIN, HEAP, SIMPLE, mean_ratio, sizes};
+pub(crate) use structures::{COUNT_MIN, HEAP, SIMPLE, faster_at_every_size, mean_ratio, sizes};
 
 use crate::figure::Paper;
 

@@ -23,6 +23,12 @@ impl Scaled {
         match axis {
             Axis::Linear { .. } => Self::linear(least.min(0.0), if most > 0.0 { most * 1.05 } else { 1.0 }),
             Axis::Log { .. } => Self::log(least, most),
+            Axis::Whole { .. } => {
+                let ticks: Vec<f64> =
+                    (least.floor() as i64..=most.ceil() as i64).map(|number| number as f64).collect();
+                let labels = ticks.iter().map(|tick| number(*tick)).collect();
+                Self { low: least.floor() - 0.5, high: most.ceil() + 0.5, is_log: false, ticks, labels }
+            }
             Axis::Bytes { .. } => {
                 let mut ticks = values.to_vec();
                 ticks.sort_by(f64::total_cmp);
@@ -67,11 +73,16 @@ impl Scaled {
 
     /// Returns true if a value can be drawn on the axis.
     pub(crate) fn takes(axis: &Axis, value: f64) -> bool {
-        value.is_finite() && (value > 0.0 || matches!(axis, Axis::Linear { .. } | Axis::Names { .. }))
+        value.is_finite() && (value > 0.0 || !matches!(axis, Axis::Log { .. } | Axis::Bytes { .. }))
     }
 
     pub(crate) fn low(&self) -> f64 {
         self.low
+    }
+
+    /// Returns both ends of the scale.
+    pub(crate) fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// Returns the number of values that are marked.
@@ -147,6 +158,13 @@ mod tests {
         assert!(!Scaled::takes(&Axis::Log { label: label() }, 0.0));
         assert!(Scaled::takes(&Axis::Linear { label: label() }, 0.0));
         assert!(!Scaled::takes(&Axis::Linear { label: label() }, f64::NAN));
+    }
+
+    #[test]
+    fn an_axis_of_whole_numbers_marks_no_halves() {
+        let cores = Scaled::fitting(&Axis::Whole { label: label() }, &[1.0, 2.0]);
+        assert_eq!((cores.ticks.as_slice(), cores.labels.join(" ")), (&[1.0, 2.0][..], "1 2".to_owned()));
+        assert_eq!((cores.low, cores.high), (0.5, 2.5));
     }
 
     #[test]

@@ -1,8 +1,11 @@
-//! Rows as CSV (RFC 4180).
+//! Rows as CSV (RFC 4180), and back.
 
 use crate::row::FigureRow;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// The beginning of the note of a row that stands for a point without a result.
+pub(crate) const NOT_MEASURED: &str = "not measured: ";
 
 /// A heading, and a line for each row: series, parameters, values, whether the answer was right, notes. A cell without a value is empty.
 pub(crate) fn csv(rows: &[FigureRow]) -> String {
@@ -52,6 +55,53 @@ fn quoted(cell: &str) -> String {
     }
 }
 
+/// Reads what [`csv`] writes.
+///
+/// # Errors
+/// One line: what is wrong, and in which row.
+pub(crate) fn parsed(text: &str) -> Result<Vec<FigureRow>, String> {
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let heading = reader.headers().map_err(|error| error.to_string())?.clone();
+    let names: Vec<&str> = heading.iter().collect();
+    let ["series", columns @ .., "checked", "note"] = names.as_slice() else {
+        return Err(
+            "line 1: the first column is not 'series', or the last ones are not 'checked' and 'note'"
+                .to_owned(),
+        );
+    };
+    // Both parts are in alphabetical order: values begin where it begins again.
+    let params = columns.windows(2).position(|pair| pair[1] <= pair[0]).map_or(0, |at| at + 1);
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| error.to_string().replace('\n', " "))?;
+        let number = rows.len() + 1;
+        let cell = |at: usize| record.get(at).unwrap_or_default();
+        let mut row = FigureRow { series: cell(0).to_owned(), ..FigureRow::default() };
+        for (at, name) in columns.iter().enumerate() {
+            let text = cell(at + 1);
+            match text {
+                "" => {}
+                _ if at < params => {
+                    let number = text.parse::<serde_json::Number>().map(Value::Number);
+                    row.params.insert((*name).to_owned(), number.unwrap_or_else(|_| text.into()));
+                }
+                _ => {
+                    let value =
+                        text.parse().map_err(|_| format!("row {number}: {name} is no number: '{text}'"))?;
+                    row.values.insert((*name).to_owned(), value);
+                }
+            }
+        }
+        row.checked = match cell(columns.len() + 1) {
+            "" => None,
+            text => Some(text.parse().map_err(|_| format!("row {number}: checked is '{text}'"))?),
+        };
+        row.note = Some(cell(columns.len() + 2)).filter(|note| !note.is_empty()).map(str::to_owned);
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +120,35 @@ mod tests {
             csv(&[first, second.with("kind", "x")]),
             "series,kind,size,ns,checked,note\r\n\"a, \"\"b\"\"\",,4,1.5,true,\r\nc,x,,,,\"two\nlines\"\r\n"
         );
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let row = |series: &str, name: &str, value: f64| FigureRow {
+            series: series.to_owned(),
+            values: [(name.to_owned(), value)].into(),
+            checked: Some(true),
+            ..FigureRow::default()
+        };
+        let rows = vec![
+            row("a, \"b\"", "mpps", 1.5).with("mpps", 14.88).with("rate", "10Gbps"),
+            row("c", "ns", 2e-9).with("size", 4).with("zipf", 1.0),
+            FigureRow { note: Some(format!("{NOT_MEASURED}two\nlines")), ..FigureRow::default() },
+        ];
+        assert_eq!(parsed(&csv(&rows)).expect("rows"), rows);
+        assert_eq!(parsed(&csv(&rows[2..])).expect("a row"), rows[2..]);
+    }
+
+    #[test]
+    fn what_is_no_row_is_told_with_its_line() {
+        for (text, told) in [
+            ("a,b\r\n", "line 1: the first column is not 'series'"),
+            ("series,size,ns,checked,note\r\na,1,x,true,\r\n", "row 1: ns is no number: 'x'"),
+            ("series,size,ns,checked,note\r\na,1,2,perhaps,\r\n", "row 1: checked is 'perhaps'"),
+            ("series,size,ns,checked,note\r\na,1\r\n", "2 fields"),
+        ] {
+            let error = parsed(text).expect_err(text);
+            assert!(error.contains(told) && !error.contains('\n'), "{error}");
+        }
     }
 }

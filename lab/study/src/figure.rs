@@ -47,8 +47,8 @@ pub struct Figure {
     pub said: &'static [PaperClaim],
     /// The points that are measured on this machine, in order. Points with equal keys are measured once, whichever figure asks first.
     pub points: fn(&MachineProfile, Scale) -> Vec<StudyPoint>,
-    /// The panels that are drawn of the measured rows, from left to right. Empty panels are left out.
-    pub panels: fn(&FigureRows) -> Vec<Panel>,
+    /// The panels that are drawn of the measured rows, from left to right.
+    pub panels: fn(&FigureRows, &MachineProfile) -> Vec<Panel>,
     /// The verdict whether the paper's finding holds. It is asked for only when all points are measured that the machine can measure.
     pub judge: fn(&FigureRows, &MachineProfile) -> FindingResult,
 }

@@ -17,6 +17,7 @@
 
 mod alipourfard;
 mod axis;
+mod beside;
 mod csv;
 mod deciding;
 mod edison;
@@ -25,6 +26,7 @@ mod figure;
 mod flowatcher;
 mod folder;
 mod listing;
+mod load;
 mod machine;
 mod makwana;
 mod measured;
@@ -45,4 +47,4 @@ pub use panel::{Axis, Curve, Panel, Spot};
 pub use point::{Scale, StudyPoint};
 pub use row::{FigureRow, FigureRows};
 pub use run::{StudyRequest, StudyResult, run};
-pub use verdict::FindingResult;
+pub use verdict::{FindingResult, VerdictBasis};

@@ -1,9 +1,10 @@
 //! The machine that is measured on.
 
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// The properties of a machine that a page names and that points need.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineProfile {
     /// The processor's name.
     pub cpu: String,
@@ -53,22 +54,34 @@ impl MachineProfile {
 
     /// Returns the reason why the machine cannot measure what needs this many cores, if it cannot.
     pub fn lacks_cores(&self, needed: usize) -> Option<String> {
-        (self.cores < needed).then(|| {
-            format!("it needs {needed} cores, this machine has {}; run it where there are", self.cores)
-        })
+        (self.cores < needed).then(|| format!("it needs {needed} cores, this machine has {}", self.cores))
     }
 
-    /// Returns the reason why the machine cannot measure what needs this many sockets, if it cannot.
-    pub fn lacks_sockets(&self, needed: usize) -> Option<String> {
-        (self.sockets < needed).then(|| {
-            format!("it needs {needed} sockets, this machine has {}; run it where there are", self.sockets)
-        })
+    /// Returns what is written in the place of a value that needs this many cores and was not measured.
+    pub(crate) fn remark(&self, needed: usize) -> String {
+        if self.cores < needed { format!("needs {needed} cores") } else { "not measured".to_owned() }
     }
 
     /// Returns the text that tells the machine from those whose measurements are not its own.
     pub(crate) fn fingerprint(&self) -> String {
         let gib = self.memory as f64 / f64::from(1 << 30);
         format!("{}, {} cores, {gib:.0} GiB", self.cpu, self.cores)
+    }
+
+    /// Reads a fingerprint back; what it does not say is unknown.
+    pub(crate) fn from_fingerprint(text: &str) -> Option<Self> {
+        let (rest, memory) = text.rsplit_once(", ")?;
+        let (cpu, cores) = rest.rsplit_once(", ")?;
+        let gib: u64 = memory.strip_suffix(" GiB")?.parse().ok()?;
+        Some(Self {
+            cpu: cpu.to_owned(),
+            cores: cores.strip_suffix(" cores")?.parse().ok()?,
+            sockets: 1,
+            caches: [0; 3],
+            memory: gib << 30,
+            kernel: "unknown".to_owned(),
+            huge_pages: "unknown".to_owned(),
+        })
     }
 
     /// Returns the machine's properties, each with its name.
@@ -128,9 +141,13 @@ mod tests {
         let machine = MachineProfile { cores: 2, sockets: 1, ..MachineProfile::here() };
         assert_eq!(machine.lacks_cores(2), None);
         let lacks = machine.lacks_cores(6).expect("a reason");
-        assert_eq!(lacks, "it needs 6 cores, this machine has 2; run it where there are");
-        assert!(machine.lacks_sockets(2).is_some() && machine.lacks_sockets(1).is_none());
+        assert_eq!(lacks, "it needs 6 cores, this machine has 2");
+        assert_eq!([6, 2].map(|cores| machine.remark(cores)), ["needs 6 cores", "not measured"]);
         assert!(machine.facts().iter().all(|(name, value)| !name.is_empty() && !value.is_empty()));
+        let back = MachineProfile::from_fingerprint(&machine.fingerprint()).expect("a machine");
+        assert_eq!((&back.cpu, back.cores, back.caches), (&machine.cpu, 2, [0; 3]));
+        assert_eq!(back.fingerprint(), machine.fingerprint());
+        assert_eq!(MachineProfile::from_fingerprint("a machine"), None);
         assert_eq!(memory("MemFree: 3 kB\nMemTotal:       2048 kB\n"), 2 << 20);
         assert_eq!(memory(""), 0);
     }

@@ -71,17 +71,25 @@ pub(crate) fn bars(
     };
     let here = curve("here", value, false);
     let curves = [Some(here), paper.map(|paper| curve("paper", paper, true))];
-    Panel {
-        title: title.to_owned(),
-        x: Axis::Names { label: String::new(), names: names.iter().map(|&name| name.to_owned()).collect() },
-        y,
-        curves: curves.into_iter().flatten().filter(|curve| !curve.spots.is_empty()).collect(),
-    }
+    let curves: Vec<_> = curves.into_iter().flatten().filter(|curve| !curve.spots.is_empty()).collect();
+    let is_missing = |at: &usize| {
+        let has = |curve: &Curve| !curve.of_paper && curve.spots.iter().any(|spot| spot.x == *at as f64);
+        !curves.is_empty() && !curves.iter().any(has)
+    };
+    let missing: Vec<_> =
+        (0..names.len()).filter(is_missing).map(|at| (at as f64, "not measured".to_owned())).collect();
+    let x = Axis::Names { label: String::new(), names: names.iter().map(|&name| name.to_owned()).collect() };
+    Panel::new(title, x, y, curves).with_remarks(missing)
 }
 
 /// `drop rate, %`.
 pub(crate) fn percent(label: &str) -> Axis {
     Axis::Linear { label: format!("{label}, %") }
+}
+
+/// `loss, %`, by the logarithm: for the papers' losses of a few packets of a million.
+pub(crate) fn small_percent(label: &str) -> Axis {
+    Axis::Log { label: format!("{label}, %") }
 }
 
 /// Nanoseconds a packet, by the logarithm.

@@ -1,9 +1,10 @@
 //! The page: one HTML file that needs no other and runs no script.
 
-use crate::csv::{cells, columns};
+use crate::csv::{NOT_MEASURED, cells, columns};
 use crate::escape::escaped;
 use crate::figure::Figure;
 use crate::listing::command;
+use crate::load::{LoadRange, MUCH_OTHERS, MUCH_OTHERS_SHARE, MUCH_STEAL};
 use crate::machine::MachineProfile;
 use crate::point::Scale;
 use crate::row::FigureRow;
@@ -24,6 +25,22 @@ pub(crate) struct PageFigure {
     pub(crate) impossible: Vec<(String, String)>,
     /// Points that are not measured though it could.
     pub(crate) missing: usize,
+    /// What else the machine did while the points were measured; `None` where it was not recorded.
+    pub(crate) load: Option<LoadRange>,
+    pub(crate) verdict: FindingResult,
+    /// The same figure on another machine.
+    pub(crate) beside: Option<BesideFigure>,
+    pub(crate) svg: String,
+}
+
+/// A figure of another machine.
+#[derive(Debug)]
+pub(crate) struct BesideFigure {
+    /// Processor, cores and memory.
+    pub(crate) machine: String,
+    pub(crate) rows: Vec<FigureRow>,
+    pub(crate) impossible: Vec<(String, String)>,
+    pub(crate) load: Option<LoadRange>,
     pub(crate) verdict: FindingResult,
     pub(crate) svg: String,
 }
@@ -33,7 +50,7 @@ impl PageFigure {
     pub(crate) fn csv_rows(&self) -> Vec<FigureRow> {
         let reason = |(key, reason): &(String, String)| FigureRow {
             series: key.clone(),
-            note: Some(format!("not measured: {reason}")),
+            note: Some(format!("{NOT_MEASURED}{reason}")),
             ..FigureRow::default()
         };
         self.rows.iter().cloned().chain(self.impossible.iter().map(reason)).collect()
@@ -58,6 +75,9 @@ th, td { border: 1px solid #ccc; padding: 0.15rem 0.5rem; text-align: left; vert
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; }
 svg { max-width: 100%; height: auto; }
+.two { display: grid; grid-template-columns: 1fr 1fr; gap: 1.5rem; }
+.two > div { min-width: 0; }
+@media (max-width: 60rem) { .two { display: block; } }
 .verdict { border-left: 6px solid #5a5a5a; padding: 0.4rem 0.8rem; background: #f4f4f4; }
 .holds { border-color: #009e73; }
 .fails { border-color: #d55e00; }
@@ -65,8 +85,13 @@ code { background: #f4f4f4; padding: 0 0.2rem; }
 a { color: #00558a; }
 ";
 
-/// The page of these figures.
-pub(crate) fn page(shown: &[PageFigure], machine: &MachineProfile, scale: Scale, now: &str) -> String {
+/// The page of these figures, beside those of another machine if there is one.
+pub(crate) fn page(
+    shown: &[PageFigure],
+    (machine, other): (&MachineProfile, Option<&MachineProfile>),
+    scale: Scale,
+    now: &str,
+) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -75,10 +100,16 @@ pub(crate) fn page(shown: &[PageFigure], machine: &MachineProfile, scale: Scale,
          <p>Each table and figure is measured on one machine by <code>edison-lab study</code> and drawn beside what the paper's text says. \
          Plots of the papers are not in their text, so that only values which prose and tables state are marked, as diamonds. \
          Variants that are compared are measured in turn, in one run; values are medians, and thin vertical lines go from the least to the most. \
+         A finding is judged where these do not overlap, on a machine that did nothing else: less than {MUCH_STEAL} % of its processor time was stolen by its host, and \
+         other processes kept at most {MUCH_OTHERS} cores busy, or {} % of all. Elsewhere it is not decided. \
          <strong>Every answer that was timed was compared with the truth</strong>: what was wrong is not on this page, and what is a prediction has no entry under <em>checked</em>.</p>\n",
+        100.0 * MUCH_OTHERS_SHARE
     );
     html.push_str(&facts(machine, scale, now));
-    html.push_str(&overview(shown));
+    if let Some(other) = other {
+        html.push_str(&table_of("The machine beside", &other.facts()));
+    }
+    html.push_str(&overview(shown, other.is_some()));
     for of_paper in shown.chunk_by(|one, next| one.figure.paper.name == next.figure.paper.name) {
         let paper = of_paper[0].figure.paper;
         html.push_str(&format!(
@@ -100,38 +131,40 @@ fn facts(machine: &MachineProfile, scale: Scale, now: &str) -> String {
     };
     let more =
         [("Program", program().to_owned()), ("Scale", scale.to_owned()), ("This page", now.to_owned())];
-    let rows: String = (machine.facts().into_iter().chain(more))
-        .map(|(name, value)| format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escaped(&value)))
-        .collect();
-    format!("<table>\n<caption>The machine that measured</caption>\n{rows}</table>\n")
+    let facts: Vec<_> = machine.facts().into_iter().chain(more).collect();
+    table_of("The machine that measured", &facts)
 }
 
-fn overview(shown: &[PageFigure]) -> String {
+/// A table of names and values.
+fn table_of(caption: &str, facts: &[(&str, String)]) -> String {
+    let rows: String = facts
+        .iter()
+        .map(|(name, value)| format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escaped(value)))
+        .collect();
+    format!("<table>\n<caption>{caption}</caption>\n{rows}</table>\n")
+}
+
+fn overview(shown: &[PageFigure], has_other: bool) -> String {
     let rows: String = shown
         .iter()
         .map(|one| {
+            let beside = one.beside.as_ref().map_or("", |beside| beside.verdict.in_short());
+            let beside = if has_other { format!("<td>{beside}</td>") } else { String::new() };
             format!(
-                "<tr><td><a href=\"#{}\">{} {}</a></td><td>{}</td><td>{}</td></tr>\n",
+                "<tr><td><a href=\"#{}\">{} {}</a></td><td>{}</td><td>{}</td>{beside}</tr>\n",
                 one.figure.id(),
                 one.figure.paper.name,
                 one.figure.name,
                 escaped(one.figure.title),
-                holds(&one.verdict)
+                one.verdict.in_short()
             )
         })
         .collect();
+    let heading = if has_other { "<th scope=\"col\">On the machine beside</th>" } else { "" };
     format!(
         "<h2>What holds</h2>\n<table>\n<tr><th scope=\"col\">Figure</th><th scope=\"col\">About</th>\
-         <th scope=\"col\">The paper's finding</th></tr>\n{rows}</table>\n"
+         <th scope=\"col\">The paper's finding</th>{heading}</tr>\n{rows}</table>\n"
     )
-}
-
-fn holds(verdict: &FindingResult) -> &'static str {
-    match verdict.holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
-        None => "not decided",
-    }
 }
 
 fn section(one: &PageFigure) -> String {
@@ -145,19 +178,16 @@ fn section(one: &PageFigure) -> String {
         escaped(figure.shows),
         escaped(figure.here)
     );
-    html.push_str(&one.svg);
-    let class = match one.verdict.holds {
-        Some(true) => " holds",
-        Some(false) => " fails",
-        None => "",
-    };
-    html.push_str(&format!("\n<p class=\"verdict{class}\">{}</p>\n", escaped(&one.verdict.to_string())));
-    if !one.impossible.is_empty() {
-        html.push_str("<p>Not measured on this machine:</p>\n<ul>\n");
-        for (key, reason) in &one.impossible {
-            html.push_str(&format!("<li>{}: {}</li>\n", escaped(key), escaped(reason)));
+    let here = result(&one.svg, &one.verdict, &one.rows, one.load, &one.impossible);
+    match &one.beside {
+        None => html.push_str(&here),
+        Some(other) => {
+            let there = result(&other.svg, &other.verdict, &other.rows, other.load, &other.impossible);
+            html.push_str(&format!(
+                "<div class=\"two\">\n<div>\n<h4>This machine</h4>\n{here}</div>\n<div>\n<h4>{}</h4>\n{there}</div>\n</div>\n",
+                escaped(&other.machine)
+            ));
         }
-        html.push_str("</ul>\n");
     }
     if one.missing > 0 {
         html.push_str(&format!(
@@ -186,6 +216,13 @@ fn section(one: &PageFigure) -> String {
     html.push_str(&format!("<details>\n<summary>All values ({} rows)</summary>\n", one.rows.len()));
     html.push_str(&values(&one.rows));
     html.push_str("</details>\n");
+    if let Some(other) = &one.beside {
+        html.push_str(&format!(
+            "<details>\n<summary>All values of the machine beside ({} rows)</summary>\n{}</details>\n",
+            other.rows.len(),
+            values(&other.rows)
+        ));
+    }
     let when = match (&one.first, &one.last) {
         (Some(first), Some(last)) => {
             format!(
@@ -202,6 +239,34 @@ fn section(one: &PageFigure) -> String {
         "<p><code>{}</code>{when}; <a href=\"{id}.csv\">CSV</a>, <a href=\"{id}.svg\">SVG</a></p>\n</section>\n",
         escaped(&command(figure))
     ));
+    html
+}
+
+/// What a machine has of a figure: the picture, the verdict, what else it did, and what it cannot measure.
+fn result(
+    svg: &str,
+    verdict: &FindingResult,
+    rows: &[FigureRow],
+    load: Option<LoadRange>,
+    impossible: &[(String, String)],
+) -> String {
+    let class = match verdict.holds {
+        Some(true) => " holds",
+        Some(false) => " fails",
+        None => "",
+    };
+    let mut html = format!("{svg}\n<p class=\"verdict{class}\">{}</p>\n", escaped(&verdict.to_string()));
+    if rows.iter().any(|row| row.checked.is_some()) {
+        let load = load.map_or_else(|| "not recorded".to_owned(), |load| load.text());
+        html.push_str(&format!("<p>The machine while it was measured: {}.</p>\n", escaped(&load)));
+    }
+    if !impossible.is_empty() {
+        html.push_str("<p>Not measured on this machine:</p>\n<ul>\n");
+        for (key, reason) in impossible {
+            html.push_str(&format!("<li>{}: {}</li>\n", escaped(key), escaped(reason)));
+        }
+        html.push_str("</ul>\n");
+    }
     html
 }
 

@@ -13,6 +13,73 @@ pub struct Panel {
     pub y: Axis,
     /// The curves in the order of the legend.
     pub curves: Vec<Curve>,
+    /// What a paper's text says that is no value at one place.
+    pub guides: Vec<Guide>,
+    /// What is written in the place of values that are missing: the place on the axis `x`, and why.
+    pub remarks: Vec<(f64, String)>,
+}
+
+impl Panel {
+    /// Makes a diagram without guides and remarks.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis, curves: Vec<Curve>) -> Self {
+        Self { title: title.into(), x, y, curves, guides: Vec::new(), remarks: Vec::new() }
+    }
+
+    /// Adds what a paper's text says.
+    #[must_use]
+    pub fn with_guides(mut self, guides: impl IntoIterator<Item = Guide>) -> Self {
+        self.guides.extend(guides);
+        self
+    }
+
+    /// Adds what is written in the place of missing values.
+    #[must_use]
+    pub fn with_remarks(mut self, remarks: impl IntoIterator<Item = (f64, String)>) -> Self {
+        self.remarks.extend(remarks);
+        self
+    }
+
+    /// True if the panel shows a statement of a paper.
+    pub fn has_paper(&self) -> bool {
+        !self.guides.is_empty() || self.curves.iter().any(|curve| curve.of_paper)
+    }
+}
+
+/// A statement of a paper's text that is marked in a diagram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guide {
+    /// Where it is marked.
+    pub place: GuidePlace,
+    /// The statement, in a few words.
+    pub text: String,
+}
+
+/// The place of a paper's statement in a diagram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GuidePlace {
+    /// A dashed line across the diagram, at a value of the axis `y`.
+    Across(f64),
+    /// A dashed line from below to above, at a value of the axis `x`.
+    Upright(f64),
+    /// Words below the diagram: it has no place on the axes.
+    Below,
+}
+
+impl Guide {
+    /// A bound or a level.
+    pub fn across(y: f64, text: &str) -> Self {
+        Self { place: GuidePlace::Across(y), text: text.to_owned() }
+    }
+
+    /// A parameter, as the best one.
+    pub fn upright(x: f64, text: &str) -> Self {
+        Self { place: GuidePlace::Upright(x), text: text.to_owned() }
+    }
+
+    /// What can only be said.
+    pub fn below(text: &str) -> Self {
+        Self { place: GuidePlace::Below, text: text.to_owned() }
+    }
 }
 
 /// An axis.
@@ -23,7 +90,12 @@ pub enum Axis {
         /// The quantity that the axis shows, and the unit.
         label: String,
     },
-    /// A logarithmic axis; values of 0 and less are not drawn.
+    /// An axis of whole numbers, as of cores, from the least to the most that there is.
+    Whole {
+        /// The things that are counted.
+        label: String,
+    },
+    /// A logarithmic axis; of values of 0 the number is written at the low end, those below are not drawn.
     Log {
         /// The quantity that the axis shows, and the unit.
         label: String,
@@ -33,7 +105,8 @@ pub enum Axis {
         /// The quantity that the axis shows.
         label: String,
     },
-    /// Names; a spot's place is the number of its name. Only for x: bars are drawn.
+    /// Names; a spot's place is the number of its name. Only for x: bars are drawn from 0 of a linear axis, and dots beside a logarithmic one, which
+    /// has no 0.
     Names {
         /// The kind of things that the names are of.
         label: String,

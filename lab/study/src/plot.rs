@@ -1,8 +1,13 @@
-//! Panels as one SVG picture.
+//! Panels as one SVG picture. Every element has its own colours as attributes: no style sheet is needed.
+
+mod legend;
+mod marks;
 
 use crate::axis::Scaled;
 use crate::escape::escaped;
-use crate::panel::{Axis, Curve, Panel, Spot};
+use crate::panel::{Axis, GuidePlace, Panel, Spot};
+use legend::{draw_legend, legend, said};
+use marks::{draw_bars, draw_curve, draw_dots, draw_guides, draw_remarks};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -10,18 +15,6 @@ use std::fmt::Display;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Okabe and Ito's, which the colour-blind can tell apart; without their yellow, which is too light on white.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
-];
-/// A paper's values.
-const PAPER: RGBColor = RGBColor(0, 0, 0);
 const TEXT: RGBColor = RGBColor(30, 30, 30);
 const GRID: RGBColor = RGBColor(222, 222, 222);
 
@@ -32,9 +25,10 @@ const HEIGHT: u32 = 330;
 /// The height of a line of the legend, and about the width of a letter, pixels.
 const LINE: u32 = 18;
 const LETTER: f64 = 6.6;
+/// The same of names below an axis, and of words within a diagram.
+const SMALL_LETTER: f64 = 5.6;
 /// The most names of a panel that is not wide.
 const FEW_NAMES: usize = 7;
-const MARK: i32 = 4;
 /// The distance from an axis to its turned names: the tick and a gap.
 const TICK: i32 = 10;
 
@@ -92,7 +86,7 @@ fn places(panels: &[Panel]) -> Vec<(i32, i32, u32, u32)> {
         let is_wide = matches!(&panel.x, Axis::Names { names, .. } if names.len() > FEW_NAMES);
         let width = if is_wide { WIDE } else { WIDTH };
         let turned = turned_height(&panel.x, width).unwrap_or(0);
-        let height = HEIGHT + turned + LINE * legend(panel, width).len() as u32 + 8;
+        let height = HEIGHT + turned + below(panel, width);
         if x + width > WIDE {
             (x, y, row) = (0, y + row, 0);
         }
@@ -116,10 +110,18 @@ fn described(svg: &str, id: &str, title: &str, description: &str) -> String {
     )
 }
 
+/// The height of the legend and of what a paper says besides.
+fn below(panel: &Panel, width: u32) -> u32 {
+    LINE * (legend(panel, width).len() + said(panel).len()) as u32 + 8
+}
+
+/// The places of values within a picture.
+type Places<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
+
 fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
     let (width, height) = area.dim_in_pixel();
     let legend = legend(panel, width);
-    let (diagram, below) = area.split_vertically(height - LINE * legend.len() as u32 - 8);
+    let (diagram, below) = area.split_vertically(height - below(panel, width));
     let (x, y) = scales(panel);
     let low = y.low();
     let style = |size: u32| ("sans-serif", size).into_font().color(&TEXT);
@@ -153,13 +155,19 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
         .draw()
         .map_err(fault)?;
     let at = |x: f64, y: f64| chart.backend_coord(&(x, y.max(low)));
+    let (left, right) = x.ends();
+    let corners = [at(left, low), chart.backend_coord(&(right, y.ends().1))];
     let is_named = matches!(panel.x, Axis::Names { .. });
+    let is_log = matches!(panel.y, Axis::Log { .. } | Axis::Bytes { .. });
     for (number, curve) in panel.curves.iter().enumerate() {
-        match is_named && !curve.of_paper {
-            true => draw_bars(root, panel, number, low, at)?,
-            false => draw_curve(root, panel, number, at)?,
+        match (is_named && !curve.of_paper, is_log) {
+            (true, false) => draw_bars(root, panel, number, low, &at)?,
+            (true, true) => draw_dots(root, panel, number, low, &at)?,
+            (false, _) => draw_curve(root, panel, number, low, &at)?,
         }
     }
+    draw_guides(root, panel, corners, &at)?;
+    draw_remarks(root, panel, low, &at)?;
     if let (Axis::Names { names, .. }, Some(_)) = (&panel.x, turned) {
         let style = ("sans-serif", 11).into_font().transform(FontTransform::Rotate90).color(&TEXT);
         let style = style.pos(Pos::new(HPos::Left, VPos::Center));
@@ -171,200 +179,51 @@ fn draw(root: &Area, area: &Area, panel: &Panel) -> Result<(), String> {
     draw_legend(&below, panel, &legend)
 }
 
-/// Returns the scales of both axes, which fit all spots of a panel.
+/// Returns the scales of both axes, which fit all spots, guides and remarks of a panel.
 fn scales(panel: &Panel) -> (Scaled, Scaled) {
     let spots = || {
         let takes = |spot: &&Spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y);
         panel.curves.iter().flat_map(move |curve| curve.spots.iter().filter(takes))
     };
-    let xs: Vec<_> = spots().map(|spot| spot.x).collect();
+    let mut xs: Vec<_> = spots().map(|spot| spot.x).collect();
     let ends = |spot: &Spot| spot.spread.map_or([spot.y; 2], |[least, most]| [least, most]);
     let mut ys: Vec<_> = spots().flat_map(|spot| [spot.y].into_iter().chain(ends(spot))).collect();
+    for guide in &panel.guides {
+        match guide.place {
+            GuidePlace::Across(y) => ys.push(y),
+            // Sizes are marked on their axis where something was measured.
+            GuidePlace::Upright(x) if !matches!(panel.x, Axis::Bytes { .. }) => xs.push(x),
+            GuidePlace::Upright(_) | GuidePlace::Below => {}
+        }
+    }
+    xs.extend(panel.remarks.iter().map(|(x, _)| *x));
+    xs.retain(|x| Scaled::takes(&panel.x, *x));
     ys.retain(|y| Scaled::takes(&panel.y, *y));
-    if let (Axis::Log { .. }, Axis::Names { .. }, false) = (&panel.y, &panel.x, ys.is_empty()) {
-        // The least bar has some length.
-        let least = ys.iter().copied().fold(f64::INFINITY, f64::min);
-        ys.push(least / 2.0);
-    }
     (Scaled::fitting(&panel.x, &xs), Scaled::fitting(&panel.y, &ys))
-}
-
-/// Returns the spots of a curve that can be drawn.
-fn drawable<'a>(panel: &Panel, curve: &'a Curve) -> Vec<&'a Spot> {
-    let takes = |spot: &&Spot| Scaled::takes(&panel.x, spot.x) && Scaled::takes(&panel.y, spot.y);
-    curve.spots.iter().filter(takes).collect()
-}
-
-/// Draws the bars of a curve, next to those of the others, from the low end of the axis. `at`: the place of a value.
-fn draw_bars(
-    root: &Area,
-    panel: &Panel,
-    number: usize,
-    low: f64,
-    at: impl Fn(f64, f64) -> (i32, i32),
-) -> Result<(), String> {
-    let look = Look::for_curve(panel, number);
-    let bars = panel.curves.iter().filter(|curve| !curve.of_paper).count().max(1) as f64;
-    let before = panel.curves[..number].iter().filter(|curve| !curve.of_paper).count() as f64;
-    let left = -0.4 + 0.8 * before / bars;
-    for spot in drawable(panel, &panel.curves[number]) {
-        let corners = [at(spot.x + left, spot.y), at(spot.x + left + 0.8 / bars, low)];
-        root.draw(&Rectangle::new(corners, look.colour.filled())).map_err(fault)?;
-        whisker(root, spot, |y| at(spot.x + left + 0.4 / bars, y), &TEXT)?;
-    }
-    Ok(())
-}
-
-/// Draws the marks of a curve, and the line through them where the axis has no names. `at`: the place of a value.
-fn draw_curve(
-    root: &Area,
-    panel: &Panel,
-    number: usize,
-    at: impl Fn(f64, f64) -> (i32, i32),
-) -> Result<(), String> {
-    let look = Look::for_curve(panel, number);
-    let drawn = drawable(panel, &panel.curves[number]);
-    let places: Vec<_> = drawn.iter().map(|spot| at(spot.x, spot.y)).collect();
-    if !matches!(panel.x, Axis::Names { .. }) {
-        line(root, &places, &look)?;
-    }
-    for (spot, place) in drawn.iter().zip(&places) {
-        whisker(root, spot, |y| at(spot.x, y), &look.colour)?;
-        mark(root, *place, &look)?;
-    }
-    Ok(())
 }
 
 fn label(axis: &Axis) -> &str {
     match axis {
-        Axis::Linear { label } | Axis::Log { label } | Axis::Bytes { label } | Axis::Names { label, .. } => {
-            label
-        }
+        Axis::Linear { label }
+        | Axis::Whole { label }
+        | Axis::Log { label }
+        | Axis::Bytes { label }
+        | Axis::Names { label, .. } => label,
     }
 }
 
 /// The additional height that names need which are too long for one row.
 fn turned_height(axis: &Axis, width: u32) -> Option<u32> {
     let Axis::Names { names, .. } = axis else { return None };
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64 * LETTER;
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64 * SMALL_LETTER;
     let room = f64::from(width - 92) / names.len().max(1) as f64;
     (longest > room).then_some(longest as u32)
-}
-
-/// The look of a curve.
-struct Look {
-    colour: RGBColor,
-    /// The shape of the curve's marks; `None`: the diamond of a paper.
-    shape: Option<usize>,
-}
-
-impl Look {
-    /// Returns the look of a panel's curve. A paper's has the colour of what was measured under its name.
-    fn for_curve(panel: &Panel, number: usize) -> Self {
-        let curve = &panel.curves[number];
-        if curve.of_paper {
-            let same = panel.curves.iter().position(|other| !other.of_paper && other.name == curve.name);
-            let colour = same.map_or(PAPER, |number| COLOURS[number % COLOURS.len()]);
-            return Self { colour, shape: None };
-        }
-        Self { colour: COLOURS[number % COLOURS.len()], shape: Some(number % 4) }
-    }
-}
-
-/// Draws a line through these places; a paper's is dashed.
-fn line(root: &Area, places: &[(i32, i32)], look: &Look) -> Result<(), String> {
-    let style = look.colour.stroke_width(2);
-    if look.shape.is_some() {
-        return root.draw(&PathElement::new(places.to_vec(), style)).map_err(fault);
-    }
-    for pair in places.windows(2) {
-        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
-        let length = f64::from(x1 - x0).hypot(f64::from(y1 - y0)).max(1.0);
-        let at = |way: f64| {
-            let share = (way / length).min(1.0);
-            (x0 + (share * f64::from(x1 - x0)) as i32, y0 + (share * f64::from(y1 - y0)) as i32)
-        };
-        let dashes = (length / 10.0).ceil() as u32;
-        for dash in 0..dashes {
-            let way = f64::from(dash) * 10.0;
-            root.draw(&PathElement::new(vec![at(way), at(way + 5.0)], style)).map_err(fault)?;
-        }
-    }
-    Ok(())
-}
-
-fn mark(root: &Area, (x, y): (i32, i32), look: &Look) -> Result<(), String> {
-    let filled = look.colour.filled();
-    match look.shape {
-        Some(0) => root.draw(&Circle::new((x, y), MARK, filled)),
-        Some(1) => root.draw(&TriangleMarker::new((x, y), MARK + 2, filled)),
-        Some(2) => root.draw(&Rectangle::new([(x - MARK, y - MARK), (x + MARK, y + MARK)], filled)),
-        Some(_) => root.draw(&Cross::new((x, y), MARK, look.colour.stroke_width(2))),
-        None => {
-            let size = MARK + 2;
-            let corners = vec![(x - size, y), (x, y - size), (x + size, y), (x, y + size)];
-            let border = corners.iter().copied().chain([corners[0]]).collect::<Vec<_>>();
-            root.draw(&Polygon::new(corners, WHITE.filled())).map_err(fault)?;
-            root.draw(&PathElement::new(border, look.colour.stroke_width(2)))
-        }
-    }
-    .map_err(fault)
-}
-
-/// Draws a line from the least to the most value of a spot.
-fn whisker(
-    root: &Area,
-    spot: &Spot,
-    at: impl Fn(f64) -> (i32, i32),
-    colour: &RGBColor,
-) -> Result<(), String> {
-    let Some([least, most]) = spot.spread else { return Ok(()) };
-    root.draw(&PathElement::new(vec![at(least), at(most)], colour.stroke_width(1))).map_err(fault)
-}
-
-/// Returns the lines of the legend: the numbers of their curves, and where those begin.
-fn legend(panel: &Panel, width: u32) -> Vec<Vec<(usize, u32)>> {
-    let (mut lines, mut x) = (vec![Vec::new()], 0);
-    for (number, curve) in panel.curves.iter().enumerate() {
-        let length = 40 + (text_of(curve).chars().count() as f64 * LETTER) as u32;
-        if x + length > width - 40 && x > 0 {
-            lines.push(Vec::new());
-            x = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push((number, x));
-        }
-        x += length;
-    }
-    lines
-}
-
-fn text_of(curve: &Curve) -> String {
-    if curve.of_paper { format!("{} (paper, its machine)", curve.name) } else { curve.name.clone() }
-}
-
-fn draw_legend(area: &Area, panel: &Panel, lines: &[Vec<(usize, u32)>]) -> Result<(), String> {
-    let style = ("sans-serif", 12).into_font().color(&TEXT).pos(Pos::new(HPos::Left, VPos::Center));
-    for (number, line) in lines.iter().enumerate() {
-        let y = (LINE * number as u32 + LINE / 2) as i32;
-        for &(number, x) in line {
-            let (curve, x, look) = (&panel.curves[number], (x + 24) as i32, Look::for_curve(panel, number));
-            if matches!(panel.x, Axis::Names { .. }) && !curve.of_paper {
-                let swatch = Rectangle::new([(x, y - 5), (x + 14, y + 5)], look.colour.filled());
-                area.draw(&swatch).map_err(fault)?;
-            } else {
-                self::line(area, &[(x - 4, y), (x + 18, y)], &look)?;
-                mark(area, (x + 7, y), &look)?;
-            }
-            area.draw(&Text::new(text_of(curve), (x + 24, y), style.clone())).map_err(fault)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::panel::{Curve, Guide};
     use roxmltree::Document;
 
     fn curve(name: &str, of_paper: bool) -> Curve {
@@ -375,7 +234,9 @@ mod tests {
 
     fn panel(x: Axis, y: Axis) -> Panel {
         let curves = vec![curve("<hash> & \"table\"", false), curve("said", true), curve("b", false)];
-        Panel { title: "Rate < 5 & more".to_owned(), x, y, curves }
+        Panel::new("Rate < 5 & more", x, y, curves)
+            .with_guides([Guide::across(2.5, "a < b"), Guide::upright(1.0, "c & d"), Guide::below("<e>")])
+            .with_remarks([(2.0, "needs 6 < cores".to_owned())])
     }
 
     #[test]
@@ -384,6 +245,7 @@ mod tests {
         let names = |count: usize| (0..count).map(|number| format!("a & <name> {number}")).collect();
         let axes = [
             Axis::Linear { label: label() },
+            Axis::Whole { label: label() },
             Axis::Log { label: label() },
             Axis::Bytes { label: label() },
             Axis::Names { label: label(), names: names(3) },
@@ -407,9 +269,84 @@ mod tests {
             .collect();
         let has = |text: &str| texts.iter().any(|found| found.trim() == text);
         assert!(has("Rate < 5 & more") && has("<hash> & \"table\"") && has("said (paper, its machine)"));
+        assert!(has("paper: a < b") && has("paper: c & d") && has("paper: <e>") && has("needs 6 < cores"));
         let title = root.children().find(|node| node.has_tag_name("title"));
         assert_eq!(title.and_then(|title| title.text()), Some("A & B"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn no_style_sheet_is_needed() {
+        let label = || "loss, %".to_owned();
+        let names = Axis::Names { label: label(), names: vec!["a".to_owned(); 5] };
+        let axes = [names, Axis::Linear { label: label() }];
+        let panels: Vec<_> = axes.map(|x| panel(x, Axis::Log { label: label() })).into();
+        let svg = svg("a", "A", "B", &panels).expect("a picture");
+        let document = Document::parse(&svg).expect("well-formed");
+        for node in document.descendants().filter(|node| node.is_element()) {
+            assert!(node.attribute("class").is_none() && node.attribute("style").is_none(), "{node:?}");
+            let needed: &[&str] = match node.tag_name().name() {
+                "line" => &["stroke"],
+                "polyline" => &["fill", "stroke"],
+                "rect" | "circle" | "polygon" | "text" => &["fill"],
+                _ => &[],
+            };
+            for name in needed {
+                assert!(node.attribute(*name).is_some(), "{node:?} has no {name}");
+            }
+            if node.has_tag_name("polyline") {
+                assert_eq!(node.attribute("fill"), Some("none"), "{node:?}");
+            }
+        }
+    }
+
+    /// The texts of a picture of one panel.
+    fn texts_of(panel: Panel) -> Vec<String> {
+        let svg = svg("a", "A", "B", &[panel]).expect("a picture");
+        let document = Document::parse(&svg).expect("well-formed");
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        texts.filter_map(|node| node.text()).map(|text| text.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn zeros_are_written_in_their_places() {
+        let zeros = |count: usize| Curve {
+            name: "here".to_owned(),
+            of_paper: false,
+            spots: (0..count).map(|x| Spot { x: x as f64, y: 0.0, spread: None }).collect(),
+        };
+        let percent = || "loss, %".to_owned();
+        let names = || Axis::Names { label: String::new(), names: vec!["a".to_owned(), "b".to_owned()] };
+        let zeros_of = |x, y| {
+            texts_of(Panel::new("t", x, y, vec![zeros(2)])).iter().filter(|text| *text == "0 %").count()
+        };
+        assert_eq!(zeros_of(names(), Axis::Linear { label: percent() }), 2);
+        assert_eq!(zeros_of(names(), Axis::Log { label: percent() }), 2);
+        assert_eq!(zeros_of(Axis::Linear { label: "x".to_owned() }, Axis::Linear { label: percent() }), 2);
+        let ns = texts_of(Panel::new("t", names(), Axis::Log { label: "ns".to_owned() }, vec![zeros(1)]));
+        assert!(ns.contains(&"0".to_owned()) && !ns.contains(&"0 %".to_owned()), "{ns:?}");
+    }
+
+    #[test]
+    fn a_diagram_of_nothing_says_so() {
+        let names = Axis::Names { label: String::new(), names: vec!["a".to_owned(), "b".to_owned()] };
+        let panel = Panel::new("t", names, Axis::Linear { label: "y".to_owned() }, vec![curve("said", true)]);
+        assert_eq!(texts_of(panel).iter().filter(|text| *text == "not measured").count(), 2);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_dots_and_no_bars() {
+        let names = Axis::Names { label: String::new(), names: vec!["a".to_owned(), "b".to_owned()] };
+        let of = |y| {
+            let curves = vec![curve("here", false)];
+            svg("a", "A", "B", &[Panel::new("t", names.clone(), y, curves)]).expect("a picture")
+        };
+        let [log, linear] =
+            [of(Axis::Log { label: "y".to_owned() }), of(Axis::Linear { label: "y".to_owned() })];
+        let count = |svg: &str, name: &str| svg.matches(&format!("<{name} ")).count();
+        // The background is one.
+        assert_eq!((count(&log, "rect"), count(&linear, "circle")), (1, 0));
+        assert!(count(&log, "circle") >= 2 && count(&linear, "rect") > 2, "{log}");
     }
 
     #[test]
@@ -447,15 +384,6 @@ mod tests {
         assert_eq!(texts[0], "table 2: parameters");
         assert_eq!(texts[1..].join(" "), words.trim());
         assert!(texts.iter().all(|line| line.chars().count() < 150));
-    }
-
-    #[test]
-    fn a_papers_value_has_the_colour_of_what_was_measured_under_its_name() {
-        let axis = || Axis::Linear { label: "x".to_owned() };
-        let curves = vec![curve("a", false), curve("b", false), curve("b", true), curve("c", true)];
-        let panel = Panel { curves, ..panel(axis(), axis()) };
-        let colours: Vec<_> = (0..4).map(|number| Look::for_curve(&panel, number).colour).collect();
-        assert_eq!(colours, [COLOURS[0], COLOURS[1], COLOURS[1], PAPER]);
     }
 
     #[test]

@@ -67,8 +67,17 @@ impl FigureRow {
 
     /// Returns the least and the most of a value, if they were measured.
     pub fn spread(&self, name: &str) -> Option<[f64; 2]> {
-        let end = |end: &str| self.values.get(&format!("{name}_{end}")).copied();
-        Some([end("least")?, end("most")?])
+        let end = |name: &str, end: &str| self.values.get(&format!("{name}_{end}")).copied();
+        match (end(name, "least"), end(name, "most")) {
+            (Some(least), Some(most)) => Some([least, most]),
+            // The rate of the slowest round, and of the fastest.
+            _ if name == "mpps" => ["most", "least"]
+                .map(|of| Some(1000.0 / end("ns_per_packet", of)?))
+                .into_iter()
+                .collect::<Option<Vec<_>>>()
+                .and_then(|ends| ends.try_into().ok()),
+            _ => None,
+        }
     }
 
     /// The row with another parameter.

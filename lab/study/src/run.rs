@@ -1,12 +1,14 @@
 //! Measures what a folder does not have yet, and writes what it has.
 
+use crate::beside::{MACHINE, OtherMachine};
 use crate::csv;
 use crate::figure::Figure;
 use crate::folder::WritableFolder;
 use crate::listing::FIGURES;
+use crate::load::{LoadRange, LoadWatch};
 use crate::machine::MachineProfile;
 use crate::measured::{Fingerprint, MeasuredPoint, PointStore};
-use crate::page::{self, PageFigure};
+use crate::page::{self, BesideFigure, PageFigure};
 use crate::plot;
 use crate::point::{Scale, StudyPoint};
 use crate::row::{FigureRow, FigureRows};
@@ -27,6 +29,8 @@ pub struct StudyRequest<'a> {
     pub scale: Scale,
     /// Measures again what was measured before.
     pub anew: bool,
+    /// The folder of a study on another machine, whose results are shown beside.
+    pub beside: Option<&'a Path>,
     /// Ends the study after the point that is being measured.
     pub stop: &'a AtomicBool,
 }
@@ -52,7 +56,7 @@ pub struct StudyResult {
 /// not asked for now, if the folder has any point of them. `say` is told how it goes, a line at a time.
 ///
 /// # Errors
-/// The folder cannot be written to. What was measured until then is kept.
+/// The folder cannot be written to, or the one of another machine cannot be read. What was measured until then is kept.
 pub fn run(request: &StudyRequest, say: &mut dyn FnMut(&str)) -> Result<StudyResult, String> {
     among(FIGURES, request, say)
 }
@@ -64,6 +68,7 @@ fn among(
     say: &mut dyn FnMut(&str),
 ) -> Result<StudyResult, String> {
     let machine = MachineProfile::here();
+    let other = request.beside.map(OtherMachine::open).transpose()?;
     let folder = WritableFolder::open(request.out)?;
     let all: Vec<String> = known.iter().map(|figure| figure.id()).collect();
     let mut measured = PointStore::read(&folder, fingerprint(&machine, request.scale), &all)?;
@@ -91,7 +96,7 @@ fn among(
     for (figure, points) in &asked {
         measure(figure, points, &mut measured, request.stop, &mut outcome, say)?;
     }
-    write(known, &folder, &machine, request, &measured, &mut outcome)?;
+    write(known, &folder, (&machine, other.as_ref()), request, &measured, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -125,8 +130,8 @@ fn measure(
             return Ok(());
         }
         say(&format!("{of}: {} of {}: {}", number + 1, points.len(), point.key));
-        let began = Instant::now();
-        let rows = match measure() {
+        let (began, watch) = (Instant::now(), LoadWatch::begin());
+        let mut rows = match measure() {
             Ok(rows) => rows,
             Err(fault) => {
                 outcome.faults.push(format!("{of}: {}: {fault}", point.key));
@@ -136,6 +141,9 @@ fn measure(
         if let Some(wrong) = rows.iter().find(|row| row.checked == Some(false)) {
             outcome.faults.push(format!("{of}: {}: {}: the answer was wrong", point.key, wrong.series));
             continue;
+        }
+        if let Some(load) = watch.end() {
+            rows.iter_mut().for_each(|row| load.put(row));
         }
         measured.keep(&figure.id(), &point.key, now(), began.elapsed().as_secs_f64(), rows)?;
         outcome.done += 1;
@@ -154,7 +162,7 @@ fn now() -> String {
 fn write(
     known: &[&'static Figure],
     folder: &WritableFolder,
-    machine: &MachineProfile,
+    (machine, other): (&MachineProfile, Option<&OtherMachine>),
     request: &StudyRequest,
     measured: &PointStore,
     outcome: &mut StudyResult,
@@ -163,12 +171,17 @@ fn write(
     for &figure in known {
         let points = (figure.points)(machine, request.scale);
         let is_asked = request.figures.iter().any(|asked| asked.id() == figure.id());
-        if !is_asked && !points.iter().any(|point| measured.get(&point.key).is_some()) {
+        let beside = other.map(|other| show_other(figure, other)).transpose()?.flatten();
+        let is_measured = points.iter().any(|point| measured.get(&point.key).is_some());
+        if !is_asked && !is_measured && beside.is_none() {
             continue;
         }
-        let one = show(figure, &points, machine, measured, &outcome.faults)?;
+        let one = PageFigure { beside, ..show(figure, &points, machine, measured, &outcome.faults)? };
         folder.write(&format!("{}.csv", figure.id()), &csv::csv(&one.csv_rows()))?;
         folder.write(&format!("{}.svg", figure.id()), &one.svg)?;
+        if let Some(beside) = &one.beside {
+            folder.write(&format!("{}-beside.svg", figure.id()), &beside.svg)?;
+        }
         listed.push(json!({
             "paper": figure.paper.name,
             "figure": figure.name,
@@ -178,6 +191,18 @@ fn write(
             "finding": one.verdict.finding,
             "holds": one.verdict.holds,
             "why": one.verdict.why,
+            "busy": one.load.map(|load| load.is_busy(machine.cores)),
+            "load": one.load.map(|load| json!({
+                "load_average": load.load_average,
+                "steal_percent": load.steal_percent,
+                "others_cores": load.others_cores,
+            })),
+            "beside": one.beside.as_ref().map(|beside| json!({
+                "machine": beside.machine,
+                "svg": format!("{}-beside.svg", figure.id()),
+                "holds": beside.verdict.holds,
+                "why": beside.verdict.why,
+            })),
             "scale": request.scale.name(),
             "points": { "of": points.len(), "measured": one.measured, "impossible_here": one.impossible.len() },
         }));
@@ -186,8 +211,28 @@ fn write(
     }
     outcome.figures = Value::Array(listed);
     let text = serde_json::to_string_pretty(&outcome.figures).map_err(|error| error.to_string())?;
-    folder.write("index.html", &page::page(&shown, machine, request.scale, &now()))?;
+    let profile = serde_json::to_string_pretty(machine).map_err(|error| error.to_string())?;
+    folder.write(MACHINE, &(profile + "\n"))?;
+    let other = other.map(|other| &other.machine);
+    folder.write("index.html", &page::page(&shown, (machine, other), request.scale, &now()))?;
     folder.write("figures.json", &(text + "\n"))
+}
+
+/// What another machine has of a figure, judged by its values; `None` if it has nothing.
+fn show_other(figure: &'static Figure, other: &OtherMachine) -> Result<Option<BesideFigure>, String> {
+    let Some(found) = other.rows(figure)? else { return Ok(None) };
+    let rows = FigureRows(found.rows);
+    let machine = &other.machine;
+    let load = LoadRange::of_rows(&rows.0);
+    let verdict = (figure.judge)(&rows, machine).under(load, machine.cores);
+    let svg = plot::svg(
+        &format!("{}-beside", figure.id()),
+        &format!("{} {} on another machine: {}", figure.paper.name, figure.name, figure.title),
+        &verdict.to_string(),
+        &(figure.panels)(&rows, machine),
+    )?;
+    let machine = machine.fingerprint();
+    Ok(Some(BesideFigure { machine, rows: rows.0, impossible: found.impossible, load, verdict, svg }))
 }
 
 /// A figure as far as it is measured.
@@ -220,13 +265,15 @@ fn show(
                 format!("{missing} of {} points failed, one with: {}", points.len(), &fault[of_it.len()..])
             },
         );
-        verdict = FindingResult { holds: None, why, ..verdict };
+        verdict = FindingResult::open(&verdict.finding, why);
     }
+    let load = LoadRange::of_rows(&rows.0);
+    let verdict = verdict.under(load, machine.cores);
     let svg = plot::svg(
         &figure.id(),
         &format!("{} {}: {}", figure.paper.name, figure.name, figure.title),
         &verdict.to_string(),
-        &(figure.panels)(&rows),
+        &(figure.panels)(&rows, machine),
     )?;
     Ok(PageFigure {
         figure,
@@ -237,7 +284,9 @@ fn show(
         rows: rows.0,
         impossible,
         missing,
+        load,
         verdict,
+        beside: None,
         svg,
     })
 }
@@ -273,15 +322,12 @@ mod tests {
             here: "the <same>",
             said: &[PaperClaim { what: "<what>", value: "<1 & 2>", place: "Table <1>" }],
             points,
-            panels: |rows| {
-                vec![Panel {
-                    title: "<t>".to_owned(),
-                    x: Axis::Linear { label: "x & y".to_owned() },
-                    y: Axis::Linear { label: "ns".to_owned() },
-                    curves: vec![Curve::from_rows(rows, "<a> & b", "<a> & b", "x", "ns")],
-                }]
+            panels: |rows, _| {
+                let curves = vec![Curve::from_rows(rows, "<a> & b", "<a> & b", "x", "ns")];
+                let axis = |label: &str| Axis::Linear { label: label.to_owned() };
+                vec![Panel::new("<t>", axis("x & y"), axis("ns"), curves)]
             },
-            judge: |rows, _| FindingResult::new("a < b", rows.0.len() > 1, "there are <rows>"),
+            judge: |rows, _| FindingResult::of_counts("a < b", rows.0.len() > 1, "there are <rows>"),
         }
     }
 
@@ -294,6 +340,10 @@ mod tests {
         };
         let never = StudyPoint::new("<large>", || Ok(Vec::new())).unless(machine.lacks_cores(1_000_000));
         vec![point(1), point(2), point(3), never]
+    });
+
+    static PAIR: Figure = figure("figure-3", |_, _| {
+        [1, 2].map(|x| StudyPoint::new(format!("x={x}"), move || Ok(vec![row(x)]))).into()
     });
 
     static WRONG: Figure = figure("figure-2", |_, _| {
@@ -316,7 +366,7 @@ mod tests {
     ) -> (StudyResult, Vec<String>) {
         let stop = AtomicBool::new(false);
         let mut said = Vec::new();
-        let request = StudyRequest { figures, out, scale: Scale::Quick, anew, stop: &stop };
+        let request = StudyRequest { figures, out, scale: Scale::Quick, anew, beside: None, stop: &stop };
         let outcome = among(&[&THREE, &WRONG], &request, &mut |line| {
             said.push(line.to_owned());
             // As a signal does while a point is measured.
@@ -370,9 +420,48 @@ mod tests {
         let csv = std::fs::read_to_string(out.join("made-up-figure-1.csv")).expect("values");
         assert_eq!(csv.lines().count(), 5);
         assert!(
-            csv.contains("<a> & b,1,1,true,") && csv.contains("\"not measured: it needs 1000000 cores, "),
+            csv.contains("<a> & b,1,") && csv.contains("\"not measured: it needs 1000000 cores, "),
             "{csv}"
         );
+    }
+
+    #[test]
+    fn results_of_another_machine_are_shown_beside() {
+        let place = tempfile::tempdir().expect("a place");
+        let (here, there) = (place.path().join("here"), place.path().join("there"));
+        study(&there, &[&PAIR], false, None);
+        // A larger machine, of which the load is known and one value is another.
+        let mut machine = MachineProfile::here();
+        machine.cores = 4096;
+        let text = serde_json::to_string(&machine).expect("JSON");
+        std::fs::write(there.join(MACHINE), text).expect("written");
+        let csv = "series,x,ns,checked,note\r\n<a> & b,1,7,true,\r\n<large>,,,,not measured: <no> card\r\n";
+        std::fs::write(there.join("made-up-figure-3.csv"), csv).expect("written");
+        let stop = AtomicBool::new(false);
+        let request = StudyRequest {
+            figures: &[&PAIR],
+            out: &here,
+            scale: Scale::Quick,
+            anew: false,
+            beside: Some(&there),
+            stop: &stop,
+        };
+        let outcome = among(&[&PAIR, &WRONG], &request, &mut |_| {}).expect("both folders");
+        let figure = &outcome.figures[0];
+        assert_eq!((&figure["holds"], &figure["beside"]["holds"]), (&json!(true), &json!(false)), "{figure}");
+        assert!(figure["beside"]["machine"].as_str().is_some_and(|machine| machine.contains("4096 cores")));
+        let page = std::fs::read_to_string(here.join("index.html")).expect("a page");
+        for there in ["4096 cores", "The machine beside", "&lt;no&gt; card", "made-up-figure-3-beside-title"]
+        {
+            assert!(page.contains(there), "{there}");
+        }
+        assert!(!page.contains("<no>"));
+        assert!(here.join("made-up-figure-3-beside.svg").exists());
+        assert_eq!(outcome.figures.as_array().map(Vec::len), Some(1));
+        // What is no folder of results is said before anything is measured.
+        let nothing = StudyRequest { beside: Some(place.path()), ..request };
+        let error = among(&[&PAIR], &nothing, &mut |_| panic!("measured")).expect_err("no results");
+        assert!(error.contains("no results of a study are there"), "{error}");
     }
 
     #[test]
@@ -403,6 +492,7 @@ mod tests {
             out: file.path(),
             scale: Scale::Quick,
             anew: false,
+            beside: None,
             stop: &stop,
         };
         let error = run(&request, &mut |_| panic!("something was measured")).expect_err("no folder");

@@ -2,6 +2,7 @@
 //! 3.2), against a table for each.
 
 use super::BENCH;
+use super::cas_table::CasTable;
 use super::clock::{TickCalibration, ticks, wait_for_loads};
 use super::packets::{FlowNumbers, NoKey, key_of};
 use super::percentile::percentile;
@@ -12,7 +13,7 @@ use crate::line::to_digits;
 use arena::shared::Section;
 use packet::{Key, KeyV4, Seed};
 use serde_json::json;
-use sketch::{GridConfig, SharedHashTable, SimpleHashTable, Summary, Update, UpdateBurst};
+use sketch::{GridConfig, SimpleHashTable, Summary, Update, UpdateBurst};
 use std::sync::Barrier;
 use std::thread;
 
@@ -24,16 +25,13 @@ const FLOWS: u32 = 10_000_000;
 const PART: usize = 50_000;
 /// The weight of a packet, as in the other figures: counters have 32 bits.
 const WEIGHT: u64 = 2;
-/// Bytes of a shared entry: its state and a counter of 64 bits.
-const SHARED_ENTRY: usize = 16;
-
 type Simple = SimpleHashTable<NoKey>;
 
 /// The tables that the cores count in.
 enum CoreTables {
     Separate(Vec<Simple>),
     /// Counters by compare-and-swap.
-    Shared(SharedHashTable<NoKey>),
+    Shared(CasTable),
     /// A table of one core, behind one lock.
     OneLock(Section<Simple>),
     /// Counters, each behind its own lock.
@@ -93,8 +91,8 @@ fn variants(bytes: usize, skew: f64) -> Result<[TwoCoreVariant; 4], String> {
     let text = |error: sketch::SketchError| error.to_string();
     let own = GridConfig::with_width((bytes / size_of::<u32>()).max(1), seed);
     let separate = (0..CORES).map(|_| Simple::new(&own)).collect::<Result<_, _>>().map_err(text)?;
-    let common = GridConfig::with_width((bytes / SHARED_ENTRY).max(1), seed);
-    let shared = SharedHashTable::new(&common).map_err(text)?;
+    // Of as many counters, of as many bits.
+    let shared = CasTable::new((bytes / size_of::<u32>()).max(1));
     let locked = Section::new(Simple::new(&own).map_err(text)?);
     let locks = SpinTable::new((bytes / SpinTable::ENTRY).max(1), &seed);
     let variant = |name, tables| {
@@ -125,13 +123,13 @@ impl TwoCoreVariant {
                     .collect(),
                 CoreTables::Shared(table) => {
                     let table = &*table;
-                    let core =
-                        |flows| move || one_core(flows, seed, start, |update| table.update_burst(update));
+                    let count = |[update]: &[Update<NoKey>; 1]| table.add(update.hash, update.weight as u32);
+                    let core = |flows| move || one_core(flows, seed, start, count);
                     flows.iter().map(|flows| scope.spawn(core(flows))).collect()
                 }
                 CoreTables::OneLock(table) => {
                     let table = &*table;
-                    let count = |update: &[_]| table.enter(|table| table.update_burst(update));
+                    let count = |update: &[Update<NoKey>; 1]| table.enter(|table| table.update_burst(update));
                     let core = |flows| move || one_core(flows, seed, start, count);
                     flows.iter().map(|flows| scope.spawn(core(flows))).collect()
                 }
@@ -165,7 +163,7 @@ impl TwoCoreVariant {
     /// True if all packets of both cores were counted, and no known flow has fewer than arrived.
     fn is_right(&self) -> Result<bool, String> {
         use sketch::Merge;
-        let asked = |table: Simple| -> (u64, Box<dyn Fn(u64) -> u64>) {
+        let asked = |table: Simple| -> (u64, Box<dyn Fn(u64) -> u64 + '_>) {
             (table.total(), Box::new(move |hash| table.estimate_hash(hash).value as u64))
         };
         let (counted, estimate) = match &self.tables {
@@ -174,10 +172,13 @@ impl TwoCoreVariant {
                 tables.iter().try_for_each(|table| sum.merge(table)).map_err(|error| error.to_string())?;
                 asked(sum)
             }
-            CoreTables::Shared(table) => asked(table.snapshot().map_err(|error| error.to_string())?),
+            CoreTables::Shared(table) => {
+                let count = |hash| u64::from(table.counter(hash));
+                (table.total(), Box::new(count) as Box<dyn Fn(u64) -> u64 + '_>)
+            }
             CoreTables::OneLock(table) => asked(table.enter(|table| table.clone())),
             CoreTables::LockPerCounter(table) => {
-                (table.total(), Box::new(|hash| table.estimate_hash(hash)) as Box<dyn Fn(u64) -> u64>)
+                (table.total(), Box::new(|hash| table.estimate_hash(hash)) as Box<dyn Fn(u64) -> u64 + '_>)
             }
         };
         let arrived: u64 = self.packets.iter().map(FlowNumbers::total).sum();
@@ -195,7 +196,7 @@ fn one_core(
     flows: &[u32],
     seed: &Seed,
     start: &Barrier,
-    mut count: impl FnMut(&[Update<NoKey>]),
+    mut count: impl FnMut(&[Update<NoKey>; 1]),
 ) -> CoreTimes {
     let update = |flow: &u32| {
         let Update { hash, weight, .. } = Update::new(key_of(*flow), WEIGHT, seed);

@@ -228,6 +228,10 @@ fn line(point: &WirePoint, case: &FeasibleCase, mut measured: Vec<RunMeasurement
     ];
     more.extend(median.members());
     more.extend([
+        ("receive_ns_spread", spread_of(|measured| measured.step_ns().receive)),
+        ("parse_ns_spread", spread_of(|measured| measured.step_ns().parse)),
+        ("hand_over_ns_spread", spread_of(|measured| measured.step_ns().hand_over)),
+        ("free_ns_spread", spread_of(|measured| measured.step_ns().free)),
         ("processing_ns_spread", spread_of(|measured| measured.step_ns().process)),
         ("delay_ns_spread", spread_of(|measured| measured.step_ns().sum())),
         ("gaps", json!(median.wire.gaps)),

@@ -27,6 +27,8 @@ use std::time::Duration;
 const BURST: usize = 64;
 /// The seed of the keys' hash.
 const SEED: u64 = 1;
+/// Bytes that no frame of the wire exceeds.
+const LONGEST: u32 = 1 << 16;
 /// Bytes that a trace may take.
 const TRACE_BYTES: u64 = 4 << 30;
 
@@ -433,9 +435,10 @@ fn judge(
     let recorded: u64 = records.iter().map(|record| record.total_count).sum();
     let not_sampled = packets.not_measured.get("not_sampled");
     let sampled = outcome.ended.sampled;
+    let has_records = matches!(told, RigAnswer::Records);
     let is_whole = packets.received == packets.measured + not_sampled
         && sampled.is_some() == (not_sampled != 0)
-        && (!matches!(told, RigAnswer::Records) || recorded == packets.measured)
+        && (!has_records || recorded == packets.measured)
         && packets.received + ring_full + loss("imissed") == wire.offered
         && outcome.errors.is_empty()
         && outcome.faults.is_empty();
@@ -449,8 +452,10 @@ fn judge(
         RigAnswer::Packets(counted) => counted == packets.received,
     };
     // Of one pass: in several, the truth of the last one is not known.
-    let accuracy =
-        sampled.filter(|_| all == pass && !has_lost).map(|sampled| traffic.accuracy(&sampled, records));
+    // Without a sample, all packets are measured: its answers are compared in the same way.
+    let sampled = sampled.unwrap_or_else(|| Sampled::new(Share::ALL, packets.measured, 0, LONGEST));
+    let accuracy = (all == pass && !has_lost && has_records)
+        .then(|| traffic.accuracy(&sampled, records));
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
     Ok(RunMeasurement {
         wire: wire.since(watch.warm),

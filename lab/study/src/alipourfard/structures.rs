@@ -1,5 +1,6 @@
 //! The three structures by size and skew, which several figures show.
 
+use crate::deciding::{Claim, value_at};
 use crate::point::StudyPoint;
 use crate::row::{FigureRow, FigureRows};
 
@@ -26,6 +27,31 @@ pub(crate) fn heavy_hitters(bytes: u64, seeds: u64) -> StudyPoint {
         })?;
         Ok(rows)
     })
+}
+
+/// Claims that one series takes less time per packet than another at every size.
+///
+/// # Errors
+/// A size of one was not measured, or its answer was wrong.
+pub(crate) fn faster_at_every_size(
+    rows: &FigureRows,
+    (quick, its): (&str, &str),
+    (slow, other): (&str, &str),
+) -> Result<Vec<Claim>, String> {
+    let claim = |row: &FigureRow| {
+        let bytes = row.param("bytes");
+        let at = |series| value_at(rows, series, ("bytes", bytes), "ns_per_packet");
+        let (less, more) = (at(quick)?, at(slow)?);
+        let text = format!(
+            "with {} a packet takes {} in {its} and {} in {other}",
+            notation::size_text(bytes as usize),
+            less.text("ns"),
+            more.text("ns")
+        );
+        Ok(Claim::new(less.is_below(more), text))
+    };
+    // Rows of accuracy have other names.
+    rows.rows_of_series(quick).map(claim).collect()
 }
 
 /// The mean over all values of `param` of how many times `value` of one series is that of another; `None` without any.

@@ -1,7 +1,8 @@
 //! Table 2: bytes of an entry.
 
 use super::PAPER;
-use super::foretold::{ENTRIES, OWN, entry, is_measured, model};
+use super::foretold::{ENTRIES, OWN, entry, foretold, is_measured, model};
+use crate::deciding::{Claim, RoundedValue, conclude};
 use crate::figure::{Figure, PaperClaim};
 use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel, Spot};
@@ -44,7 +45,7 @@ fn is_of_10g(row: &FigureRow) -> bool {
     row.series == ENTRIES && row.param("gbit_s") == 10.0
 }
 
-fn panels(rows: &FigureRows) -> Vec<Panel> {
+fn panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
     let of_10g: Vec<_> = rows.0.iter().filter(|row| is_of_10g(row)).collect();
     let names = of_10g.iter().map(|row| format!("{}, {} B", entry(row), row.param("entry_bytes"))).collect();
     let curve = |name: &str, value: &str| Curve {
@@ -55,27 +56,53 @@ fn panels(rows: &FigureRows) -> Vec<Panel> {
             .collect(),
     };
     let most: Vec<_> = (0..of_10g.len()).map(|at| (at as f64, MOST_NS)).collect();
-    vec![Panel {
-        title: "Time per packet, 1.25 million flows, skew 1 (foretold)".to_owned(),
-        x: Axis::Names { label: "entry".to_owned(), names },
-        y: Axis::Linear { label: "ns".to_owned() },
-        curves: vec![
+    vec![Panel::new(
+        "Time per packet, 1.25 million flows, skew 1 (foretold)",
+        Axis::Names { label: "entry".to_owned(), names },
+        Axis::Linear { label: "ns".to_owned() },
+        vec![
             curve("in bursts", "bursts_ns"),
             curve("one at a time", "one_at_a_time_ns"),
             Curve::from_paper("bound for 10 Gbit/s", &most),
         ],
-    }]
+    )]
 }
 
 fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     let finding = "one core keeps up with 10 Gbit/s of the smallest packets with entries of 4 to 44 bytes";
-    let of_10g: Vec<_> = rows.0.iter().filter(|row| is_of_10g(row) && entry(row) != OWN).collect();
-    let most = |value: &str| of_10g.iter().map(|row| row.value(value)).reduce(f64::max);
-    let (Some(bursts), Some(single)) = (most("bursts_ns"), most("one_at_a_time_ns")) else {
-        return FindingResult::open(finding, "nothing is measured");
+    let decide = || {
+        let of_10g: Vec<_> = rows.0.iter().filter(|row| is_of_10g(row) && entry(row) != OWN).collect();
+        let most = |value: &str| of_10g.iter().map(|row| row.value(value)).reduce(f64::max);
+        let (Some(bursts), Some(single)) = (most("bursts_ns"), most("one_at_a_time_ns")) else {
+            return Err("nothing is measured".to_owned());
+        };
+        let (bursts, single) = (foretold(rows, bursts)?, foretold(rows, single)?);
+        let text = format!(
+            "the slowest entry takes {} in bursts and {} one at a time, give or take the model's largest error here, of the {MOST_NS:.0} ns that \
+             there are",
+            bursts.text("ns"),
+            single.text("ns")
+        );
+        Ok(vec![Claim::new(bursts.is_at_most(RoundedValue::exact(MOST_NS), 0.0), text)])
     };
-    let why = format!(
-        "the slowest entry takes {bursts:.0} ns in bursts and {single:.0} ns one at a time, of the {MOST_NS:.0} ns that there are"
-    );
-    FindingResult::new(finding, bursts <= MOST_NS, why)
+    conclude(finding, decide())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deciding::made::row;
+
+    #[test]
+    fn the_models_error_counts() {
+        let rows = |ns, error| {
+            let values = [("bursts_ns", ns), ("one_at_a_time_ns", ns)];
+            let foretold = row(ENTRIES, &values).with("gbit_s", 10).with("entry", "counter");
+            FigureRows(vec![row("bursts_of_64", &[("error_percent", error)]), foretold])
+        };
+        let judged = |ns, error| judge(&rows(ns, error), &MachineProfile::here()).holds;
+        assert_eq!(judged(60.0, -5.0), Some(true));
+        assert_eq!(judged(60.0, -20.0), None);
+        assert_eq!(judged(90.0, -20.0), Some(false));
+    }
 }

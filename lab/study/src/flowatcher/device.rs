@@ -1,13 +1,13 @@
 //! Figure 9-(b): a router that shares its link.
 
 use super::PAPER;
-use crate::deciding::{value, verdict};
+use crate::deciding::{Claim, RoundedValue, conclude, value};
 use crate::figure::{Figure, PaperClaim};
 use crate::machine::MachineProfile;
-use crate::panel::{Axis, Curve, Panel, Spot};
+use crate::panel::{Axis, Curve, Guide, Panel};
 use crate::point::{Scale, StudyPoint};
 use crate::row::{FigureRow, FigureRows};
-use bench::{FairQueue, FairQueueRun, Queueing};
+use bench::{FairQueue, FairQueueRun, FlowThroughput, Queueing};
 use std::sync::OnceLock;
 
 const FLOWS: u16 = 1000;
@@ -19,6 +19,9 @@ const WHOLE: f64 = 0.95;
 const NEAR: f64 = 0.2;
 /// The share of flows of which what is found has to be true.
 const MOST: f64 = 0.95;
+
+/// Runs of each queueing.
+const RUNS: usize = 3;
 
 const BEFORE: &str = "before the device";
 const AFTER: &str = "after the device";
@@ -44,7 +47,7 @@ pub(crate) static FIGURE_9B: Figure = Figure {
     ],
     points,
     panels,
-    judge: |rows, _| verdict(SHARES_ARE_FAIR, judge(rows)),
+    judge: |rows, _| conclude(SHARES_ARE_FAIR, judge(rows)),
 };
 
 fn name(queueing: Queueing) -> &'static str {
@@ -58,7 +61,7 @@ fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
     // Asked once: links are made to find out.
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(FairQueue::missing);
-    let seconds = scale.pick(6.0, 20.0);
+    let seconds = scale.pick(3.0, 20.0);
     let point = |queueing| {
         let spec = FairQueue {
             queueing,
@@ -67,17 +70,22 @@ fn points(_: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
             aggressive: AGGRESSIVE,
             seconds,
         };
-        let key = format!("flowatcher fair-queue {spec:?}");
-        StudyPoint::new(key, move || Ok(rows_of(&spec.run()?, queueing))).unless(missing.clone())
+        let key = format!("flowatcher fair-queue {spec:?} runs={RUNS}");
+        StudyPoint::new(key, move || {
+            let runs: Vec<FairQueueRun> = (0..RUNS).map(|_| spec.run()).collect::<Result<_, _>>()?;
+            Ok(rows_of(&runs, queueing))
+        })
+        .unless(missing.clone())
     };
     vec![point(Queueing::Fair), point(Queueing::Fifo)]
 }
 
-/// Returns the rows of some flows, and those of what is true of all.
-fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<FigureRow> {
+/// Returns the rows of some flows in the last run, and a summary of what is true of all flows in each.
+fn rows_of(runs: &[FairQueueRun], queueing: Queueing) -> Vec<FigureRow> {
+    let Some(run) = runs.last() else { return Vec::new() };
     let row = |series: &str| FigureRow {
         series: series.to_owned(),
-        checked: Some(run.checked),
+        checked: Some(runs.iter().all(|run| run.checked)),
         ..FigureRow::default().with("queueing", name(queueing))
     };
     let mut rows = Vec::new();
@@ -100,27 +108,47 @@ fn rows_of(run: &FairQueueRun, queueing: Queueing) -> Vec<FigureRow> {
             rows.push(row);
         }
     }
-    let share = |of: &dyn Fn(&bench::FlowThroughput) -> Option<bool>| {
-        let known: Vec<bool> = run.flows.iter().filter_map(of).collect();
-        known.iter().filter(|is_true| **is_true).count() as f64 / known.len().max(1) as f64
-    };
-    let is_aggressive = |flow: &bench::FlowThroughput| flow.number <= AGGRESSIVE;
-    let near_fair =
-        share(&|flow| is_aggressive(flow).then(|| (flow.after as f64 - flow.fair).abs() <= NEAR * flow.fair));
-    let whole =
-        share(&|flow| (!is_aggressive(flow)).then_some(flow.after as f64 >= WHOLE * flow.before as f64));
     let mut summary = row(SUMMARY);
-    for (name, value) in [
-        ("fast_flows_near_fair", near_fair),
-        ("slow_flows_whole", whole),
-        ("dropped_packets", run.dropped as f64),
-        ("lost_by_captures", (run.monitor_lost[0] + run.monitor_lost[1]) as f64),
-        ("seconds", run.seconds),
-    ] {
-        summary.values.insert(name.to_owned(), value);
+    summary.values.insert("rounds".to_owned(), runs.len() as f64);
+    for (name, of) in SUMMARIES {
+        let mut values: Vec<f64> = runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        summary.values.insert(name.to_owned(), values[values.len() / 2]);
+        summary.values.insert(format!("{name}_least"), values[0]);
+        summary.values.insert(format!("{name}_most"), values[values.len() - 1]);
     }
     rows.push(summary);
     rows
+}
+
+/// A value of a run as a whole.
+type RunValue = fn(&FairQueueRun) -> f64;
+
+/// What is said of a run as a whole, by name.
+const SUMMARIES: [(&str, RunValue); 5] = [
+    ("fast_flows_near_fair", near_fair),
+    ("slow_flows_whole", whole),
+    ("dropped_packets", |run| run.dropped as f64),
+    ("lost_by_captures", |run| (run.monitor_lost[0] + run.monitor_lost[1]) as f64),
+    ("seconds", |run| run.seconds),
+];
+
+/// The share of the flows of which something is known that it is true of.
+fn share(run: &FairQueueRun, of: impl Fn(&FlowThroughput) -> Option<bool>) -> f64 {
+    let known: Vec<bool> = run.flows.iter().filter_map(of).collect();
+    known.iter().filter(|is_true| **is_true).count() as f64 / known.len().max(1) as f64
+}
+
+/// The share of the fast flows that get about their fair share.
+fn near_fair(run: &FairQueueRun) -> f64 {
+    share(run, |flow| {
+        (flow.number <= AGGRESSIVE).then(|| (flow.after as f64 - flow.fair).abs() <= NEAR * flow.fair)
+    })
+}
+
+/// The share of the other flows that are forwarded whole.
+fn whole(run: &FairQueueRun) -> f64 {
+    share(run, |flow| (flow.number > AGGRESSIVE).then_some(flow.after as f64 >= WHOLE * flow.before as f64))
 }
 
 fn filter_queueing(rows: &FigureRows, queueing: Queueing) -> FigureRows {
@@ -128,45 +156,33 @@ fn filter_queueing(rows: &FigureRows, queueing: Queueing) -> FigureRows {
     FigureRows(rows.0.iter().filter(is_it).cloned().collect())
 }
 
-fn panels(rows: &FigureRows) -> Vec<Panel> {
+fn panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
     let flow = || Axis::Log { label: "flow".to_owned() };
     let rates = |queueing| {
         let rows = filter_queueing(rows, queueing);
-        Panel {
-            title: format!("Rates, {}", name(queueing)),
-            x: flow(),
-            y: Axis::Log { label: "packets a second".to_owned() },
-            curves: [BEFORE, AFTER, FAIR]
-                .map(|series| Curve::from_rows(&rows, series, series, "flow", "packets_per_second"))
-                .into(),
-        }
+        let curves = [BEFORE, AFTER, FAIR]
+            .map(|series| Curve::from_rows(&rows, series, series, "flow", "packets_per_second"));
+        let y = Axis::Log { label: "packets a second".to_owned() };
+        Panel::new(format!("Rates, {}", name(queueing)), flow(), y, curves.into())
+            .with_guides([Guide::upright(AGGRESSIVE.into(), "up to here lowered")])
     };
     let gaps = |queueing| {
         let rows = filter_queueing(rows, queueing);
-        let spots = rows.rows_of_series(AFTER).map(|row| Spot {
-            x: row.param("flow"),
-            y: row.value("gap_mean"),
-            spread: None,
-        });
-        Curve {
-            name: name(queueing).to_owned(),
-            of_paper: false,
-            spots: spots.filter(|spot| spot.y.is_finite()).collect(),
-        }
+        Curve::from_rows(&rows, AFTER, name(queueing), "flow", "gap_mean")
     };
     vec![
         rates(Queueing::Fair),
         rates(Queueing::Fifo),
-        Panel {
-            title: "Mean interleaving gap after the device".to_owned(),
-            x: flow(),
-            y: Axis::Log { label: "packets of other flows".to_owned() },
-            curves: vec![gaps(Queueing::Fair), gaps(Queueing::Fifo)],
-        },
+        Panel::new(
+            "Mean interleaving gap after the device",
+            flow(),
+            Axis::Log { label: "packets of other flows".to_owned() },
+            vec![gaps(Queueing::Fair), gaps(Queueing::Fifo)],
+        ),
     ]
 }
 
-fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
+fn judge(rows: &FigureRows) -> Result<Vec<Claim>, String> {
     let shares = |queueing| {
         let rows = filter_queueing(rows, queueing);
         let [near, whole] =
@@ -174,22 +190,28 @@ fn judge(rows: &FigureRows) -> Result<(bool, String), String> {
         Ok::<_, String>((near?, whole?))
     };
     let ((near, whole), (_, control)) = (shares(Queueing::Fair)?, shares(Queueing::Fifo)?);
-    // What one queue for all forwards as well tells nothing of the scheduler.
-    let holds = near >= MOST && whole >= MOST && control < MOST;
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let why = format!(
-        "{} of the 200 fastest flows get their fair share, and {} of the others are forwarded whole (with one queue for all {})",
-        percent(near),
-        percent(whole),
-        percent(control)
-    );
-    Ok((holds, why))
+    let most = RoundedValue::exact(MOST);
+    let percent = |share: RoundedValue| share.times(100.0).text("%");
+    Ok(vec![
+        Claim::new(
+            most.is_at_most(near, 0.0),
+            format!("{} of the 200 fastest flows get their fair share", percent(near)),
+        ),
+        Claim::new(
+            most.is_at_most(whole, 0.0),
+            format!("{} of the others are forwarded whole", percent(whole)),
+        ),
+        // What one queue for all forwards as well tells nothing of the scheduler.
+        Claim::new(
+            control.is_below(most),
+            format!("with one queue for all {} of them are", percent(control)),
+        ),
+    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench::FlowThroughput;
 
     /// A device that forwards of each flow what `after` says of what was sent and what is fair.
     fn run(after: impl Fn(u16, f64, f64) -> f64) -> FairQueueRun {
@@ -204,18 +226,31 @@ mod tests {
     }
 
     fn rows(fair: &FairQueueRun, fifo: &FairQueueRun) -> FigureRows {
-        FigureRows([rows_of(fair, Queueing::Fair), rows_of(fifo, Queueing::Fifo)].concat())
+        FigureRows(
+            [
+                rows_of(std::slice::from_ref(fair), Queueing::Fair),
+                rows_of(std::slice::from_ref(fifo), Queueing::Fifo),
+            ]
+            .concat(),
+        )
     }
 
     #[test]
     fn fair_shares_hold_and_others_do_not() {
         let fair = run(|_, _, fair| fair);
         let fifo = run(|_, sent, _| sent * 0.35);
-        let judged = |rows: &FigureRows| judge(rows).map(|(holds, _)| holds);
-        assert_eq!(judged(&rows(&fair, &fifo)), Ok(true));
-        assert_eq!(judged(&rows(&fifo, &fifo)), Ok(false));
+        let judged = |rows: &FigureRows| conclude("f", judge(rows)).holds;
+        assert_eq!(judged(&rows(&fair, &fifo)), Some(true));
+        assert_eq!(judged(&rows(&fifo, &fifo)), Some(false));
         // A link that is not narrow forwards all, with any queue.
-        assert_eq!(judged(&rows(&run(|_, sent, _| sent), &run(|_, sent, _| sent))), Ok(false));
+        assert_eq!(judged(&rows(&run(|_, sent, _| sent), &run(|_, sent, _| sent))), Some(false));
+        // One of three runs that was disturbed decides nothing.
+        let disturbed = run(|_, _, fair| fair * 0.5);
+        let wavering = [
+            rows_of(&[fair.clone(), fair.clone(), disturbed], Queueing::Fair),
+            rows_of(std::slice::from_ref(&fifo), Queueing::Fifo),
+        ];
+        assert_eq!(judged(&FigureRows(wavering.concat())), None);
         let wrong = FairQueueRun { checked: false, ..fair };
         assert!(judge(&rows(&wrong, &fifo)).is_err());
         assert!(judge(&FigureRows::default()).is_err());
@@ -224,7 +259,7 @@ mod tests {
     #[test]
     fn some_flows_are_drawn_from_the_first_to_the_last() {
         let rows = rows(&run(|_, _, fair| fair), &run(|_, _, fair| fair));
-        let panels = panels(&rows);
+        let panels = panels(&rows, &MachineProfile::here());
         let spots = &panels[0].curves[0].spots;
         assert_eq!((spots[0].x, spots[spots.len() - 1].x), (1.0, 1000.0));
         assert!((25..=41).contains(&spots.len()), "{}", spots.len());
