@@ -19,6 +19,10 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod wire_tables;
+
+pub(crate) use wire_tables::CountedPackets;
+pub use wire_tables::HashTableKind;
 
 use crate::{BenchResult, Points};
 

@@ -47,7 +47,7 @@ mod zoom;
 pub use capture::measure_file;
 pub use echo::{EchoLoop, EchoRun};
 pub use fair_queue::{FairQueue, FairQueueRun, FlowThroughput, Queueing};
-pub use flow_record::{RecordPart, measure_record};
+pub use flow_record::{HashTableKind, RecordPart, measure_record};
 pub use line::BenchResult;
 pub use parallel::{Effort, SketchKind, TallyKind, WirePoint, measure_wire, wu_designs};
 pub use text::TextTable;

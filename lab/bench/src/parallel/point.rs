@@ -4,6 +4,7 @@ use super::fit::{FeasibleCase, fit};
 use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, expect, measure};
 use super::sketches::{SketchKind, WorkerSketches};
 use super::{ONE_WINDOW, rounded};
+use crate::HashTableKind;
 use crate::compare::spread;
 use crate::{BenchResult, line::to_digits};
 use engine::{DesignCase, OfferedLoad, Preset, StatePlacement};
@@ -21,6 +22,8 @@ pub enum TallyKind {
     Flows,
     /// Exact flow tables with statistics of the interleaving gap, as for `--gap`: `mean`, `p99`.
     Gaps(&'static str),
+    /// One of FloWatcher's flow tables for each worker.
+    Table(HashTableKind),
     /// A sketch with this many entries a row ([`SketchKind::default_width`]).
     Sketch(SketchKind, usize),
 }
@@ -105,6 +108,7 @@ impl WirePoint {
         let mut plan = case.plan.clone();
         let kept = match self.counting {
             TallyKind::Packets => CountingStructure::Packets,
+            TallyKind::Table(kind) => CountingStructure::Table(kind, self.flows as usize),
             TallyKind::Flows => CountingStructure::plain(),
             TallyKind::Gaps(list) => {
                 let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
@@ -283,6 +287,9 @@ mod tests {
             small("rss", TallyKind::Packets),
             small("rss", TallyKind::Flows),
             small("rss", TallyKind::Gaps("p99")),
+            small("rss", TallyKind::Table(HashTableKind::Double)),
+            small("rss", TallyKind::Table(HashTableKind::Combined)),
+            small("1x2", TallyKind::Table(HashTableKind::LinkedList)),
             small("1x2 position shared", TallyKind::Flows),
             small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 10)),
             WirePoint { frame: 754, ..small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 16)) },

@@ -4,7 +4,9 @@ use super::packets_only::PacketsOnly;
 use super::rounded;
 use super::sampled::Accuracy;
 use super::sketches::{Estimator, SketchRun, SketchSize, WorkerSketches};
+use crate::HashTableKind;
 use crate::compare::ns;
+use crate::flow_record::CountedPackets;
 use crate::record_list::RecordList;
 use arena::Limits;
 use engine::{
@@ -187,6 +189,8 @@ pub(super) enum CountingStructure {
     /// Exact flow tables, and what their records carry beyond the plain ones.
     Flows(Box<MeasuredParts>),
     Sketches(WorkerSketches),
+    /// One of FloWatcher's tables for each worker, with room for this many flows.
+    Table(HashTableKind, usize),
     /// The number of packets, and nothing else.
     Packets,
 }
@@ -380,7 +384,9 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
         seed: Seed::new(SEED),
         parts: match &setting.kept {
             CountingStructure::Flows(parts) => **parts,
-            CountingStructure::Sketches(_) | CountingStructure::Packets => MeasuredParts::default(),
+            CountingStructure::Sketches(_) | CountingStructure::Table(..) | CountingStructure::Packets => {
+                MeasuredParts::default()
+            }
         },
         burst: setting.burst,
         hand_over_batches: setting.between_cores.div_ceil(setting.burst).max(2),
@@ -399,6 +405,12 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
             let SketchRun { tallies, ask } = sketches.run(plan.counting(), setting.burst, config.seed)?;
             let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
             (outcome, RigAnswer::Estimates(sketches.size, ask()?))
+        }
+        CountingStructure::Table(kind, flows) => {
+            let counted = CountedPackets::default();
+            let tallies = counted.tallies(*kind, *flows, plan.counting());
+            let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
+            (outcome, RigAnswer::Packets(counted.total()))
         }
         CountingStructure::Packets => {
             let counted = PacketsOnly::default();
@@ -454,8 +466,7 @@ fn judge(
     // Of one pass: in several, the truth of the last one is not known.
     // Without a sample, all packets are measured: its answers are compared in the same way.
     let sampled = sampled.unwrap_or_else(|| Sampled::new(Share::ALL, packets.measured, 0, LONGEST));
-    let accuracy = (all == pass && !has_lost && has_records)
-        .then(|| traffic.accuracy(&sampled, records));
+    let accuracy = (all == pass && !has_lost && has_records).then(|| traffic.accuracy(&sampled, records));
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
     Ok(RunMeasurement {
         wire: wire.since(watch.warm),
