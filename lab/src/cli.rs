@@ -9,6 +9,7 @@ Examples:
   edison-lab bench table --flows 1M                   one measurement, at one point
   edison-lab study --list                             the papers' tables and figures, with commands
   edison-lab study --out study --quick                all of them, in less than ten minutes
+  edison-lab pack --out edison-lab.tar.xz             an archive that runs on another machine
 
 Measurements that run edison itself take the program in the folder of edison-lab, or the one that
 EDISON names.
@@ -31,6 +32,13 @@ pub(crate) enum LabCommand {
     /// Measure the papers' tables and figures here, and draw them beside the papers' values
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyOptions),
+    /// Write this program with its libraries as one archive, for a study on another machine
+    #[command(after_help = PACK_EXAMPLES)]
+    Pack {
+        /// The archive; its ending says how it is compressed: .tar.xz, .tar.gz, .tar
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
     /// Write the manual pages, made from these helps, to a folder
     Man {
         /// The folder, as /usr/share/man/man1
@@ -88,6 +96,15 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_name = "S")]
     pub(crate) seconds: Option<f64>,
 }
+
+const PACK_EXAMPLES: &str = "\
+Examples:
+  edison-lab pack --out edison-lab.tar.xz             here
+  tar -xf edison-lab.tar.xz && edison-lab/study.sh --quick    there, which writes results.tar.gz
+  edison-lab study --out study --beside results       here, with what that has
+
+The other machine needs Linux on the same kind of processor, a shell and tar; none of its libraries is
+used. tar and strip (Debian's binutils) make the archive.";
 
 const STUDY_EXAMPLES: &str = "\
 Examples:

@@ -24,6 +24,7 @@ fn perform(command: LabCommand) -> Result<ExitCode, LabFailure> {
     match command {
         LabCommand::Bench(options) => commands::bench(&options),
         LabCommand::Study(options) => commands::study(&options),
+        LabCommand::Pack { out } => commands::pack(&out),
         LabCommand::Man { folder } => {
             console::write_pages(LabCli::command(), &folder)
                 .map_err(|error| LabFailure::usage(format!("{}: {error}", folder.display())))?;

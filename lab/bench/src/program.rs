@@ -13,11 +13,15 @@ pub(crate) fn edison() -> Result<PathBuf, String> {
     if path.is_file() { Ok(path) } else { Err(missing(&path)) }
 }
 
-/// Returns the path of this program.
+/// Returns the path of this program: the one that the variable EDISON_LAB names (of `edison-lab pack`, which starts it by a loader), or the
+/// one that the system says.
 ///
 /// # Errors
 /// One line: the system does not say.
 pub(crate) fn itself() -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os("EDISON_LAB").filter(|name| !name.is_empty()) {
+        return Ok(PathBuf::from(named));
+    }
     std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))
 }
 

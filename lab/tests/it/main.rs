@@ -1,6 +1,7 @@
 //! The program `edison-lab`, as its users call it.
 
 mod accuracy;
+mod pack;
 mod presets;
 mod program;
 mod study;
@@ -13,6 +14,7 @@ fn the_helps_have_examples_and_the_manual_has_them() {
         (&["--help"][..], "edison-lab study --out study --quick"),
         (&["bench", "--help"], "edison-lab bench table --flows 1M --json"),
         (&["study", "--help"], "edison-lab study alipourfard figure-1 --out study"),
+        (&["pack", "--help"], "edison-lab pack --out edison-lab.tar.xz"),
     ] {
         let ended = run(lab().args(words)).expect(0);
         assert!(ended.stdout.contains("Examples:") && ended.stdout.contains(example), "{}", ended.stdout);
