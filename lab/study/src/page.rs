@@ -148,7 +148,7 @@ fn overview(shown: &[PageFigure], has_other: bool) -> String {
     let rows: String = shown
         .iter()
         .map(|one| {
-            let beside = one.beside.as_ref().map_or("", |beside| beside.verdict.in_short());
+            let beside = one.beside.as_ref().map_or_else(String::new, |beside| beside.verdict.in_short());
             let beside = if has_other { format!("<td>{beside}</td>") } else { String::new() };
             format!(
                 "<tr><td><a href=\"#{}\">{} {}</a></td><td>{}</td><td>{}</td>{beside}</tr>\n",

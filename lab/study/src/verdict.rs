@@ -25,15 +25,15 @@ pub struct FindingResult {
     pub why: String,
     /// What the verdict rests on.
     pub basis: VerdictBasis,
-    /// True if it is not decided because the machine was busy.
-    pub was_busy: bool,
+    /// What is in doubt of the machine, because of which it is not decided.
+    pub doubt: Option<&'static str>,
 }
 
 impl FindingResult {
     /// Makes the verdict of timed rounds; `None` where they overlap.
     pub fn of_rounds(finding: &str, holds: Option<bool>, why: impl Into<String>) -> Self {
         let basis = VerdictBasis::Rounds;
-        Self { finding: finding.to_owned(), holds, why: why.into(), basis, was_busy: false }
+        Self { finding: finding.to_owned(), holds, why: why.into(), basis, doubt: None }
     }
 
     /// Makes the verdict of counted or computed values.
@@ -69,23 +69,26 @@ impl FindingResult {
             Some(false) => "by the rounds it does not hold: ",
             None => "",
         };
-        let reason = match load {
+        let (doubt, reason) = match load {
             Some(load) if !load.is_busy(cores) => return self,
-            Some(load) => format!("the machine was busy ({})", load.text()),
-            None => "the load of the machine was not recorded while it was measured".to_owned(),
+            Some(load) => ("the machine was busy", format!("the machine was busy ({})", load.text())),
+            None => (
+                "its load was not recorded",
+                "the load of the machine was not recorded while it was measured".to_owned(),
+            ),
         };
         let why = format!("{reason}; {by_rounds}{}", self.why);
-        Self { holds: None, why, was_busy: load.is_some(), ..self }
+        Self { holds: None, why, doubt: Some(doubt), ..self }
     }
 
     /// Returns the verdict in a few words, for tables.
-    pub(crate) fn in_short(&self) -> &'static str {
-        match (self.holds, self.basis) {
-            (Some(true), _) => "holds",
-            (Some(false), _) => "does not hold",
-            (None, _) if self.was_busy => "not decided: the machine was busy",
-            (None, VerdictBasis::Rounds) => "not decided by the rounds",
-            (None, _) => "not decided",
+    pub(crate) fn in_short(&self) -> String {
+        match (self.holds, self.doubt, self.basis) {
+            (Some(true), ..) => "holds".to_owned(),
+            (Some(false), ..) => "does not hold".to_owned(),
+            (None, Some(doubt), _) => format!("not decided: {doubt}"),
+            (None, None, VerdictBasis::Rounds) => "not decided: rounds overlap".to_owned(),
+            (None, None, _) => "not decided".to_owned(),
         }
     }
 }
@@ -115,18 +118,19 @@ mod tests {
         let verdict = |holds| FindingResult::of_rounds("a < b", holds, "1 against 2");
         assert_eq!(verdict(Some(true)).under(load(0.01), 2), verdict(Some(true)));
         let busy = verdict(Some(true)).under(load(1.0), 2);
-        assert_eq!((busy.holds, busy.in_short()), (None, "not decided: the machine was busy"));
+        assert_eq!((busy.holds, busy.in_short().as_str()), (None, "not decided: the machine was busy"));
         assert_eq!(
             busy.to_string(),
             "The paper's finding, that a < b, is not decided here: the machine was busy (load average 2, steal 0 %, \
              other processes on 0 to 1 cores); by the rounds it holds: 1 against 2."
         );
         let unknown = verdict(Some(false)).under(None, 2);
-        assert_eq!((unknown.holds, unknown.in_short()), (None, "not decided by the rounds"));
+        assert_eq!(unknown.holds, None);
+        assert_eq!(unknown.in_short(), "not decided: its load was not recorded");
         assert!(
             unknown.why.contains("not recorded") && unknown.why.contains("it does not hold: 1 against 2")
         );
-        assert_eq!(verdict(None).under(load(0.0), 2).in_short(), "not decided by the rounds");
+        assert_eq!(verdict(None).under(load(0.0), 2).in_short(), "not decided: rounds overlap");
     }
 
     #[test]
