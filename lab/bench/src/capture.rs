@@ -164,12 +164,16 @@ pub(crate) fn meters(
     let mut waits = PMACCT_WAITS.to_vec();
     for _ in 0..rounds {
         for (variant, times) in variants.iter_mut().zip(&mut times) {
-            times.push(match variant.name {
-                "pmacctd" => {
-                    pmacct_round(variant, &capture, directory.path(), truth.totals.count.packets, &mut waits)?
-                }
-                _ => fresh_round(variant, &capture, directory.path())?,
-            });
+            let directory = directory.path();
+            let time = match variant.name {
+                "pmacctd" => patient_round(truth.totals.count.packets, &mut waits, |wait| {
+                    write_pmacct_settings(&capture, directory, wait)?;
+                    let time = fresh_round(variant, &capture, directory)?;
+                    Ok((time, variant.answer.as_ref().and_then(|answer| answer["packets"].as_u64())))
+                }),
+                _ => fresh_round(variant, &capture, directory),
+            };
+            times.push(time?);
         }
     }
     let own = times[0].clone();
@@ -200,21 +204,18 @@ fn fresh_round(variant: &mut MeterVariant, capture: &Path, directory: &Path) -> 
     round(variant, capture, directory)
 }
 
-/// A round of pmacct, which has to wait until its second process has touched its cache: what is read before that is in no row. Of `waits`,
-/// those that were too short are taken out.
-fn pmacct_round(
-    variant: &mut MeterVariant,
-    capture: &Path,
-    directory: &Path,
+/// A round of pmacct, which has to wait until its second process has touched its cache: what is read before that is in no row. `one` runs it
+/// with a wait, and returns what the round took and the packets in its rows. Of `waits`, those that were too short are taken out.
+fn patient_round(
     packets: u64,
     waits: &mut Vec<u64>,
+    mut one: impl FnMut(u64) -> Result<(f64, Option<u64>), String>,
 ) -> Result<f64, String> {
     loop {
-        write_pmacct_settings(capture, directory, waits[0])?;
-        let time = fresh_round(variant, capture, directory);
-        let counted = variant.answer.as_ref().and_then(|answer| answer["packets"].as_u64());
-        if waits.len() == 1 || (time.is_ok() && counted == Some(packets)) {
-            return time;
+        let ran = one(waits[0]);
+        let is_whole = matches!(ran, Ok((_, Some(counted))) if counted == packets);
+        if is_whole || waits.len() == 1 {
+            return ran.map(|(time, _)| time);
         }
         waits.remove(0);
     }
@@ -473,30 +474,24 @@ pub fn measure_file(path: &Path) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn pmacct_is_given_the_time_that_it_takes_to_be_ready() {
-        let place = tempfile::tempdir().expect("a place");
-        let program = place.path().join("pmacctd");
-        // Its second process is ready after three seconds.
-        let script = "#!/bin/sh\nwait=$(sed -n 's/^pcap_savefile_delay: //p' \"$2\")\n\
-            out=$(sed -n 's/^print_output_file: //p' \"$2\")\n\
-            [ \"$wait\" -lt 3 ] || printf 'SRC_IP,PACKETS\\na,3\\nb,4\\n' > \"$out\"\n";
-        std::fs::write(&program, script).expect("written");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a program");
-        let mut variant = MeterVariant::new("pmacctd", &program.to_string_lossy(), |_, output| {
-            words(&["-f", &format!("{output}.conf")])
-        });
         let mut waits = PMACCT_WAITS.to_vec();
-        let capture = place.path().join("a.pcap");
-        let mut round = |packets| pmacct_round(&mut variant, &capture, place.path(), packets, &mut waits);
-        assert!(round(7).is_ok());
-        assert_eq!(variant.answer, Some(json!({ "packets": 7 })));
-        assert_eq!(waits, [5, 20], "later rounds wait as long at once");
+        // Before three seconds it has no rows, or not all.
+        let mut waited = Vec::new();
+        let mut round = |waits: &mut Vec<u64>, packets| {
+            patient_round(packets, waits, |wait| {
+                waited.push(wait);
+                if wait < 3 { Err("no rows".to_owned()) } else { Ok((wait as f64, Some(7))) }
+            })
+        };
+        assert_eq!(round(&mut waits, 7), Ok(5.0));
+        assert_eq!(round(&mut waits, 7), Ok(5.0));
         // What is wrong stays wrong, however long it waits.
-        let mut round = |packets| pmacct_round(&mut variant, &capture, place.path(), packets, &mut waits);
-        assert!(round(8).is_ok());
-        assert_eq!((variant.answer, waits), (Some(json!({ "packets": 7 })), vec![20]));
+        assert_eq!(round(&mut waits, 8), Ok(20.0));
+        assert_eq!(waited, [1, 5, 5, 5, 20]);
+        let failed = patient_round(7, &mut waits, |_| Err("broken".to_owned()));
+        assert_eq!((failed, waits), (Err("broken".to_owned()), vec![20]));
     }
 }
