@@ -241,3 +241,29 @@ fn a_preset_is_a_papers_settings_where_nothing_else_is_given() {
     }
     edison_run(&["t.pcap", "--preset", "we"]).says(2, &["no preset 'we'", "wu, ares, flowatcher"]);
 }
+
+/// A capture has one queue, and a machine may have fewer cores than the paper's: the same records, with a remark.
+#[test]
+fn a_preset_takes_the_cores_and_the_queues_that_there_are() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let (records, _) = measure(&scratch, &capture, &[]);
+    for preset in ["wu", "ares", "flowatcher"] {
+        let (found, report) = measure(&scratch, &capture, &["--preset", preset]);
+        assert!(found == records, "{preset}");
+        assert_eq!(number(&report["design"]["receivers"]), 1, "{preset}");
+        let why = report["design"]["why"].as_str().expect("a text");
+        assert!(why.starts_with(&format!("--preset {preset} is ")) && why.ends_with("and 1 queue"), "{why}");
+        let ended = edison_run(&[capture.to_str().expect("UTF-8"), "--preset", preset]).expect(0);
+        let remark = ended.stderr.lines().find(|line| line.contains(why)).expect("a remark");
+        assert!(remark.contains("thread") && remark.contains("--wire queues="), "{remark}");
+        // Each queue of a replay has a receiver, whatever the cores.
+        let queues = report["design"]["why"].as_str().and_then(|why| why.split(" queues").next());
+        let queues = queues.and_then(|why| why.rsplit(' ').next()).expect("a number");
+        let (found, report) =
+            measure(&scratch, &capture, &["--preset", preset, "--wire", &format!("queues={queues}")]);
+        assert!(found == records, "{preset} with {queues} queues");
+        assert_eq!(number(&report["design"]["receivers"]).to_string(), queues, "{preset}");
+        assert_eq!(report["design"]["workers"], u64::from(preset != "wu"), "{preset}");
+    }
+}

@@ -104,7 +104,7 @@ pub use memory::{merging_bytes, ring_bytes};
 pub use merger::RunTotals;
 pub use outputs::{Destinations, Outputs, OutputsResult, RowOutput, WindowOutlet, totals};
 pub use plan::ResolvedDesign;
-pub use preset::{DesignCase, OfferedLoad, PRESETS, Preset};
+pub use preset::{DesignCase, OfferedLoad, PRESETS, Preset, Room};
 pub use recent_windows::{LookBackCounts, NoRoom, NotKept, RecentWindows, recent_windows_bytes};
 pub use run::{Observer, RunOutcome, Snapshot, StartError, run, run_tallies};
 pub use sampling::SamplingControl;

@@ -1,5 +1,9 @@
 //! The settings of the papers' measurements, each with its place in the paper.
 
+mod room;
+
+pub use room::Room;
+
 /// The traffic that a measurement offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedLoad {
@@ -63,14 +67,12 @@ impl Preset {
         })
     }
 
-    /// The equivalent options of `edison run`, by their long names.
+    /// The equivalent options of `edison run`, by their long names, apart from design and cores, which depend on the machine and the source
+    /// ([`Preset::scaled`]).
     pub fn run_options(&self) -> Vec<(&'static str, String)> {
-        let (design, cores, _) = self.best;
         let burst = self.loads.first().map(|load| ("burst", load.burst.to_string()));
-        let cores = cores.map(|cores| ("cores", cores.to_string()));
         let mempool = self.mbufs.map(|mbufs| ("mempool", mbufs.to_string()));
-        let always = [("design", design.to_owned()), ("ring", self.ring.to_string())];
-        always.into_iter().chain(burst).chain(cores).chain(mempool).collect()
+        [("ring", self.ring.to_string())].into_iter().chain(burst).chain(mempool).collect()
     }
 
     /// The settings in readable form, one line each.

@@ -17,6 +17,7 @@ mod places;
 mod plan;
 pub mod port_drivers;
 pub mod positional;
+mod preset;
 mod progress;
 mod recorded;
 pub mod refusal;

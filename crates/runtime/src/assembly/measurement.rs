@@ -3,6 +3,7 @@
 use crate::assembly::folder;
 use crate::assembly::parallel;
 use crate::assembly::parts;
+use crate::assembly::preset;
 use crate::assembly::refusal;
 use crate::assembly::routers::{CollectionOutcome, Qualities};
 use crate::assembly::row_file::RowFile;
@@ -138,6 +139,7 @@ impl Measurement {
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
+        preset::remark(options, &sources.plan).iter().for_each(|line| say(line));
         let zoom = match check_tracked_flows(&config, &sources.plan, sources.site.directions) {
             None => ZoomOffer::Offered,
             Some(why) => ZoomOffer::NotPossible(why.to_string()),

@@ -1,10 +1,10 @@
 //! Cores and designs: from options to the engine's terms.
 
-use crate::assembly::refusal;
+use crate::assembly::{preset, refusal};
 use crate::exit::Failure;
 use crate::spec::RunSpec;
 use engine::admission::{self, SourceProperties};
-use engine::{Cores, Design, MeasurementConfig, ResolvedDesign};
+use engine::{Cores, Design, MeasurementConfig, ResolvedDesign, Room};
 use model::DesignReport;
 use port::PacketSource;
 
@@ -24,15 +24,29 @@ pub(crate) fn plan(options: &RunSpec, config: &MeasurementConfig) -> Result<Reso
 /// Receive queues requested of a DPDK port: those of `--queues`, or one for each receiver; one if no design
 /// was requested and something needs one receiver.
 pub(crate) fn asked_queues(options: &RunSpec, config: &MeasurementConfig) -> usize {
-    match (port_queues(options), design(options), &options.machine.cores) {
-        (Some(queues), ..) => queues,
-        _ if options.source.port.is_empty() => 1,
-        (_, None, _) if !admission::one_receiver(config, &site(options)).is_empty() => 1,
-        (_, Some(Design::Clusters { queues, .. }), _) => queues,
-        (_, Some(Design::Rss) | None, Some(Cores::Count(count))) => *count,
-        (_, Some(Design::Rss) | None, Some(Cores::List(list))) => list.len(),
+    if let Some(queues) = port_queues(options) {
+        return queues;
+    }
+    let is_open = options.machine.design.is_none() && options.machine.tee.is_none();
+    if options.source.port.is_empty()
+        || is_open && !admission::one_receiver(config, &site(options)).is_empty()
+    {
+        return 1;
+    }
+    // As many as a preset wants: the port says how many it has.
+    match chosen(options, usize::MAX, engine::allowed_cores().len()) {
+        (Some(Design::Clusters { queues, .. }), _) => queues,
+        (Some(Design::Rss) | None, Some(Cores::Count(count))) => count,
+        (Some(Design::Rss) | None, Some(Cores::List(list))) => list.len(),
         _ => 1,
     }
+}
+
+/// The design and the cores that are requested of a source with `queues` queues: a preset's where only that says it, and for a sample a core that
+/// measures what another one receives.
+fn chosen(options: &RunSpec, queues: usize, allowed: usize) -> (Option<Design>, Option<Cores>) {
+    let room = Room { cores: allowed, queues, replaying_queues: site(options).replaying_queues };
+    preset::scaled(options, &room).unwrap_or_else(|| (design(options), options.machine.cores.clone()))
 }
 
 /// The best design for a source with `queues` queues on these cores. If there is none, the error also names
@@ -43,15 +57,15 @@ pub(crate) fn settle(
     queues: usize,
     cores: &[usize],
 ) -> Result<ResolvedDesign, Failure> {
-    let plan = ResolvedDesign::new(design(options), options.machine.cores.as_ref(), queues, cores).map_err(
-        |refusal| {
-            let mut refusals = admission::check_config(config);
-            refusals.push(refusal);
-            refusal::failure(&refusals)
-        },
-    )?;
-    let why = match (options.machine.design, options.machine.tee) {
-        (None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
+    let (design, asked) = chosen(options, queues, cores.len());
+    let plan = ResolvedDesign::new(design, asked.as_ref(), queues, cores).map_err(|refusal| {
+        let mut refusals = admission::check_config(config);
+        refusals.push(refusal);
+        refusal::failure(&refusals)
+    })?;
+    let why = match (preset::named(options), options.machine.design, options.machine.tee) {
+        (Some(named), None, _) => preset::why(named, options, &plan, (cores.len(), queues)),
+        (None, None, Some(_)) => "a sample is measured on another core than the one that receives".to_owned(),
         _ => plan.why,
     };
     Ok(ResolvedDesign { split: options.machine.split, state: options.machine.state, why, ..plan })

@@ -54,8 +54,8 @@ pub struct MachineOptions {
     /// Mbufs of the pool that each receive queue of a DPDK port has
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_MEMPOOL", hide_env = true, default_value = "16383", value_parser = notation::count)]
     pub mempool: u64,
-    /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher; what is given in addition
-    /// it wins
+    /// Take a paper's settings of --cores, --design, --burst, --ring and --mempool: wu, ares, flowatcher. Design and cores are
+    /// scaled down to the cores and queues that there are; what is given in addition wins
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub preset: Option<String>,
     /// Seed of the tables' hash [default: random]

@@ -135,6 +135,13 @@ pub(super) const RULES: &[ConflictRule] = &[
         is_broken: |facts| has_routers(facts) && facts.spec.machine.design.is_some(),
     },
     ConflictRule {
+        what: "--preset",
+        condition: WITH_ROUTERS,
+        why: "it says how cores share packets, and one thread takes flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.preset.is_some(),
+    },
+    ConflictRule {
         what: "--every in packets",
         condition: WITH_ROUTERS,
         why: "a flow record is of many packets, which no boundary between two packets parts",
