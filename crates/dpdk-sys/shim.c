@@ -44,7 +44,9 @@ static_assert(RTE_MBUF_F_RX_RSS_HASH == (1ULL << 1), "RTE_MBUF_F_RX_RSS_HASH has
 static_assert(RTE_MBUF_F_RX_VLAN_STRIPPED == (1ULL << 6), "RTE_MBUF_F_RX_VLAN_STRIPPED has another value");
 static_assert(RTE_ETH_RX_OFFLOAD_SCATTER == (1ULL << 13), "RTE_ETH_RX_OFFLOAD_SCATTER has another value");
 static_assert(RTE_ETH_RSS_IP == 0xa38c && RTE_ETH_RSS_UDP == 0x20820 && RTE_ETH_RSS_TCP == 0x10410 &&
-		      RTE_ETH_RSS_SCTP == 0x1040,
+		      RTE_ETH_RSS_SCTP == 0x1040 && RTE_ETH_RSS_L3_SRC_ONLY == (1ULL << 63) &&
+		      RTE_ETH_RSS_L3_DST_ONLY == (1ULL << 62) && RTE_ETH_RSS_L4_SRC_ONLY == (1ULL << 61) &&
+		      RTE_ETH_RSS_L4_DST_ONLY == (1ULL << 60),
 	      "RTE_ETH_RSS_… have other values");
 static_assert(RTE_HASH_EXTRA_FLAGS_EXT_TABLE == 0x08, "RTE_HASH_EXTRA_FLAGS_EXT_TABLE has another value");
 static_assert(RTE_HASH_LOOKUP_BULK_MAX == 64, "RTE_HASH_LOOKUP_BULK_MAX has another value");

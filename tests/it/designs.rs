@@ -219,6 +219,68 @@ fn a_wire_around_something_live_is_wrong_usage() {
     edison_run(&["-i", "lo", "--wire", "rate=1Mpps"]).expect(2);
 }
 
+/// Packets of a flow have one hash, whatever is hashed: each record is whole on some core.
+#[test]
+fn the_same_records_whatever_chooses_the_queue() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let (records, _) = measure(&scratch, &capture, &[]);
+    let two = ["--wire", "queues=2"];
+    for hash in [
+        &["--rss", "src_addr+dst_addr"][..],
+        &["--rss", "src_addr"],
+        &["--rss", "dst_addr+dst_port"],
+        &["--rss", "src_port+dst_port"],
+        &["--rss-key", "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa"],
+        &["--rss", "src_addr+dst_addr", "--rss-key", "0102030405"],
+    ] {
+        let (found, report) = measure(&scratch, &capture, &[&two, hash].concat());
+        assert!(found == records, "{hash:?}");
+        assert_eq!(number(&report["design"]["receivers"]), 2, "{hash:?}");
+        assert_eq!(number(&report["wire"]["delivered"]), 20_000, "{hash:?}");
+    }
+    // A key that has what is hashed stays on one core, too.
+    for (key, fields) in [("src_addr", "src_addr"), ("dst_addr,src_addr", "src_addr+dst_addr")] {
+        let keyed = ["--key", key];
+        let (records, _) = measure(&scratch, &capture, &keyed);
+        let (found, _) = measure(&scratch, &capture, &[&two, &["--rss", fields], &keyed[..]].concat());
+        assert!(records.len() > 10 && found == records, "{key}");
+    }
+    // Both directions of a connection meet by addresses, and by this key.
+    let (losses, _) = measure(&scratch, &capture, &["--loss"]);
+    for hash in [&["--rss", "src_addr+dst_addr"][..], &["--rss-key", "c3a1"]] {
+        let (found, _) = measure(&scratch, &capture, &[&two, hash, &["--loss"]].concat());
+        assert!(found == losses, "{hash:?}");
+    }
+}
+
+#[test]
+fn a_hash_that_does_not_keep_what_is_asked_for_together_is_refused() {
+    let spec = ["--synthetic", "packets=10"];
+    let two = ["--wire", "queues=2"];
+    let apart = &["--loss and --biflow", "different queues", "--design async"][..];
+    for (arguments, words) in [
+        (&["--rss", "src_addr", "--loss"][..], apart),
+        (&["--rss", "src_addr+dst_addr+dst_port", "--biflow"], apart),
+        (&["--rss-key", "0102030405060708", "--loss"], apart),
+        (&["--rss", "src_addr+dst_addr", "--key", "src_addr"], &["--key", "2 receivers"]),
+        (&["--rss", "src_addr+dst_addr", "--key", "src_addr/24,dst_addr"], &["--key", "2 receivers"]),
+        // Without the protocol a key does not tell whether ports were hashed.
+        (&["--rss", "src_addr+src_port", "--key", "src_addr,src_port"], &["--key", "2 receivers"]),
+        (&["--rss", "vlan"], &["vlan is not hashed", "src_addr, dst_addr, src_port, dst_port"]),
+        (&["--rss-key", "6d5"], &["3 hexadecimal digits"]),
+        (&["--rss-key", "00"], &["zeros"]),
+    ] {
+        edison_run(&[&spec[..], &two, arguments].concat()).says(2, words);
+    }
+    for arguments in [&["--rss", "src_addr"][..], &["--rss-key", "6d5a", "--wire", ""]] {
+        edison_run(&[&spec[..], arguments].concat()).says(2, &[arguments[0], "--wire queues=N"]);
+    }
+    // With one receiver there is nothing to keep together.
+    let one = ["--rss", "src_addr", "--loss", "--design", "async"];
+    edison_run(&[&spec[..], &["--wire", "rate=1Mpps,queues=2"], &one].concat()).expect(0);
+}
+
 #[test]
 fn a_preset_is_a_papers_settings_where_nothing_else_is_given() {
     let scratch = Scratch::new();

@@ -38,6 +38,14 @@ pub const RTE_ETH_RSS_UDP: u64 = 0x20820;
 pub const RTE_ETH_RSS_TCP: u64 = 0x10410;
 /// Spread over queues by addresses and ports of SCTP.
 pub const RTE_ETH_RSS_SCTP: u64 = 0x1040;
+/// Hash the source address and not the destination.
+pub const RTE_ETH_RSS_L3_SRC_ONLY: u64 = 1 << 63;
+/// Hash the destination address and not the source.
+pub const RTE_ETH_RSS_L3_DST_ONLY: u64 = 1 << 62;
+/// Hash the source port and not the destination.
+pub const RTE_ETH_RSS_L4_SRC_ONLY: u64 = 1 << 61;
+/// Hash the destination port and not the source.
+pub const RTE_ETH_RSS_L4_DST_ONLY: u64 = 1 << 60;
 /// The number that `shim_port_of_device` returns when there is no port.
 pub const NO_PORT: u16 = u16::MAX;
 

@@ -9,7 +9,7 @@ pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, RunRefus
 pub use crate::tracked_flows::{NoZoom, check_tracked_flows, no_gaps};
 use arena::Lease;
 use flow::Metric;
-use packet::Tunnel;
+use packet::{KeySpec, Tunnel};
 use task::{RunProperties, TaskSpec, Tasks};
 
 /// The least memory of a run, bytes: three arenas for each address family begin with 2 MiB; outputs have
@@ -21,6 +21,8 @@ pub const LEAST_MEMORY: usize = 48 << 20;
 pub struct SourceProperties {
     /// Queues that each replay independently, without a common clock; 0 if there is a clock, or no queue.
     pub replaying_queues: usize,
+    /// The key that decides at which receiver a packet arrives, if there are several: packets in which its fields agree arrive at one.
+    pub spread_by: KeySpec,
     /// True if packets of one flow may reach several receivers.
     pub scatters_flows: bool,
     /// The receivers at which the two directions of a connection arrive if there are several receivers.
@@ -135,9 +137,16 @@ pub fn one_receiver(config: &MeasurementConfig, site: &SourceProperties) -> Vec<
         (config.duration.is_some() && site.replaying_queues > 0, OneReceiver::DurationOfReplay),
         (has_gaps, OneReceiver::Gap),
         (config.tunnel == Tunnel::Inner, OneReceiver::InnerTunnel),
-        (!config.key.is_five_tuple(), OneReceiver::Key),
+        (!keeps_flows(&config.key, &site.spread_by), OneReceiver::Key),
     ];
     asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
+}
+
+/// True if packets with one key arrive at one receiver, where they are spread by these fields. (But fragments are spread by their addresses
+/// alone.)
+fn keeps_flows(key: &KeySpec, spread_by: &KeySpec) -> bool {
+    // Without addresses the two families have the same keys, and their hashes differ.
+    key.has_addresses() && key.lacks(spread_by).is_none()
 }
 
 /// Returns the requests that are impossible with several receivers.

@@ -194,7 +194,7 @@ pub enum OneReceiver {
     Gap,
     /// Keys of inner headers: queues are chosen by the outer one.
     InnerTunnel,
-    /// A flow key other than the 5-tuple, by which queues are chosen.
+    /// A flow key that lacks a field by which queues are chosen (usually the 5-tuple).
     Key,
 }
 
@@ -393,7 +393,7 @@ impl fmt::Display for OneReceiver {
             Self::InnerTunnel => {
                 "measuring inner headers needs inner flows on one core, and queues are chosen by the outer header"
             }
-            Self::Key => "the flow key needs a flow on one core, and queues are chosen by the 5-tuple",
+            Self::Key => "the flow key needs a flow on one core, and queues are chosen by fields that it lacks",
         })
     }
 }
@@ -402,7 +402,9 @@ impl fmt::Display for Directions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Together => "both directions of a connection come to one queue",
-            Self::Apart => "the port's hash brings both directions of a connection to different queues",
+            Self::Apart => {
+                "the hash that chooses a queue brings both directions of a connection to different queues"
+            }
             Self::Unknown => "the port does not say how it spreads frames over its queues",
         })
     }

@@ -52,5 +52,6 @@ pub use link::LinkType;
 pub use parser::{BurstParser, Packet, ParserConfig, Tunnel, parse};
 pub use pins::{Network, Pin, Pins, PinsError};
 pub use reason::{NotMeasured, Remark};
+pub use rss::{RssFields, RssKey, RssSpec};
 pub use segment::TcpSegment;
 pub use toeplitz::Toeplitz;

@@ -54,6 +54,15 @@ impl Toeplitz {
         Self { shares }
     }
 
+    /// Returns true if source and destination may be exchanged without another hash: the addresses, and with `has_ports` the ports.
+    pub(crate) fn is_symmetric(&self, has_ports: bool) -> bool {
+        let same = |source: usize, target: usize, bytes: usize| {
+            self.shares[source..source + bytes] == self.shares[target..target + bytes]
+        };
+        // Of IPv4, whose ports lie where the third quarter of an IPv6 source does, and of IPv6.
+        same(0, 4, 4) && same(0, 16, 16) && (!has_ports || same(8, 10, 2) && same(32, 34, 2))
+    }
+
     /// Returns the share of the hash that the bytes at `position` of an input add. The parts of an input are added by exclusive or.
     #[inline(always)]
     fn part<const N: usize>(&self, position: usize, bytes: &[u8; N]) -> u32 {

@@ -123,6 +123,8 @@ pub enum SourceSetting {
     Synthetic,
     /// The specification of a software wire.
     Wire,
+    /// The hash that chooses the receive queue of a DPDK port.
+    Rss,
     /// The devargs of DPDK ports.
     Devargs,
     /// Mbufs in the pool of each receive queue of a DPDK port.

@@ -14,6 +14,7 @@ pub fn describe_source_error(error: &SourceError) -> String {
         SourceSetting::StandardInput => format!("{reason}, as in `tcpdump -w - | edison run -`"),
         SourceSetting::Synthetic => format!("--synthetic: {reason}"),
         SourceSetting::Wire => format!("--wire: {reason}"),
+        SourceSetting::Rss => format!("{reason} (--rss, --rss-key)"),
         SourceSetting::Devargs => format!("{reason} to --port"),
         SourceSetting::Mbufs => format!("{reason} (--mempool)"),
         SourceSetting::Eal => {
@@ -103,6 +104,7 @@ mod tests {
             (SourceSetting::StandardInput, "edison run -"),
             (SourceSetting::Synthetic, "--synthetic"),
             (SourceSetting::Wire, "--wire"),
+            (SourceSetting::Rss, "--rss-key"),
             (SourceSetting::Devargs, "--port"),
             (SourceSetting::Mbufs, "--mempool"),
             (SourceSetting::Eal, "--eal"),

@@ -67,6 +67,7 @@ fn all_reasons_are_given_at_once() {
     let site = SourceProperties {
         replaying_queues: 3,
         scatters_flows: true,
+        spread_by: KeySpec::FIVE_TUPLE,
         directions: Directions::Apart,
         falls_silent: true,
         frame_bytes: usize::MAX,
@@ -103,6 +104,29 @@ fn all_reasons_are_given_at_once() {
     for refusal in &all {
         let text = refusal.to_string();
         assert!(!text.is_empty() && !text.contains("--") && !text.contains('\n'), "{text}");
+    }
+}
+
+/// A key goes with several receivers if it has all that decides the queue.
+#[test]
+fn keys_that_stay_on_one_of_several_receivers() {
+    let key = |text: &str| KeySpec::parse(text).expect(text);
+    for (keys, spread_by, stays) in [
+        (KeySpec::FIVE_TUPLE, KeySpec::FIVE_TUPLE, true),
+        (key("src_addr,dst_addr,protocol,src_port,dst_port,vlan"), KeySpec::FIVE_TUPLE, true),
+        (key("src_addr,dst_addr"), KeySpec::FIVE_TUPLE, false),
+        (key("src_addr,dst_addr"), key("src_addr,dst_addr"), true),
+        (key("src_addr/24,dst_addr"), key("src_addr,dst_addr"), false),
+        (key("dst_addr"), key("src_addr"), false),
+        (key("src_addr,src_port"), key("src_addr,src_port,protocol"), false),
+        // IPv4 and IPv6 have the same keys then, and other hashes.
+        (key("src_port,protocol"), key("src_port,protocol"), false),
+    ] {
+        let config = MeasurementConfig { key: keys, ..config() };
+        let site = SourceProperties { spread_by, ..SourceProperties::default() };
+        let refused = refusals(&config, &plan("rss/2"), &[], &site);
+        assert_eq!(refused.is_empty(), stays, "{keys:?} by {spread_by:?}: {refused:?}");
+        assert_eq!(refusals(&config, &plan("async/2"), &[], &site), []);
     }
 }
 

@@ -8,6 +8,7 @@ use super::spread::{Rss, Spread};
 use super::tally::{EthLossCounters, LossTally};
 use crate::{SourceCounter, SourceError, SourceSetting, kernel_link};
 use dpdk_sys::{NO_PORT, RTE_ETH_RX_OFFLOAD_SCATTER, shim_port_info};
+use packet::RssSpec;
 use std::ffi::{CString, c_int};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,11 +37,13 @@ pub struct PortOptions {
     pub queues: u16,
     /// True if every frame is received, whatever its destination.
     pub promiscuous: bool,
+    /// The hash that chooses a frame's queue; `None`: over addresses and ports by the symmetric key, as far as the driver takes it.
+    pub rss: Option<RssSpec>,
 }
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { burst: 256, descriptors: 4096, mbufs: 16_383, queues: 1, promiscuous: true }
+        Self { burst: 256, descriptors: 4096, mbufs: 16_383, queues: 1, promiscuous: true, rss: None }
     }
 }
 
@@ -226,7 +229,7 @@ impl Port {
         // net_af_xdp requires equal numbers of transmit and receive queues; a file or a ring may have none.
         let wanted_tx = if self.device.is_virtual("net_af_xdp") { queues } else { 1 };
         self.tx_queues = info.max_tx_queues.min(wanted_tx);
-        let mut rss = Rss::new(queues, &info);
+        let mut rss = Rss::new(queues, &info, options.rss.as_ref()).map_err(|why| self.refused_hash(&why))?;
         self.configure(queues, &info, &mut rss)?;
         let rings = self.ring_sizes(options)?;
         self.set_up_queues(queues, rings, options, &info)?;
@@ -245,7 +248,16 @@ impl Port {
             tally.count_in_kernel(sockets);
         }
         self.tally = Mutex::new(tally);
-        Ok(rss.in_force(id, queues))
+        let (in_force, log) = self.eal.logged(|| rss.in_force(id, queues));
+        in_force.map_err(|code| {
+            let why = if code == 0 { "it has another hash in force".to_owned() } else { reason(&log, code) };
+            self.refused_hash(&format!("its driver does not take the hash: {why}"))
+        })
+    }
+
+    /// The hash that was requested is not possible.
+    fn refused_hash(&self, why: &str) -> SourceError {
+        SourceError::Refused(SourceSetting::Rss, format!("port {}: {why}", self.device.devargs))
     }
 
     /// Configures the numbers of queues, the MTU, and the spread of frames.

@@ -3,7 +3,7 @@
 use super::memory::{self, FrameMemory};
 use super::spec::WireSpec;
 use crate::{Burst, Frame, FrameDescriptor, PacketSource, Poll, SourceError, SourceSetting, TimeBase};
-use packet::Toeplitz;
+use packet::{RssSpec, Toeplitz};
 
 /// Entries of the redirection table: the hash's low bits choose one.
 const REDIRECTIONS: u32 = 128;
@@ -15,6 +15,8 @@ pub struct Trace {
     pub(super) queues: Vec<QueueFrames>,
     /// The queue of each frame.
     owners: Vec<u8>,
+    /// The hash by which frames are spread.
+    rss: RssSpec,
     bytes: u64,
     longest: u32,
     /// The least and the most time of a frame.
@@ -61,13 +63,26 @@ impl Trace {
     /// Returns `Refused` for a live source, no frames, or more than the limit, and what the source fails with: `Damaged` only where that
     /// leaves no frame.
     pub fn load(source: &mut dyn PacketSource, queues: usize, limit: u64) -> Result<Self, SourceError> {
+        Self::load_hashed(source, queues, limit, &RssSpec::default())
+    }
+
+    /// Takes frames as [`Trace::load`] does, and spreads them over the queues by this hash.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Trace::load`].
+    pub fn load_hashed(
+        source: &mut dyn PacketSource,
+        queues: usize,
+        limit: u64,
+        rss: &RssSpec,
+    ) -> Result<Self, SourceError> {
         if source.time_base() == TimeBase::Clock {
             return Err(SourceError::Refused(
                 SourceSetting::Wire,
                 format!("it replays captures and synthetic traffic: {} is live already", source.name()),
             ));
         }
-        let mut loading = Loading::new(queues, limit)?;
+        let mut loading = Loading::new(queues, limit, rss)?;
         loop {
             let name = source.name().to_owned();
             let poll = match source.rx_burst() {
@@ -97,7 +112,7 @@ impl Trace {
     /// # Errors
     /// Returns `Open` for more queues than possible, or more than `limit` bytes.
     pub fn spread(&self, queues: usize, limit: u64) -> Result<Self, SourceError> {
-        let mut loading = Loading::new(queues, limit)?;
+        let mut loading = Loading::new(queues, limit, &self.rss)?;
         for descriptor in self.in_order() {
             // SAFETY: it points into this trace's memory, which lives as long as `self` and is not written.
             let burst = unsafe { Burst::new(std::slice::from_ref(descriptor)) };
@@ -221,7 +236,7 @@ struct Loading {
 }
 
 impl Loading {
-    fn new(queues: usize, limit: u64) -> Result<Self, SourceError> {
+    fn new(queues: usize, limit: u64, rss: &RssSpec) -> Result<Self, SourceError> {
         if !(1..=WireSpec::MOST_QUEUES).contains(&queues) {
             return Err(SourceError::Open(format!(
                 "{queues} queues: a wire has from 1 to {}",
@@ -229,11 +244,12 @@ impl Loading {
             )));
         }
         let queues = (0..queues).map(|_| QueueFrames::default()).collect();
-        let toeplitz = Toeplitz::new(&Toeplitz::SYMMETRIC_KEY);
+        let toeplitz = rss.key.toeplitz();
         Ok(Self {
             trace: Trace {
                 queues,
                 owners: Vec::new(),
+                rss: *rss,
                 bytes: 0,
                 longest: 0,
                 times_ns: (u64::MAX, 0),
@@ -245,7 +261,7 @@ impl Loading {
     }
 
     fn push(&mut self, frame: &Frame<'_>, name: &str) -> Result<(), SourceError> {
-        let hash = self.toeplitz.frame(frame);
+        let hash = self.toeplitz.frame_fields(frame, &self.trace.rss.fields);
         // As drivers fill the table: entry i selects queue i modulo their number. Without a hash, entry 0.
         let owner = hash.unwrap_or(0) % REDIRECTIONS % self.trace.queues.len() as u32;
         let queue = &mut self.trace.queues[owner as usize];

@@ -1,7 +1,8 @@
 //! Several receive queues: of a port whose number can be configured, and of one whose producer chooses the
 //! queue.
+use packet::RssSpec;
 use port::dpdk::{Eal, EalConfig, PortOptions, ProbedPorts, RingPort, Spread};
-use port::{PacketSource, Poll, SourceError};
+use port::{PacketSource, Poll, SourceError, SourceSetting};
 use std::sync::Arc;
 use testbed::process::alone;
 
@@ -36,6 +37,7 @@ fn each_queue_is_a_source() {
         let eal = Eal::init(&config).expect("EAL starts");
         a_ring_for_each_queue(&eal, &frames);
         as_many_as_asked_for(&eal, &null, &options);
+        by_the_hash_that_is_asked_for(&eal, &null, &options);
         as_many_as_possible_and_no_more(&eal, &options);
     });
 }
@@ -85,6 +87,32 @@ fn as_many_as_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOption
     let ports = ProbedPorts::probe(eal, devargs).expect("they were closed");
     let (sources, _) = ports.start(2, 1, options).expect("two queues start");
     assert_eq!(sources.len(), 1);
+}
+
+/// net_null hashes by any key and by whole addresses and ports, and takes out none of two.
+fn by_the_hash_that_is_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) {
+    let start = |queues: usize, fields: &str, key: &str| {
+        let rss = RssSpec { fields: fields.parse().expect(fields), key: key.parse().expect(key) };
+        let ports = ProbedPorts::probe(eal, devargs).expect("net_null opens");
+        ports.start(queues, queues, &PortOptions { rss: Some(rss), ..*options }).map(|(_, spread)| spread)
+    };
+    let all = "src_addr+dst_addr+src_port+dst_port";
+    assert_eq!(start(2, "src_addr+dst_addr", "6d5a"), Ok(Spread::Symmetric));
+    assert_eq!(start(2, all, "c3a1"), Ok(Spread::Symmetric));
+    assert_eq!(start(2, all, "6d5a56da255b0ec2"), Ok(Spread::Requested));
+    for (queues, fields, key, words) in [
+        (2, "src_addr", "6d5a", "its driver cannot hash src_addr"),
+        (2, "src_port", "6d5a", "an address at least"),
+        (2, all, &*"01".repeat(41), "41 are given"),
+        (1, all, "6d5a", "one receive queue"),
+    ] {
+        match start(queues, fields, key) {
+            Err(SourceError::Refused(SourceSetting::Rss, text)) => {
+                assert!(text.contains(words) && text.starts_with("port net_null0"), "{text}");
+            }
+            other => panic!("{fields} by {key}: {other:?}"),
+        }
+    }
 }
 
 fn as_many_as_possible_and_no_more(eal: &Arc<Eal>, options: &PortOptions) {

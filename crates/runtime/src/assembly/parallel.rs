@@ -3,7 +3,7 @@
 use crate::assembly::{preset, refusal};
 use crate::exit::Failure;
 use crate::spec::RunSpec;
-use engine::admission::{self, SourceProperties};
+use engine::admission::{self, Directions, SourceProperties};
 use engine::{Cores, Design, MeasurementConfig, ResolvedDesign, Room};
 use model::DesignReport;
 use port::PacketSource;
@@ -89,8 +89,11 @@ fn design(options: &RunSpec) -> Option<Design> {
 /// Returns what is known of sources before they are open.
 pub(crate) fn site(options: &RunSpec) -> SourceProperties {
     let replaying = options.source.wire.filter(|wire| wire.rate.is_none());
+    let hash = options.machine.rss_spec().unwrap_or_default();
     SourceProperties {
         replaying_queues: replaying.map_or(0, |wire| wire.queues),
+        directions: if hash.is_symmetric() { Directions::Together } else { Directions::Apart },
+        spread_by: hash.fields.deciding_key(),
         ..SourceProperties::default()
     }
 }

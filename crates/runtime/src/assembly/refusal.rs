@@ -117,9 +117,10 @@ fn words(refusal: &RunRefusal) -> String {
                     "--tunnel inner",
                     "needs inner flows on one core, and queues are chosen by the outer header",
                 ),
-                OneReceiver::Key => {
-                    ("--key", "needs a flow on one core, and queues are chosen by the 5-tuple")
-                }
+                OneReceiver::Key => (
+                    "--key",
+                    "needs a flow on one core, and queues are chosen by fields that it lacks (--rss, else the 5-tuple)",
+                ),
             };
             format!(
                 "{option} {why}, but --design {design} has {receivers} receivers: take one, for instance by --design async"

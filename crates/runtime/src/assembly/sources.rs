@@ -64,7 +64,7 @@ pub(crate) fn open(
     let filter = filter.map(|expression| Filter::new(&expression)).transpose()?;
     filter.iter().flat_map(Filter::warnings).for_each(|line| say(&line));
     let mut sources = of_frames(options, &files)?;
-    // Files and interfaces have one receiver, and the queues of a wire are chosen as by a symmetric hash.
+    // Files and interfaces have one receiver, and the queues of a wire are chosen by the hash of --rss.
     let mut site = parallel::site(options);
     if !options.source.port.is_empty() {
         (sources, plan, site) = (port_drivers::find("--port")?.open)(options, config, specs)?;
@@ -171,8 +171,9 @@ fn wire_around(
     memory: u64,
 ) -> Result<OpenedWire, Failure> {
     let [source] = &mut sources[..] else { return Err(Failure::usage(WIRE_AROUND)) };
+    let hash = options.machine.rss_spec().unwrap_or_default();
     // Half for the frames, half for the tables.
-    let (trace, damage) = match Trace::load(source.as_mut(), spec.queues, memory / 2) {
+    let (trace, damage) = match Trace::load_hashed(source.as_mut(), spec.queues, memory / 2, &hash) {
         Ok(mut trace) => {
             let damage = trace.take_damage();
             (Arc::new(trace), damage)

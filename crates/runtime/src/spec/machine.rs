@@ -13,6 +13,7 @@ use engine::Design;
 use engine::Split;
 use engine::StatePlacement;
 use flow::Share;
+use packet::{RssFields, RssKey, RssSpec};
 use std::path::PathBuf;
 
 /// Cores, tables and settings.
@@ -44,6 +45,14 @@ pub struct MachineOptions {
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_QUEUES", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub queues: Option<u16>,
+    /// Fields that choose a packet's receive queue, of a DPDK port's card or of --wire: some of src_addr, dst_addr, src_port, dst_port,
+    /// joined by '+' [default: all four]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "FIELDS", env = "EDISON_RSS", hide_env = true)]
+    pub rss: Option<RssFields>,
+    /// Key of the Toeplitz hash over these fields, in hexadecimal; a short one repeats up to the card's length [default: 6d5a, by which
+    /// both directions of a connection come to one queue]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "HEX", env = "EDISON_RSS_KEY", hide_env = true)]
+    pub rss_key: Option<RssKey>,
     /// The most frames taken at once
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_BURST", hide_env = true, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub burst: u16,
@@ -64,4 +73,15 @@ pub struct MachineOptions {
     /// Take options from a TOML file
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "FILE", env = "EDISON_CONFIG", hide_env = true)]
     pub config: Option<PathBuf>,
+}
+
+impl MachineOptions {
+    /// Returns the hash that chooses receive queues, if anything of it is set.
+    pub(crate) fn rss_spec(&self) -> Option<RssSpec> {
+        let usual = RssSpec::default();
+        (self.rss.is_some() || self.rss_key.is_some()).then(|| RssSpec {
+            fields: self.rss.unwrap_or(usual.fields),
+            key: self.rss_key.unwrap_or(usual.key),
+        })
+    }
 }

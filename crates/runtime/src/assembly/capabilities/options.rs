@@ -69,6 +69,8 @@ pub(super) const RULES: &[ConflictRule] = &[
         instead: "a software wire has --wire queues=N",
         is_broken: |NodeFacts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
     },
+    with_one_queue("--rss", |facts| has_one_queue(facts.spec) && facts.spec.machine.rss.is_some()),
+    with_one_queue("--rss-key", |facts| has_one_queue(facts.spec) && facts.spec.machine.rss_key.is_some()),
     ConflictRule {
         what: "--alertmanager",
         condition: "without a query with 'when'",
@@ -144,6 +146,17 @@ pub(super) const RULES: &[ConflictRule] = &[
         is_broken: |NodeFacts { spec, .. }| has_twice(&spec.source.interface) || has_twice(&spec.source.port),
     },
 ];
+
+/// Returns the rule of an option of the hash that chooses queues, where there is none to choose.
+const fn with_one_queue(what: &'static str, is_broken: fn(&NodeFacts<'_>) -> bool) -> ConflictRule {
+    let condition = "without --port or a --wire of several queues";
+    let why = "it chooses among the receive queues of a source, and there is one";
+    ConflictRule { what, condition, why, instead: "give --wire queues=N to what is replayed", is_broken }
+}
+
+fn has_one_queue(spec: &RunSpec) -> bool {
+    spec.source.port.is_empty() && spec.source.wire.is_none_or(|wire| wire.queues == 1)
+}
 
 fn has_records(spec: &RunSpec) -> bool {
     spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()

@@ -7,6 +7,7 @@ use crate::exit::{Failure, say};
 use crate::spec::RunSpec;
 use engine::admission::{Directions, SourceProperties};
 use engine::{MeasurementConfig, Nearness};
+use packet::KeySpec;
 use port::dpdk::{EalConfig, PortOptions, ProbedPorts, Spread};
 use port::{PacketSource, TimeBase};
 use std::any::Any;
@@ -45,6 +46,10 @@ pub(crate) fn open(
     let site = SourceProperties {
         scatters_flows: plan.receivers > 1 && !keeps_flows(spread, options.source.port.len()),
         directions: directions(spread),
+        spread_by: match spread {
+            Spread::Symmetric | Spread::Requested => parallel::site(options).spread_by,
+            Spread::OneWay | Spread::Unknown => KeySpec::FIVE_TUPLE,
+        },
         falls_silent: sources.iter().any(|source| source.time_base() == TimeBase::Packets),
         ..parallel::site(options)
     };
@@ -65,6 +70,7 @@ fn settings(options: &RunSpec, config: &MeasurementConfig) -> Result<(PortOption
             .map_err(|_| Failure::usage(format!("--mempool {}: too many mbufs", options.machine.mempool)))?,
         queues: u16::try_from(parallel::asked_queues(options, config)).unwrap_or(u16::MAX),
         promiscuous: !options.source.no_promiscuous,
+        rss: options.machine.rss_spec(),
     };
     let eal =
         EalConfig::for_ports(&options.source.port, &port, &eal::arguments(options.source.eal.as_deref()));
@@ -87,7 +93,7 @@ pub(crate) fn share(nodes: &[(RunSpec, MeasurementConfig)]) -> Result<Box<dyn An
 fn directions(spread: Spread) -> Directions {
     match spread {
         Spread::Symmetric => Directions::Together,
-        Spread::OneWay => Directions::Apart,
+        Spread::Requested | Spread::OneWay => Directions::Apart,
         Spread::Unknown => Directions::Unknown,
     }
 }
@@ -104,7 +110,8 @@ fn in_words(nearness: &Nearness) -> String {
 /// are spread by their addresses alone.)
 fn keeps_flows(spread: Spread, ports: usize) -> bool {
     match spread {
-        Spread::Symmetric => true,
+        // By one hash on all ports.
+        Spread::Symmetric | Spread::Requested => true,
         // By its own hash.
         Spread::OneWay => ports == 1,
         Spread::Unknown => false,
@@ -118,9 +125,12 @@ mod tests {
 
     #[test]
     fn a_flow_stays_where_that_is_known() {
-        for (spread, of_one, of_two) in
-            [(Spread::Symmetric, true, true), (Spread::OneWay, true, false), (Spread::Unknown, false, false)]
-        {
+        for (spread, of_one, of_two) in [
+            (Spread::Symmetric, true, true),
+            (Spread::Requested, true, true),
+            (Spread::OneWay, true, false),
+            (Spread::Unknown, false, false),
+        ] {
             assert_eq!((keeps_flows(spread, 1), keeps_flows(spread, 2)), (of_one, of_two), "{spread:?}");
         }
     }
