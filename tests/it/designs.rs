@@ -281,6 +281,53 @@ fn a_hash_that_does_not_keep_what_is_asked_for_together_is_refused() {
     edison_run(&[&spec[..], &["--wire", "rate=1Mpps,queues=2"], &one].concat()).expect(0);
 }
 
+/// The steps of each design, with what they add up to, and that they change no record.
+#[test]
+fn steps_of_a_packet_are_reported() {
+    let scratch = Scratch::new();
+    let capture = capture(&scratch);
+    let (records, without) = measure(&scratch, &capture, &[]);
+    assert_eq!(without["steps"], Value::Null);
+    for (arguments, threads, hands_over) in [
+        (&[][..], 1, false),
+        (&["--design", "async"], 2, true),
+        (&["--design", "sync"], 2, true),
+        (&["--design", "cooperative"], 1, false),
+        (&["--wire", "queues=2"], 2, false),
+        (&["--wire", "queues=2", "--design", "2x1"], 4, true),
+    ] {
+        let (found, report) = measure(&scratch, &capture, &[arguments, &["--steps"]].concat());
+        assert!(found == records, "{arguments:?}");
+        let steps = &report["steps"];
+        let ns = |name: &str| steps[name].as_f64().expect(name);
+        let parts = ["receive_ns", "parse_ns", "hand_over_ns", "processing_ns", "free_ns"].map(ns);
+        assert!((parts.iter().sum::<f64>() - ns("delay_ns")).abs() < 0.1, "{steps}");
+        assert!(parts[1] > 0.0 && parts[3] > 0.0, "{arguments:?}: {steps}");
+        assert!(hands_over || parts[2] == 0.0, "{arguments:?}: {steps}");
+        let timed = number(&steps["timed_packets"]);
+        assert!((1..20_000).contains(&timed), "{steps}");
+        assert!((0.0..100.0).contains(&ns("cost_percent")) && number(&steps["one_of"]) == 64, "{steps}");
+        let listed = steps["threads"].as_array().expect("a list");
+        assert_eq!(listed.len(), threads, "{arguments:?}");
+        let of_role = |role: &str| {
+            let threads = listed.iter().filter(|thread| thread["role"] == role);
+            threads.map(|thread| number(&thread["packets"])).sum::<u64>()
+        };
+        assert_eq!(of_role("receiver"), 20_000, "{arguments:?}");
+        let measured = number(&report["packets"]["measured"]);
+        assert_eq!(of_role("worker"), if hands_over { measured } else { 0 }, "{arguments:?}");
+    }
+    let (_, report) = measure(&scratch, &capture, &["--steps", "--wire", "rate=100kpps,ring=64"]);
+    let (received, lost) = (number(&report["packets"]["received"]), total(&report["loss"]));
+    let drops = report["steps"]["drop_percent"].as_f64().expect("a wire counts its losses");
+    assert!((drops - 100.0 * lost as f64 / (received + lost) as f64).abs() < 1e-9, "{drops}");
+    let capture = capture.to_str().expect("UTF-8");
+    let ended = edison_run(&[capture, "--steps"]).expect(0);
+    for words in ["steps     ", "(PPT)", "(PDR)", "one burst in 64"] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+}
+
 #[test]
 fn a_preset_is_a_papers_settings_where_nothing_else_is_given() {
     let scratch = Scratch::new();

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::idle_timeout::IdleTimeout;
 use crate::sampling::SamplingControl;
+use crate::steps::StepTiming;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
 use arena::Limits;
@@ -63,9 +64,8 @@ pub struct MeasurementConfig {
     pub burst: usize,
     /// Bursts that may wait between a receiver and each of its workers.
     pub hand_over_batches: usize,
-    /// Measure where the time of each thread goes ([`crate::StepTimes`]), at the cost of six clock readings per
-    /// burst.
-    pub timed: bool,
+    /// The bursts by which it is measured where the time of each thread goes ([`crate::StepTimes`]).
+    pub timed: StepTiming,
     /// End after this much stream time.
     pub duration: Option<Duration>,
     /// End after this many received frames.
@@ -96,7 +96,7 @@ impl Default for MeasurementConfig {
             adaption: None,
             burst: BURST,
             hand_over_batches: HAND_OVER_PACKETS / BURST,
-            timed: false,
+            timed: StepTiming::Off,
             duration: None,
             packets: None,
             idle_exit: None,

@@ -108,7 +108,7 @@ pub use preset::{DesignCase, OfferedLoad, PRESETS, Preset, Room};
 pub use recent_windows::{LookBackCounts, NoRoom, NotKept, RecentWindows, recent_windows_bytes};
 pub use run::{Observer, RunOutcome, Snapshot, StartError, run, run_tallies};
 pub use sampling::SamplingControl;
-pub use steps::{StepTimes, ThreadRole};
+pub use steps::{StepNs, StepTimes, StepTiming, ThreadRole};
 pub use tally::Tally;
 pub use work::ThreadLoad;
 pub use worker_use::WorkerUse;

@@ -105,6 +105,8 @@ pub(crate) struct Poller<'a, D, E> {
     follows: Option<Following>,
     stopwatch: Stopwatch,
     steps: StepTimes,
+    /// Frames of timed bursts.
+    timed_frames: u64,
 }
 
 /// The counts up to the last window that was turned away from.
@@ -184,6 +186,7 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
             follows: None,
             stopwatch: Stopwatch::new(config.timed),
             steps: StepTimes::default(),
+            timed_frames: 0,
         }
     }
 
@@ -225,14 +228,18 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
         self.pass_on();
         let StepTimes { receive, free, parse: burst, .. } = self.steps;
         let (count, within_bursts) = self.receiver.count_time();
+        let (packets, timed_packets) = (self.receiver.received(), self.timed_frames);
+        let scale = |time| self.stopwatch.scale(time, packets, timed_packets);
         let steps = self.stopwatch.is_on().then(|| StepTimes {
             role: ThreadRole::Receiver,
-            packets: self.receiver.received(),
-            receive,
-            free,
-            parse: burst.saturating_sub(within_bursts),
+            packets,
+            timed_packets,
+            receive: scale(receive),
+            free: scale(free),
+            parse: scale(burst.saturating_sub(within_bursts)),
             count,
             elapsed: began.elapsed(),
+            readings: self.stopwatch.spent() + self.receiver.readings(),
             hardware: counting.and_then(PerfCounters::read),
         });
         let link_downs = sources.iter().filter_map(|source| source.link_downs()).reduce(|a, b| a + b);
@@ -255,6 +262,11 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
                     self.receiver.lack(STOPPED);
                 }
                 break;
+            }
+            if self.stopwatch.is_on() {
+                // Whether it finds packets is not known yet.
+                let is_timed = self.stopwatch.begin(1);
+                self.receiver.time_passing(is_timed);
             }
             let now = is_live.then(|| self.tick(sources));
             if let (Some((began, frames)), Some(now)) = (before, now) {
@@ -321,7 +333,8 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
             match self.stopwatch.time(&mut receive, || source.rx_burst()) {
                 Ok(Poll::Burst(burst)) => {
                     self.steps.receive += receive;
-                    most = most.max(burst.len().max(1));
+                    let frames = burst.len();
+                    most = most.max(frames.max(1));
                     match is_live && self.is_behind(burst) {
                         true if tells_arrivals => self.follow(burst),
                         true => {
@@ -332,7 +345,9 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
                     }
                     let Self { stopwatch, steps, .. } = self;
                     if stopwatch.is_on() {
+                        // Of every burst: the next poll, which may be timed, would release it otherwise.
                         stopwatch.time(&mut steps.free, || source.release());
+                        self.timed_frames += if stopwatch.is_running() { frames as u64 } else { 0 };
                     }
                 }
                 Ok(Poll::Idle) => {}

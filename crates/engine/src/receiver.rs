@@ -87,6 +87,16 @@ impl<'a> Receiver<'a> {
         self.passing_time.count_and_within()
     }
 
+    /// Times what is passed on from here on, or does not.
+    pub(crate) fn time_passing(&mut self, is_timed: bool) {
+        self.passing_time.follow(is_timed);
+    }
+
+    /// The time of the clock readings that timed what was passed on.
+    pub(crate) fn readings(&self) -> Duration {
+        self.passing_time.readings()
+    }
+
     /// Frames received so far.
     pub(crate) fn received(&self) -> u64 {
         self.frames.received + u64::from(self.held.is_some())
@@ -216,9 +226,10 @@ impl<'a> Receiver<'a> {
 
     #[inline]
     fn pass_on(&mut self, count: impl FnOnce(&mut BurstParser, u64)) {
-        if self.parsed() != 0 {
+        let packets = self.parsed();
+        if packets != 0 {
             let Self { parser, passing_time, clock, .. } = self;
-            passing_time.note(|| count(parser, clock.burst_now));
+            passing_time.note(packets, || count(parser, clock.burst_now));
         }
     }
 

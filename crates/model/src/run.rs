@@ -6,6 +6,7 @@ mod exporters;
 mod flows;
 mod rates;
 mod sources;
+mod steps;
 mod tuning;
 mod undecided;
 mod wire;
@@ -15,6 +16,7 @@ pub use events::RunEvents;
 pub use exporters::ExporterReport;
 pub use flows::{FlowCounts, OutputCounts};
 pub use rates::{Amount, Rates};
+pub use steps::{HardwareReport, StepsReport, StepsThread};
 pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};
 pub use undecided::UndecidedReport;
 pub use wire::WireReport;
@@ -91,6 +93,9 @@ pub struct RunReport {
     /// The observations of a software wire (`--wire`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireReport>,
+    /// The time that a packet took, by step (`--steps`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepsReport>,
     /// The changes that `--adapt` made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningReport>,

@@ -26,6 +26,7 @@ pub mod routers;
 mod row_file;
 pub mod row_store;
 pub mod sources;
+mod steps;
 pub mod stored;
 pub mod test_ports;
 mod watched;

@@ -2,7 +2,8 @@
 
 use model::Totals;
 use model::{
-    Answer, Counters, DesignReport, ExporterReport, PacketCounts, Sampling, Span, Value, WireReport,
+    Answer, Counters, DesignReport, ExporterReport, HardwareReport, PacketCounts, Sampling, Span,
+    StepsReport, Value, WireReport,
 };
 use notation::{grouped, how_long, scaled, time_text};
 
@@ -159,6 +160,38 @@ pub(crate) fn design(design: &DesignReport) -> Option<String> {
         "design    {}: {} receiver(s){workers}{cores}{split}{state}{over} ({})",
         design.name, design.receivers, design.why
     ))
+}
+
+/// Returns the lines about the time that a packet took, by step.
+pub(crate) fn steps(steps: &StepsReport) -> Vec<String> {
+    let StepsReport { receive_ns, parse_ns, hand_over_ns, processing_ns, free_ns, delay_ns, .. } = steps;
+    let drops = match steps.drop_percent {
+        Some(percent) => format!("{percent:.4} %"),
+        None => "not known".to_owned(),
+    };
+    let mut lines = vec![
+        format!(
+            "steps     {receive_ns:.1} ns to receive, {parse_ns:.1} to parse, {hand_over_ns:.1} to hand over, {processing_ns:.1} to process (PPT), {free_ns:.1} to free"
+        ),
+        format!("          {delay_ns:.1} ns delay of a packet; drop rate (PDR) {drops}"),
+    ];
+    lines.extend(steps.hardware.map(|HardwareReport { cycles, instructions, cache_misses }| {
+        format!(
+            "          {cycles:.0} cycles, {instructions:.0} instructions, {cache_misses:.3} cache misses a packet"
+        )
+    }));
+    let busy = steps
+        .threads
+        .iter()
+        .filter_map(|thread| thread.busy.map(|busy| format!("{} {:.0} %", thread.role, 100.0 * busy)));
+    let busy = busy.collect::<Vec<_>>().join(", ");
+    lines.push(format!(
+        "          timed: {} packets, one burst in {}, at a cost of {:.4} % of the threads' time; busy: {busy}",
+        grouped(steps.timed_packets),
+        steps.one_of,
+        steps.cost_percent
+    ));
+    lines
 }
 
 /// Returns the lines that the software wire reports of its receivers.

@@ -31,6 +31,7 @@ pub fn run_report(report: &RunReport) -> String {
     lines.extend(head::exporters(&report.exporters));
     lines.extend(report.wire.iter().flat_map(head::wire));
     lines.extend(head::design(&report.design));
+    lines.extend(report.steps.iter().flat_map(head::steps));
     lines.extend(report.answer("tcp_loss").into_iter().flat_map(head::tcp_loss));
     lines.extend(head::tasks(&report.answers));
     let flows = &report.flows;

@@ -2,8 +2,9 @@
 
 use super::*;
 use model::{
-    Amount, Answer, AnswerStatus, Column, ColumnKind, Counters, DesignReport, FlowCounts, Item, OutputCounts,
-    PacketCounts, Rates, Rest, RunReport, Span, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
+    Amount, Answer, AnswerStatus, Column, ColumnKind, Counters, DesignReport, FlowCounts, HardwareReport,
+    Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, StepsReport, StepsThread, TaskNote,
+    Totals, Value, Window, WindowCounts, WireReport,
 };
 
 #[test]
@@ -396,6 +397,23 @@ fn a_run() {
             oversubscribed: true,
             why: "as asked".to_owned(),
         },
+        steps: Some(StepsReport {
+            one_of: 64,
+            timed_packets: 2_048,
+            receive_ns: 3.2,
+            parse_ns: 10.5,
+            hand_over_ns: 4.0,
+            processing_ns: 40.125,
+            free_ns: 1.0,
+            delay_ns: 58.875,
+            drop_percent: Some(4.5454),
+            cost_percent: 0.0123,
+            hardware: Some(HardwareReport { cycles: 210.4, instructions: 305.0, cache_misses: 0.5 }),
+            threads: vec![
+                StepsThread { role: "receiver".to_owned(), packets: 2_100, busy: Some(0.456) },
+                StepsThread { role: "worker".to_owned(), packets: 2_100, busy: None },
+            ],
+        }),
         flows: FlowCounts {
             seen: 40,
             active: 3,
@@ -431,6 +449,10 @@ wire      2,200 packets arrived, 100 missed (4.5455 %)
           receivers were off their core 4 times, 12.00 ms in all, 900.0 µs at the longest: without that 1 missed (0.0500 %)
           5 times there was no mbuf for a packet, which waited: more mbufs= may help
 design    rss: 2 receiver(s), 1 worker(s) each on cores 0,1, bursts split by position, shared state, oversubscribed: more threads than cores (as asked)
+steps     3.2 ns to receive, 10.5 to parse, 4.0 to hand over, 40.1 to process (PPT), 1.0 to free
+          58.9 ns delay of a packet; drop rate (PDR) 4.5454 %
+          210 cycles, 305 instructions, 0.500 cache misses a packet
+          timed: 2,048 packets, one burst in 64, at a cost of 0.0123 % of the threads' time; busy: receiver 46 %
 tcp loss  14,600 bytes (10 segments) lost before here
           4,380 bytes (3 segments) sent again, lost behind here or without need
           2 segments reordered, 0 bytes unseen here, 1 zero windows

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::Every;
 use crate::receiver::Receiver;
+use crate::steps::StepTiming;
 use arena::Limits;
 use flowtable::{MeasuredParts, Timeouts};
 use packet::{KeySpec, KeyV4, KeyV6, KeyedPacket, PacketFields, ParserConfig, Seed, Tunnel};
@@ -30,7 +31,7 @@ fn config() -> MeasurementConfig {
         adaption: None,
         burst: BURST,
         hand_over_batches: 2,
-        timed: false,
+        timed: StepTiming::Off,
         duration: None,
         packets: None,
         idle_exit: None,

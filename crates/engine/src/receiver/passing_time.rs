@@ -1,12 +1,15 @@
 //! The time that a receiver spends on passing packets on, for benches.
 
-use crate::steps::Stopwatch;
+use crate::steps::{StepTiming, Stopwatch};
 use std::time::Duration;
 
 /// The time of passing packets on; zero if it is not measured.
 #[derive(Debug)]
 pub(super) struct PassingTime {
     stopwatch: Stopwatch,
+    /// Packets that were passed on, and those of them whose passing was timed; zero if it is not measured.
+    packets: u64,
+    timed_packets: u64,
     /// Time that passing on took.
     count: Duration,
     /// The part of the time of passing on, and of noting it, that lay between bursts.
@@ -15,13 +18,28 @@ pub(super) struct PassingTime {
 
 impl PassingTime {
     /// The time before anything is passed on.
-    pub(super) fn new(is_timed: bool) -> Self {
-        Self { stopwatch: Stopwatch::new(is_timed), count: Duration::ZERO, between: Duration::ZERO }
+    pub(super) fn new(timing: StepTiming) -> Self {
+        Self {
+            stopwatch: Stopwatch::new(timing),
+            packets: 0,
+            timed_packets: 0,
+            count: Duration::ZERO,
+            between: Duration::ZERO,
+        }
     }
 
-    /// Passes packets on by `count`, and notes the time that it takes.
+    /// Times what is passed on from here on, or does not.
+    pub(super) fn follow(&mut self, is_timed: bool) {
+        self.stopwatch.follow(is_timed);
+    }
+
+    /// Passes this many packets on by `count`, and notes the time that it takes.
     #[inline(always)]
-    pub(super) fn note(&mut self, count: impl FnOnce()) {
+    pub(super) fn note(&mut self, packets: usize, count: impl FnOnce()) {
+        if self.stopwatch.is_on() {
+            self.packets += packets as u64;
+            self.timed_packets += if self.stopwatch.is_running() { packets as u64 } else { 0 };
+        }
         self.stopwatch.time(&mut self.count, count);
     }
 
@@ -37,8 +55,14 @@ impl PassingTime {
         self.between += self.total() - before;
     }
 
-    /// Time that passing on took, and the time of passing on and noting it that lay within bursts.
+    /// Time that passing on took of all packets, and the time of passing on and noting it that lay within timed bursts.
     pub(super) fn count_and_within(&self) -> (Duration, Duration) {
-        (self.count, self.total() - self.between)
+        let Self { stopwatch, packets, timed_packets, .. } = *self;
+        (stopwatch.scale(self.count, packets, timed_packets), self.total() - self.between)
+    }
+
+    /// The time of the clock readings.
+    pub(super) fn readings(&self) -> Duration {
+        self.stopwatch.spent()
     }
 }

@@ -338,7 +338,11 @@ impl<'a> ThreadContext<'a> {
         let began = Instant::now();
         let counting = stopwatch.is_on().then(PerfCounters::start).flatten();
         let has_ended = inbox.serve(|parcel| {
-            steps.packets += parcel.packets();
+            let packets = parcel.packets();
+            steps.packets += packets;
+            if stopwatch.is_on() && stopwatch.begin(packets) {
+                steps.timed_packets += packets;
+            }
             stopwatch.time(&mut steps.count, || self.process_batch(&mut worker, parcel));
             last = parcel.now;
             while let Some(sealed) = worker.take_sealed() {
@@ -346,7 +350,9 @@ impl<'a> ThreadContext<'a> {
             }
         });
         if stopwatch.is_on() {
+            steps.count = stopwatch.scale(steps.count, steps.packets, steps.timed_packets);
             steps.elapsed = began.elapsed();
+            steps.readings = stopwatch.spent();
             steps.hardware = counting.and_then(PerfCounters::read);
             send(events, ThreadEvent::Steps(steps));
         }

@@ -161,7 +161,7 @@ fn assert_mistakes_are_refused(
 }
 
 // An answer that is partial may have `watched`.
-const OPTIONAL: [&str; 13] = [
+const OPTIONAL: [&str; 14] = [
     "watched",
     "late",
     "revision",
@@ -173,6 +173,7 @@ const OPTIONAL: [&str; 13] = [
     "link_down",
     "exporters",
     "wire",
+    "steps",
     "tuning",
     "changes_unlisted",
 ];
@@ -215,6 +216,7 @@ fn a_report_with_any_one_mistake_is_refused() {
             sampling: vec!["1:100".to_owned()],
         }],
         wire: Some(model::WireReport::default()),
+        steps: Some(crate::strategies::full_steps()),
         tuning: Some(crate::strategies::full_tuning()),
         faults: vec!["a fault".to_owned()],
         ..RunReport::default()

@@ -374,6 +374,25 @@ pub(crate) fn full_tuning() -> model::TuningReport {
     }
 }
 
+/// The steps of a packet, with every member.
+pub(crate) fn full_steps() -> model::StepsReport {
+    let thread = model::StepsThread { role: "receiver".to_owned(), packets: u64::MAX, busy: Some(0.5) };
+    model::StepsReport {
+        one_of: 64,
+        timed_packets: 1 << 60,
+        receive_ns: 3.5,
+        parse_ns: 10.25,
+        hand_over_ns: 0.0,
+        processing_ns: 40.0,
+        free_ns: 1.25,
+        delay_ns: 55.0,
+        drop_percent: Some(0.001),
+        cost_percent: 0.02,
+        hardware: Some(model::HardwareReport { cycles: 200.0, instructions: 300.0, cache_misses: 0.5 }),
+        threads: vec![thread.clone(), model::StepsThread { role: "worker".to_owned(), busy: None, ..thread }],
+    }
+}
+
 fn one_report() -> impl Strategy<Value = RunReport> {
     let rate = || option::of(0.0..1e15);
     let head = (vec(text(), 0..3), text(), option::of(integer()), option::of(integer()), packets());
@@ -438,6 +457,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             exporters: Vec::new(),
             design,
             wire,
+            steps: (full % 2 == 0).then(full_steps),
             tuning: (jump % 2 == 0).then(full_tuning),
             faults,
             answers_unlisted,

@@ -9,6 +9,7 @@ use crate::assembly::routers::{CollectionOutcome, Qualities};
 use crate::assembly::row_file::RowFile;
 use crate::assembly::row_store::RowStore;
 use crate::assembly::sources::{self, RunSources};
+use crate::assembly::steps;
 use crate::assembly::stored;
 use crate::assembly::watched::{FailedOutputs, WatchedWriter};
 use crate::exit::{Failure, no_thread, say};
@@ -21,7 +22,8 @@ use arena::{Lease, Limits};
 use engine::admission::{Admission, Directions, check_tracked_flows, no_gaps};
 use engine::{
     CaptureSettings, Control, Destinations, Every, HAND_OVER_PACKETS, MeasurementConfig, Observer, Outputs,
-    ResolvedDesign, RowOutput, RunOutcome, SamplingControl, TUNED_HAND_OVER_PACKETS, WindowOutlet,
+    ResolvedDesign, RowOutput, RunOutcome, SamplingControl, StepTiming, TUNED_HAND_OVER_PACKETS,
+    WindowOutlet,
 };
 use flow::{Share, TrackedParts};
 use flowtable::Timeouts;
@@ -376,7 +378,7 @@ pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
             .map_or(usual_ring, usize::from)
             .div_ceil(usize::from(options.machine.burst))
             .max(2),
-        timed: false,
+        timed: if options.machine.steps { StepTiming::OneOf(steps::ONE_OF) } else { StepTiming::Off },
         duration: options.limit.duration,
         packets: options.limit.packets,
         idle_exit: options.limit.idle_exit,

@@ -2,6 +2,7 @@
 
 use crate::assembly::measurement::MeasurementResult;
 use crate::assembly::parallel;
+use crate::assembly::steps;
 use crate::exit::{self, FAULT, Failure, say_error};
 use crate::sinks::screen;
 use crate::sinks::standard_output::StandardOutput;
@@ -97,6 +98,7 @@ impl NodeOutcome {
         totals.coverage = outcome.loss.as_ref().map(|loss| model::coverage(received, loss.total()));
         answers.iter_mut().for_each(|answer| answer.coverage = totals.coverage);
         let elapsed_seconds = outcome.elapsed.as_secs_f64();
+        let steps = steps::report(&outcome.steps, received, outcome.loss.as_ref());
         // Of a sample: of all packets.
         let (packets, wire_bytes) = match &ended.sampled {
             None => {
@@ -131,6 +133,7 @@ impl NodeOutcome {
             exporters,
             design: parallel::report(&plan),
             wire: wire.map(|wire| wire_report(wire.total())),
+            steps,
             tuning: None,
             faults,
             answers_unlisted: 0,

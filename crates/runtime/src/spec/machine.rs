@@ -7,7 +7,7 @@ use crate::choices;
 use crate::choices::completed;
 use crate::quantity;
 use clap::Args;
-use clap::builder::StringValueParser;
+use clap::builder::{BoolishValueParser, StringValueParser};
 use engine::Cores;
 use engine::Design;
 use engine::Split;
@@ -67,6 +67,10 @@ pub struct MachineOptions {
     /// scaled down to the cores and queues that there are; what is given in addition wins
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub preset: Option<String>,
+    /// Time the steps of a packet (receive, parse, hand over, process, free) by one burst in 64, for the report and the screen, with the
+    /// packet drop rate and what the timing cost
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, env = "EDISON_STEPS", hide_env = true, value_parser = BoolishValueParser::new())]
+    pub steps: bool,
     /// Seed of the tables' hash [default: random]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_SEED", hide_env = true)]
     pub seed: Option<u64>,

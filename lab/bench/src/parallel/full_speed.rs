@@ -1,12 +1,13 @@
 //! Designs at full speed, without loss, and one at a rate that it keeps up with: what each step takes of a packet.
 
 use super::fit::{FeasibleCase, fit};
-use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, StepNs, expect, measure};
+use super::rig::{CountingStructure, RigSetting, RigTraffic, RunMeasurement, expect, measure};
 use super::turns::in_turns;
 use super::{ONE_WINDOW, packets, wire};
 use crate::compare::median;
 use crate::preset::OWN;
 use crate::{BenchResult, Points};
+use engine::StepNs;
 use port::wire::ReplayLength;
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use crate::record_list::RecordList;
 use arena::Limits;
 use engine::{
     Every, HardwareCounts, MeasurementConfig, Observer, ResolvedDesign, RunOutcome, SamplingControl,
-    Snapshot, StatePlacement, StepTimes, ThreadRole, hardware_counters, run, run_tallies,
+    Snapshot, StatePlacement, StepNs, StepTimes, StepTiming, ThreadRole, hardware_counters, run, run_tallies,
 };
 use flow::{FlowRecord, Sampled, Share};
 use flowtable::{MeasuredParts, Timeouts};
@@ -23,7 +23,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Frames of one poll while a trace is loaded.
 const BURST: usize = 64;
@@ -233,28 +232,6 @@ pub(super) struct RunMeasurement {
     pub(super) accuracy: Option<Accuracy>,
 }
 
-/// Nanoseconds per packet by step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct StepNs {
-    /// Polling.
-    pub(super) receive: f64,
-    /// Giving mbufs back.
-    pub(super) free: f64,
-    /// Frame to key and fields.
-    pub(super) parse: f64,
-    /// Updating tables.
-    pub(super) process: f64,
-    /// Handing over to workers; nothing where receivers count themselves.
-    pub(super) hand_over: f64,
-}
-
-impl StepNs {
-    /// Returns the sum of the steps: the delay of a packet.
-    pub(super) fn sum(&self) -> f64 {
-        self.receive + self.free + self.parse + self.process + self.hand_over
-    }
-}
-
 impl RunMeasurement {
     /// Packets are measured on other cores than those that receive them.
     pub(super) fn has_workers(&self) -> bool {
@@ -287,26 +264,7 @@ impl RunMeasurement {
 
     /// Nanoseconds per packet over the whole run, of all threads together.
     pub(super) fn step_ns(&self) -> StepNs {
-        let sum = |role: ThreadRole, time: fn(&StepTimes) -> Duration| {
-            let times = self.steps.iter().filter(|steps| steps.role == role).map(time);
-            times.sum::<Duration>().as_secs_f64() * 1e9 / self.packets()
-        };
-        let of_receivers = sum(ThreadRole::Receiver, |steps| steps.count);
-        let (process, hand_over) = if self.has_workers() {
-            // Of the packets that reached them: what rings refused took none of their time.
-            let workers = self.steps.iter().filter(|steps| steps.role == ThreadRole::Worker);
-            let counted = workers.map(|steps| steps.packets).sum::<u64>().max(1) as f64;
-            (sum(ThreadRole::Worker, |steps| steps.count) * self.packets() / counted, of_receivers)
-        } else {
-            (of_receivers, 0.0)
-        };
-        StepNs {
-            receive: sum(ThreadRole::Receiver, |steps| steps.receive),
-            free: sum(ThreadRole::Receiver, |steps| steps.free),
-            parse: sum(ThreadRole::Receiver, |steps| steps.parse),
-            process,
-            hand_over,
-        }
+        StepNs::from_threads(&self.steps)
     }
 
     /// Returns what the papers report of a run in addition to its loss, as members of a line.
@@ -390,7 +348,7 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
         },
         burst: setting.burst,
         hand_over_batches: setting.between_cores.div_ceil(setting.burst).max(2),
-        timed: setting.timed,
+        timed: if setting.timed { StepTiming::EveryBurst } else { StepTiming::Off },
         sampling: setting.sampling.map(SamplingControl::new),
         ..MeasurementConfig::default()
     };

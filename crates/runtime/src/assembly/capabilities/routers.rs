@@ -142,6 +142,13 @@ pub(super) const RULES: &[ConflictRule] = &[
         is_broken: |facts| has_routers(facts) && facts.spec.machine.preset.is_some(),
     },
     ConflictRule {
+        what: "--steps",
+        condition: WITH_ROUTERS,
+        why: "it times the steps of packets, and routers send flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.steps,
+    },
+    ConflictRule {
         what: "--every in packets",
         condition: WITH_ROUTERS,
         why: "a flow record is of many packets, which no boundary between two packets parts",
