@@ -4,6 +4,7 @@ use crate::control::Control;
 use crate::idle_timeout::IdleTimeout;
 use crate::sampling::SamplingControl;
 use crate::steps::StepTiming;
+use crate::thread_setup::ThreadSetup;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
 use arena::Limits;
@@ -66,6 +67,8 @@ pub struct MeasurementConfig {
     pub hand_over_batches: usize,
     /// The bursts by which it is measured where the time of each thread goes ([`crate::StepTimes`]).
     pub timed: StepTiming,
+    /// What each measuring thread does before any of them receives; `None`: nothing.
+    pub thread_setup: Option<ThreadSetup>,
     /// End after this much stream time.
     pub duration: Option<Duration>,
     /// End after this many received frames.
@@ -97,6 +100,7 @@ impl Default for MeasurementConfig {
             burst: BURST,
             hand_over_batches: HAND_OVER_PACKETS / BURST,
             timed: StepTiming::Off,
+            thread_setup: None,
             duration: None,
             packets: None,
             idle_exit: None,

@@ -28,7 +28,7 @@ pub(crate) fn thread_time() -> Duration {
 ///
 /// # Errors
 /// Returns one line if the system does not allow it.
-pub(crate) fn pin(core: usize) -> Result<(), String> {
+pub fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
     sched_setaffinity(None, &set).map_err(|error| format!("cannot keep a thread on core {core}: {error}"))

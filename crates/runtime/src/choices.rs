@@ -56,6 +56,11 @@ pub fn roles() -> Vec<String> {
     web::Role::ALL.iter().map(web::Role::to_string).collect()
 }
 
+/// Returns policies by which the kernel schedules threads.
+pub fn schedulers() -> Vec<String> {
+    owned(&["other", "fifo", "deadline:900us/1ms/1ms"])
+}
+
 /// Returns how bursts are shared out.
 pub fn splits() -> Vec<String> {
     owned(&["hash", "position"])
@@ -84,6 +89,7 @@ pub fn tasks() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::Scheduler;
     use engine::{Design, Split, StatePlacement};
     use flowtable::StatisticSpec;
     use task::TaskSpec;
@@ -94,6 +100,7 @@ mod tests {
             assert!(!values.is_empty() && values.iter().all(|value| is_valid(value)), "{values:?}");
         };
         all(designs(), &|text| text.parse::<Design>().is_ok());
+        all(schedulers(), &|text| text.parse::<Scheduler>().is_ok());
         all(splits(), &|text| text.parse::<Split>().is_ok());
         all(states(), &|text| text.parse::<StatePlacement>().is_ok());
         all(statistics(), &|text| text.parse::<StatisticSpec>().is_ok());

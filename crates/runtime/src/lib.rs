@@ -21,6 +21,7 @@ pub mod quantity;
 pub mod questions;
 pub mod recorded;
 pub mod resolver;
+pub mod scheduler;
 pub mod signals;
 pub mod sinks;
 pub mod spec;

@@ -48,7 +48,17 @@ fn settings(points: &Points) -> &'static Preset {
 /// A wire with these settings; without a rate a replay.
 fn wire(preset: &Preset, rate: Option<Rate>, queues: usize, length: ReplayLength) -> WireSpec {
     let Preset { ring, mbufs, .. } = *preset;
-    WireSpec { rate, steps: None, arrivals: ArrivalProcess::Constant, queues, ring, length, mbufs, seed: 1 }
+    WireSpec {
+        rate,
+        steps: None,
+        arrivals: ArrivalProcess::Constant,
+        queues,
+        ring,
+        length,
+        mbufs,
+        pools: None,
+        seed: 1,
+    }
 }
 
 /// The loads, as restricted by the points: none twice.

@@ -32,6 +32,7 @@ fn config() -> MeasurementConfig {
         burst: BURST,
         hand_over_batches: 2,
         timed: StepTiming::Off,
+        thread_setup: None,
         duration: None,
         packets: None,
         idle_exit: None,

@@ -23,6 +23,7 @@ use crate::shared::SharedTableSets;
 use crate::start_barrier::StartBarrier;
 use crate::steps::{StepTimes, Stopwatch, ThreadRole};
 use crate::tables::FlowTables;
+use crate::thread_setup::ThreadSetup;
 use crate::window_barrier::{Seat, WindowBarrier};
 use crate::worker::{Worker, WorkerEnd};
 use crate::worker_tasks::WorkerTasks;
@@ -138,7 +139,11 @@ impl<'a> ThreadContext<'a> {
                 };
                 for thread in threads {
                     let sender = sender.clone();
+                    let setup = self.config.thread_setup.as_ref();
                     let begin = move || {
+                        if let Some(Err(line)) = setup.map(ThreadSetup::run) {
+                            send(&sender, ThreadEvent::Warning(line));
+                        }
                         if barrier.pass() {
                             thread();
                             send(&sender, ThreadEvent::ThreadEnded(cores::thread_time()));

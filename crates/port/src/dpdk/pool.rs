@@ -58,6 +58,27 @@ impl Pool {
         Ok(Self { raw, _eal: eal.clone() })
     }
 
+    /// As many pools as are asked for, at most one for each queue, with `count` mbufs for each queue that takes from a pool: queue i from pool i
+    /// modulo their number. `data`: room in an mbuf, bytes, and the NUMA node.
+    ///
+    /// # Errors
+    /// Returns `Open` when there is too little memory.
+    pub(super) fn for_queues(
+        eal: &Arc<Eal>,
+        queues: usize,
+        pools: usize,
+        count: u32,
+        cache: u32,
+        (data, socket): (u16, i32),
+    ) -> Result<Vec<Arc<Self>>, SourceError> {
+        let pools = pools.clamp(1, queues.max(1));
+        let pool = |number: usize| {
+            let of_pool = (number..queues.max(1)).step_by(pools).count() as u32;
+            Self::new(eal, count.saturating_mul(of_pool), cache, data, socket).map(Arc::new)
+        };
+        (0..pools).map(pool).collect()
+    }
+
     pub(super) fn as_ptr(&self) -> *mut rte_mempool {
         self.raw
     }

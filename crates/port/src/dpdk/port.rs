@@ -31,8 +31,10 @@ pub struct PortOptions {
     pub burst: u16,
     /// Receive descriptors of a queue; adjusted to the device's limits.
     pub descriptors: u16,
-    /// Mbufs of a queue's pool. net_pcap with `infinite_rx=1` needs more than its file has packets.
+    /// Mbufs for each queue. net_pcap with `infinite_rx=1` needs more than its file has packets.
     pub mbufs: u32,
+    /// Pools of mbufs, which a port's queues share; `None`: one for each queue.
+    pub pools: Option<u16>,
     /// Receive queues of a port whose number can be configured; for other ports the devargs determine it.
     pub queues: u16,
     /// True if every frame is received, whatever its destination.
@@ -43,7 +45,15 @@ pub struct PortOptions {
 
 impl Default for PortOptions {
     fn default() -> Self {
-        Self { burst: 256, descriptors: 4096, mbufs: 16_383, queues: 1, promiscuous: true, rss: None }
+        Self {
+            burst: 256,
+            descriptors: 4096,
+            mbufs: 16_383,
+            queues: 1,
+            promiscuous: true,
+            rss: None,
+            pools: None,
+        }
     }
 }
 
@@ -104,8 +114,10 @@ pub(super) struct Port {
     /// The kernel sockets that the port's driver opened before it is started, where it uses any.
     sockets: Option<KernelSockets>,
     eal: Arc<Eal>,
-    /// The pools of mbufs, one for each receive queue. They are dropped after the port is closed: `Drop` runs before the fields are dropped.
-    pools: Vec<Pool>,
+    /// The receive queues that are set up.
+    rx_queues: u16,
+    /// The pools of mbufs. They are dropped after the port is closed: `Drop` runs before the fields are dropped.
+    pools: Vec<Arc<Pool>>,
     /// The pool of mbufs that are sent, which the driver holds until they have left: dropped after the port is closed, too.
     sent_from: Option<Pool>,
 }
@@ -189,6 +201,7 @@ impl Port {
             tally: Mutex::new(LossTally::since(EthLossCounters::default())),
             sockets,
             eal: eal.clone(),
+            rx_queues: 0,
             pools: Vec::new(),
             sent_from: None,
         }
@@ -207,10 +220,10 @@ impl Port {
 
     /// Returns the number of receive queues of a started port.
     pub(super) fn receive_queues(&self) -> u16 {
-        self.pools.len() as u16
+        self.rx_queues
     }
 
-    /// Starts the port with this many receive queues, each with its own pool. Returns how frames are spread over them.
+    /// Starts the port with this many receive queues. Returns how frames are spread over them.
     ///
     /// # Errors
     /// Returns `Open` with the driver's reason.
@@ -309,7 +322,7 @@ impl Port {
         Ok((rx, tx))
     }
 
-    /// Sets up the receive queues, each with a pool of its own, and the transmit queues.
+    /// Sets up the receive queues, with their pools, and the transmit queues.
     fn set_up_queues(
         &mut self,
         queues: u16,
@@ -321,16 +334,23 @@ impl Port {
         let data = options.buffer_bytes(&self.device, info.min_rx_bufsize);
         let cache = POOL_CACHE.min(options.mbufs / 4);
         let socket = info.socket_id as u32;
-        for queue in 0..queues {
-            let pool = Pool::new(&self.eal, options.mbufs, cache, data, info.socket_id)
-                .map_err(|error| error.blame(SourceSetting::Mbufs))?;
+        let all = usize::from(queues);
+        let pools = options.pools.map_or(all, usize::from);
+        let (count, place) = (options.mbufs, (data, info.socket_id));
+        if pools > all {
+            let text = format!("port {}: {pools} pools for {all} receive queue(s)", self.device.devargs);
+            return Err(SourceError::Refused(SourceSetting::Mbufs, text));
+        }
+        self.pools = Pool::for_queues(&self.eal, all, pools, count, cache, place)
+            .map_err(|error| error.blame(SourceSetting::Mbufs))?;
+        for (queue, pool) in (0..queues).zip(self.pools.iter().cycle()) {
             let raw = pool.as_ptr();
-            self.pools.push(pool);
             // SAFETY: as in `configure`, and the pool lives until the port is closed.
             self.step("set up a receive queue of", || unsafe {
                 dpdk_sys::rte_eth_rx_queue_setup(id, queue, rx, socket, std::ptr::null(), raw)
             })?;
         }
+        self.rx_queues = queues;
         for queue in 0..self.tx_queues {
             // SAFETY: as in `configure`.
             self.step("set up a transmit queue of", || unsafe {

@@ -97,8 +97,15 @@ impl RingPort {
             .map(|share| RteRing::new(eal, share.len().max(1) as u32))
             .collect::<Result<Vec<_>, _>>()?;
         // The pools of the queues themselves are unused: net_ring hands over the mbufs that are in the rings.
-        let options =
-            PortOptions { burst, descriptors: 512, mbufs: 8191, queues: queues as u16, promiscuous: false, rss: None };
+        let options = PortOptions {
+            burst,
+            descriptors: 512,
+            mbufs: 8191,
+            queues: queues as u16,
+            promiscuous: false,
+            rss: None,
+            pools: None,
+        };
         let mut port = port(eal, &rings)?;
         port.start(options.queues, &options, &mut Vec::new())?;
         let sources = port

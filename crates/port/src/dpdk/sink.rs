@@ -35,7 +35,15 @@ impl DpdkSink {
     /// The options that [`EalConfig::for_ports`](super::EalConfig::for_ports) and [`DpdkSink::open`] take:
     /// the receive queue, which some drivers require, as small as possible.
     pub fn port_options() -> PortOptions {
-        PortOptions { burst: BATCH as u16, descriptors: 512, mbufs: 2047, queues: 1, promiscuous: false, rss: None }
+        PortOptions {
+            burst: BATCH as u16,
+            descriptors: 512,
+            mbufs: 2047,
+            queues: 1,
+            promiscuous: false,
+            rss: None,
+            pools: None,
+        }
     }
 
     /// Returns the memory that a sink takes in addition to the port's own, for [`EalConfig::memory_bytes`](super::EalConfig).

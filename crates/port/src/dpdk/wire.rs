@@ -62,11 +62,17 @@ impl Wire {
                 ),
             ));
         }
-        let queues = Self::open_with(name, &WireSpec { mbufs: None, ..*spec }, trace, burst, clock)?;
+        let queues =
+            Self::open_with(name, &WireSpec { mbufs: None, pools: None, ..*spec }, trace, burst, clock)?;
+        let pools = spec.pools.map_or(queues.len(), usize::from);
+        let pools = Pool::for_queues(eal, queues.len(), pools, mbufs, 0, (BUFFER_BYTES, -1));
+        let pools = pools.map_err(|error| error.blame(SourceSetting::Wire))?;
         queues
             .into_iter()
-            .map(|queue| {
-                let ring = MbufRing::new(eal, mbufs, spec.ring, burst.max(1))?;
+            .zip(pools.iter().cycle())
+            .map(|(queue, pool)| {
+                let cache = MempoolCache::new(pool.clone(), CACHE.min(mbufs / 4))?;
+                let ring = MbufRing::new(cache, spec.ring, burst.max(1))?;
                 Ok(queue.with_buffers(Box::new(ring)))
             })
             .collect()
@@ -83,8 +89,8 @@ impl Wire {
 ///
 /// A card writes a frame into the buffer of the next ready mbuf. The wire has the frame in memory already, so
 /// it points the mbuf's buffer address there instead: one more store in a cache line that the driver writes
-/// anyway, and no copy, which no driver makes. The mbufs never leave this queue, so such a buffer is never
-/// freed or reused elsewhere.
+/// anyway, and no copy, which no driver makes. The mbufs never leave the queues of the wire, each of which writes the
+/// address before it reads it, so such a buffer is never freed or used for anything else.
 #[derive(Debug)]
 struct MbufRing {
     /// The mbufs that are ready for receiving; their number is a power of two.
@@ -98,16 +104,13 @@ struct MbufRing {
     cache: MempoolCache,
 }
 
-// SAFETY: the mbufs, the cache and the pool belong to this ring alone and may be used from any thread, one at
-// a time; `&mut self` ensures that.
+// SAFETY: the mbufs and the cache belong to this ring alone and may be used from any thread, one at a time, which `&mut self`
+// ensures; a pool may be used by any number of threads at a time.
 unsafe impl Send for MbufRing {}
 
 impl MbufRing {
-    fn new(eal: &Arc<Eal>, mbufs: u32, ring: usize, burst: usize) -> Result<Self, SourceError> {
-        // The pool has no caches: the receiver need not be an lcore.
-        let pool =
-            Pool::new(eal, mbufs, 0, BUFFER_BYTES, -1).map_err(|error| error.blame(SourceSetting::Wire))?;
-        let cache = MempoolCache::new(pool, CACHE.min(mbufs / 4))?;
+    /// Fills a ring from a pool that has no caches of its own: the receiver need not be an lcore.
+    fn new(cache: MempoolCache, ring: usize, burst: usize) -> Result<Self, SourceError> {
         let mut ready = vec![std::ptr::null_mut(); ring].into_boxed_slice();
         if !cache.get(&mut ready) {
             return Err(SourceError::Open(format!("{ring} mbufs cannot be taken from their pool")));
@@ -195,11 +198,11 @@ impl Drop for MbufRing {
 #[derive(Debug)]
 struct MempoolCache {
     raw: *mut rte_mempool_cache,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 impl MempoolCache {
-    fn new(pool: Pool, size: u32) -> Result<Self, SourceError> {
+    fn new(pool: Arc<Pool>, size: u32) -> Result<Self, SourceError> {
         // SAFETY: EAL runs: the pool holds it.
         let raw = unsafe { dpdk_sys::rte_mempool_cache_create(size, -1) };
         if raw.is_null() {

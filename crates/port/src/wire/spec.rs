@@ -33,14 +33,16 @@ pub struct WireSpec {
     pub ring: usize,
     /// The length of the replay.
     pub length: ReplayLength,
-    /// Mbufs of each queue's pool where frames are handed out in mbufs.
+    /// Mbufs for each queue where frames are handed out in mbufs.
     pub mbufs: Option<u32>,
+    /// Pools of mbufs, which the queues share; `None`: one for each queue.
+    pub pools: Option<u16>,
     /// The seed from which random arrivals are drawn.
     pub seed: u64,
 }
 
-const KEYS: [&str; 9] =
-    ["rate", "phase", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "seed"];
+const KEYS: [&str; 10] =
+    ["rate", "phase", "queues", "ring", "arrivals", "packets", "seconds", "mbufs", "pools", "seed"];
 
 impl WireSpec {
     /// The size of the redirection table, so that each queue can have a share.
@@ -93,6 +95,7 @@ impl WireSpec {
                 let (least, most) = Self::MBUFS.into_inner();
                 self.mbufs = Some(whole(least, most)? as u32);
             }
+            "pools" => self.pools = Some(whole(1, Self::MOST_QUEUES as u64)? as u16),
             "seed" => {
                 self.seed = text.parse().map_err(|_| refused("not a whole number below 2^64".into()))?;
             }
@@ -155,7 +158,16 @@ impl WireSpec {
                 "{key} needs a rate such as rate=25Mpps: without one the trace is replayed as fast as it is taken"
             )));
         }
-        Ok(())
+        match self.pools {
+            Some(_) if self.mbufs.is_none() => {
+                Err(SpecError::new("pools says how queues share pools of mbufs: give mbufs=16k too"))
+            }
+            Some(pools) if usize::from(pools) > self.queues => Err(SpecError::new(format!(
+                "pools={pools}: {} queue(s) have as many pools at most",
+                self.queues
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -169,6 +181,7 @@ impl Default for WireSpec {
             ring: 4096,
             length: ReplayLength::Once,
             mbufs: None,
+            pools: None,
             seed: 1,
         }
     }
@@ -212,8 +225,11 @@ impl fmt::Display for WireSpec {
             ReplayLength::Packets(packets) => write!(f, ",packets={packets}")?,
             ReplayLength::Nanoseconds(ns) => write!(f, ",seconds={}", ns / 1_000_000_000)?,
         }
-        match self.mbufs {
-            Some(mbufs) => write!(f, ",mbufs={mbufs}"),
+        if let Some(mbufs) = self.mbufs {
+            write!(f, ",mbufs={mbufs}")?;
+        }
+        match self.pools {
+            Some(pools) => write!(f, ",pools={pools}"),
             None => Ok(()),
         }
     }
@@ -237,6 +253,7 @@ mod tests {
                 ring: 4096,
                 length: ReplayLength::Nanoseconds(3_000_000_000),
                 mbufs: Some(16_000),
+                pools: None,
                 seed: 7,
             }
         );
@@ -249,6 +266,7 @@ mod tests {
         for text in [
             "",
             "queues=4,mbufs=8191",
+            "queues=4,mbufs=8191,pools=1",
             "queues=2,packets=10M",
             "rate=25Mpps,queues=2,ring=4096,arrivals=bursts:32,seconds=3,seed=7",
             "rate=40Gbps,arrivals=poisson,packets=10M",
@@ -292,6 +310,9 @@ mod tests {
         assert!(error("rate=1Mpps/2Mpps,phase=2us").contains("from 2 to 16 rates"));
         assert!(error("rate=1Mpps/2Mpps,phase=2s,arrivals=poisson").contains("constant"));
         assert!(error("mbufs=5").contains("from 128"));
+        assert!(error("queues=2,pools=1").contains("give mbufs"));
+        assert!(error("mbufs=4k,queues=2,pools=3").contains("2 queue(s)"));
+        assert!(error("mbufs=4k,pools=0").contains("from 1"));
         assert!(error("rate=1Mpps,seed=x").contains("2^64"));
     }
 }

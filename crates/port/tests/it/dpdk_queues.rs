@@ -38,6 +38,7 @@ fn each_queue_is_a_source() {
         a_ring_for_each_queue(&eal, &frames);
         as_many_as_asked_for(&eal, &null, &options);
         by_the_hash_that_is_asked_for(&eal, &null, &options);
+        from_pools_that_queues_share(&eal, &null, &options);
         as_many_as_possible_and_no_more(&eal, &options);
     });
 }
@@ -113,6 +114,27 @@ fn by_the_hash_that_is_asked_for(eal: &Arc<Eal>, devargs: &[String], options: &P
             other => panic!("{fields} by {key}: {other:?}"),
         }
     }
+}
+
+/// Queues poll at the same time from one pool; it has room for all of them.
+fn from_pools_that_queues_share(eal: &Arc<Eal>, devargs: &[String], options: &PortOptions) {
+    let shared = PortOptions { pools: Some(1), ..*options };
+    let ports = ProbedPorts::probe(eal, devargs).expect("net_null opens");
+    let (mut sources, _) = ports.start(2, 2, &shared).expect("two queues start");
+    std::thread::scope(|scope| {
+        for source in &mut sources {
+            scope.spawn(|| {
+                for _ in 0..2000 {
+                    assert!(matches!(source.rx_burst(), Ok(Poll::Burst(burst)) if burst.len() == 64));
+                }
+                source.release();
+            });
+        }
+    });
+    drop(sources);
+    let ports = ProbedPorts::probe(eal, devargs).expect("they were closed");
+    let error = ports.start(2, 2, &PortOptions { pools: Some(3), ..*options }).expect_err("too many pools");
+    assert!(error.to_string().contains("3 pools for 2 receive queue(s)"), "{error}");
 }
 
 fn as_many_as_possible_and_no_more(eal: &Arc<Eal>, options: &PortOptions) {

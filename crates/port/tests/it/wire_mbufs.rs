@@ -17,16 +17,25 @@ fn mbufs_carry_the_same_frames() {
         let (trace, _) = synthetic(SPEC, 3);
 
         // A replay by threads that are no lcores, with as few mbufs as can be.
-        let spec: WireSpec = "queues=3,mbufs=4128".parse().unwrap();
-        let plain = Wire::open("wire", &WireSpec { mbufs: None, ..spec }, &trace, 32).unwrap();
-        let mbufs = Wire::open_mbufs(&eal, "wire", &spec, &trace, 32).unwrap();
-        for (mut plain, mut mbufs) in plain.into_iter().zip(mbufs) {
-            let received = std::thread::spawn(move || {
-                let received = drain_hashes(&mut mbufs);
-                assert_eq!(mbufs.counters().rx_nombuf, 0);
-                received
-            });
-            assert_eq!(received.join().unwrap(), drain_hashes(&mut plain));
+        for text in ["queues=3,mbufs=4128", "queues=3,mbufs=4128,pools=2", "queues=3,mbufs=4128,pools=1"] {
+            let spec: WireSpec = text.parse().unwrap();
+            let plain =
+                Wire::open("wire", &WireSpec { mbufs: None, pools: None, ..spec }, &trace, 32).unwrap();
+            let mbufs = Wire::open_mbufs(&eal, "wire", &spec, &trace, 32).unwrap();
+            // All at once: they take from a pool that they share.
+            let threads: Vec<_> = mbufs
+                .into_iter()
+                .map(|mut mbufs| {
+                    std::thread::spawn(move || {
+                        let received = drain_hashes(&mut mbufs);
+                        assert_eq!(mbufs.counters().rx_nombuf, 0);
+                        received
+                    })
+                })
+                .collect();
+            for (mut plain, received) in plain.into_iter().zip(threads) {
+                assert_eq!(received.join().unwrap(), drain_hashes(&mut plain), "{text}");
+            }
         }
 
         // At a rate: many more packets than mbufs, by polls far apart and near.

@@ -14,6 +14,7 @@ use crate::assembly::stored;
 use crate::assembly::watched::{FailedOutputs, WatchedWriter};
 use crate::exit::{Failure, no_thread, say};
 use crate::machine;
+use crate::scheduler::Scheduler;
 use crate::signals;
 use crate::sinks::standard_output::{self, OutputReader};
 use crate::spec::RunSpec;
@@ -138,6 +139,9 @@ impl Measurement {
         let geo = options.question.enrich.databases()?;
         let captures = captures(options, node);
         check_places(options)?;
+        if let Some(scheduler) = options.machine.scheduler {
+            scheduler.check(&plan).map_err(Failure::usage)?;
+        }
         let sources = sources::open(options, &config, plan, specs)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
         let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
@@ -379,6 +383,7 @@ pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
             .div_ceil(usize::from(options.machine.burst))
             .max(2),
         timed: if options.machine.steps { StepTiming::OneOf(steps::ONE_OF) } else { StepTiming::Off },
+        thread_setup: options.machine.scheduler.map(Scheduler::setup),
         duration: options.limit.duration,
         packets: options.limit.packets,
         idle_exit: options.limit.idle_exit,

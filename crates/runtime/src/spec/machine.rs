@@ -6,6 +6,7 @@ use crate::bound::LossBound;
 use crate::choices;
 use crate::choices::completed;
 use crate::quantity;
+use crate::scheduler::Scheduler;
 use clap::Args;
 use clap::builder::{BoolishValueParser, StringValueParser};
 use engine::Cores;
@@ -60,6 +61,10 @@ pub struct MachineOptions {
     /// 16384, with --adapt 262144]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_RING", hide_env = true)]
     pub ring: Option<u16>,
+    /// Pools of mbufs that the receive queues of a DPDK port share (1: one for all), with --mempool mbufs for each queue [default: one for
+    /// each queue]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_POOLS", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
+    pub pools: Option<u16>,
     /// Mbufs of the pool that each receive queue of a DPDK port has
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_MEMPOOL", hide_env = true, default_value = "16383", value_parser = notation::count)]
     pub mempool: u64,
@@ -67,6 +72,10 @@ pub struct MachineOptions {
     /// scaled down to the cores and queues that there are; what is given in addition wins
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub preset: Option<String>,
+    /// How the kernel schedules the threads that measure: other, fifo[:PRIORITY], or deadline:RUNTIME/DEADLINE/PERIOD
+    /// (900us/1ms/1ms; not with --cores) [default: as the process]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "POLICY", env = "EDISON_SCHEDULER", hide_env = true, value_parser = completed(str::parse::<Scheduler>, choices::schedulers), hide_possible_values = true)]
+    pub scheduler: Option<Scheduler>,
     /// Time the steps of a packet (receive, parse, hand over, process, free) by one burst in 64, for the report and the screen, with the
     /// packet drop rate and what the timing cost
     #[arg(help_heading = MACHINE, hide_short_help = true, long, env = "EDISON_STEPS", hide_env = true, value_parser = BoolishValueParser::new())]

@@ -100,6 +100,7 @@ impl WirePoint {
             ring: self.ring,
             length: ReplayLength::Once,
             mbufs: self.mbufs,
+            pools: None,
             seed: 1,
         })
     }

@@ -69,6 +69,13 @@ pub(super) const RULES: &[ConflictRule] = &[
         instead: "a software wire has --wire queues=N",
         is_broken: |NodeFacts { spec, .. }| spec.machine.queues.is_some() && spec.source.port.is_empty(),
     },
+    ConflictRule {
+        what: "--pools",
+        condition: "without --port",
+        why: "--pools is for DPDK ports",
+        instead: "a software wire has --wire mbufs=N,pools=1",
+        is_broken: |NodeFacts { spec, .. }| spec.machine.pools.is_some() && spec.source.port.is_empty(),
+    },
     with_one_queue("--rss", |facts| has_one_queue(facts.spec) && facts.spec.machine.rss.is_some()),
     with_one_queue("--rss-key", |facts| has_one_queue(facts.spec) && facts.spec.machine.rss_key.is_some()),
     ConflictRule {

@@ -142,6 +142,13 @@ pub(super) const RULES: &[ConflictRule] = &[
         is_broken: |facts| has_routers(facts) && facts.spec.machine.preset.is_some(),
     },
     ConflictRule {
+        what: "--scheduler",
+        condition: WITH_ROUTERS,
+        why: "it is of threads that measure packets, and routers send flow records",
+        instead: "leave it out",
+        is_broken: |facts| has_routers(facts) && facts.spec.machine.scheduler.is_some(),
+    },
+    ConflictRule {
         what: "--steps",
         condition: WITH_ROUTERS,
         why: "it times the steps of packets, and routers send flow records",

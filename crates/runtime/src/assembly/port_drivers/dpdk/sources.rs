@@ -71,6 +71,7 @@ fn settings(options: &RunSpec, config: &MeasurementConfig) -> Result<(PortOption
         queues: u16::try_from(parallel::asked_queues(options, config)).unwrap_or(u16::MAX),
         promiscuous: !options.source.no_promiscuous,
         rss: options.machine.rss_spec(),
+        pools: options.machine.pools,
     };
     let eal =
         EalConfig::for_ports(&options.source.port, &port, &eal::arguments(options.source.eal.as_deref()));
