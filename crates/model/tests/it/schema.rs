@@ -161,7 +161,7 @@ fn assert_mistakes_are_refused(
 }
 
 // An answer that is partial may have `watched`.
-const OPTIONAL: [&str; 14] = [
+const OPTIONAL: [&str; 15] = [
     "watched",
     "late",
     "revision",
@@ -172,6 +172,7 @@ const OPTIONAL: [&str; 14] = [
     "task",
     "link_down",
     "exporters",
+    "agent",
     "wire",
     "steps",
     "tuning",
