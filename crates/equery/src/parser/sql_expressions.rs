@@ -133,6 +133,28 @@ impl Parser<'_, '_, '_> {
         Ok(std::iter::once(order.value).chain(arguments).collect())
     }
 
+    /// Reports the condition that SQL has behind a function: `count(*) filter (where dst_port = 80)`.
+    pub(super) fn filter_of_function(
+        &mut self,
+        start: usize,
+        function: &str,
+        arguments: &[ExprNode],
+    ) -> ParseResult<Failed> {
+        (0..2).for_each(|_| self.advance());
+        self.expect_word("where", "in parentheses")?;
+        let condition = self.expression()?;
+        self.expect_symbol(")", "behind the condition")?;
+        let counts_flows = matches!(arguments, [argument] if *argument.value == Expr::Star);
+        let help = match function {
+            "count" if counts_flows => format!("write 'count_if({})'", condition.value),
+            _ => "ask a query for each condition, as in 'web: select sum(total_byte) where dst_port = 80'"
+                .to_owned(),
+        };
+        let span = self.since(start);
+        self.diagnostics.error_with_help("syntax", &span, "there is no 'filter' behind a function", help);
+        Ok(Failed)
+    }
+
     /// Passes over the rows around each row, of which SQL has a function: `over (partition by x)`. An error where the function is one of groups too.
     pub(super) fn over_rows(&mut self, start: usize, function: &str) -> ParseResult<()> {
         self.advance();

@@ -4,7 +4,7 @@ use super::checked;
 use crate::{Diagnostic, Severity};
 
 /// Values as SQL has them of a field. Those that Equery has are among them: their errors give texts, too.
-const VALUES: [&str; 44] = [
+const VALUES: [&str; 45] = [
     "mean(F)",
     "average(F)",
     "median(F)",
@@ -36,6 +36,7 @@ const VALUES: [&str; 44] = [
     "row_number() over (partition by F order by F desc)",
     "sum(F) over (partition by src_addr)",
     "lag(F) over (order by stime)",
+    "sum(F) filter (where dst_port = 80)",
     "date_trunc('hour', F)",
     "time_bucket('5 minutes', F)",
     "cast(F as float)",
@@ -150,6 +151,10 @@ fn what_an_error_says_to_write_is_taken() {
 fn what_sql_has_in_another_way_has_one_error_with_the_text_to_write() {
     let cases = [
         ("select mean(vlan)", "write 'avg(first_vlan)'"),
+        (
+            "select count(*) filter (where dst_port = 80 and protocol = tcp) / count(*)",
+            "write 'count_if(dst_port = 80 and protocol = tcp)'",
+        ),
         ("select vlan, mean(vlan) groupby vlan", "avg(VALUE) is the mean"),
         ("select src_addr, median(ip_ttl) group by src_addr", "write 'quantile(last_ip_ttl, 0.5)'"),
         ("select mean(src_addr)", "avg(VALUE) is the mean"),
