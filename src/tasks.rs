@@ -51,6 +51,10 @@ fn described(kind: TaskKind) -> (&'static str, &'static str) {
             "values that part the packets into shares",
             "key=src_addr|dst_addr|src_port|dst_port|size at=1%/25%/50%/75%/99%",
         ),
+        TaskKind::Inner => (
+            "the sum over all keys of their packets in one stream times those in another: the size of a join",
+            "key=FIELDS a=FIELD=VALUE+… b=FIELD=VALUE+… by=packets|bytes",
+        ),
         TaskKind::Distinct => ("how many distinct values there are", "of=FIELDS"),
     }
 }

@@ -259,7 +259,7 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
 
 /// Exactly and between bounds, whoever counted which packets, of each window by itself.
 #[test]
-fn distinct_values_are_counted_in_every_design() {
+fn distinct_values_and_joins_are_counted_in_every_design() {
     let scratch = Scratch::new();
     let generated = capture::generate(&scratch, "packets=120k,flows=40k,zipf=1.0,ipv6=30%,rate=10k");
     let frames = windows(&generated.frames);
@@ -274,6 +274,9 @@ fn distinct_values_are_counted_in_every_design() {
         for structure in ["", ",structure=hyper-log-log,memory=4KiB", ",structure=bitmap,memory=4KiB"] {
             command.arg("--task").arg(format!("distinct:of=src_addr{structure}"));
         }
+        for structure in ["", ",structure=count-sketch,memory=64KiB"] {
+            command.arg("--task").arg(format!("inner:key=dst_addr,a=protocol=tcp{structure}"));
+        }
         command
             .args(["-q", "select count(distinct src_addr) as n using multi_resolution_bitmap(memory=16KiB)"]);
         let reports = output::windows(run(&mut command).expect(0).stdout.lines());
@@ -283,6 +286,23 @@ fn distinct_values_are_counted_in_every_design() {
             let sources: HashSet<IpAddr> =
                 frames.iter().map(|frame| capture::layer3(&frame.data).0.0).collect();
             let truth = sources.len() as f64;
+            let all = packets_by(frames, |key| key.1);
+            let of_tcp: Vec<Frame> =
+                frames.iter().filter(|frame| capture::layer3(&frame.data).0.2 == 6).cloned().collect();
+            let of_tcp = packets_by(&of_tcp, |key| key.1);
+            let product: f64 = of_tcp.iter().map(|(address, packets)| packets * all[address]).sum();
+            for (at, answer) in window.answers_of("inner").enumerate() {
+                let [row] = rows(answer) else { panic!("{what}: {answer}") };
+                let figure = |member: &str| row["inner"][member].as_f64().expect("a number");
+                let (value, lower, upper) = (figure("value"), figure("lower"), figure("upper"));
+                let tcp: f64 = of_tcp.values().sum();
+                assert_eq!(
+                    (row["total_a"].as_f64(), row["total_b"].as_f64()),
+                    (Some(tcp), Some(frames.len() as f64))
+                );
+                assert!(lower <= product && product <= upper, "{what}: {product} {answer}");
+                assert!(at == 1 || [value, lower, upper] == [product; 3], "{what}: {product} {answer}");
+            }
             let answers: Vec<_> = window.answers_of("distinct").collect();
             assert_eq!(answers.len(), 3, "{what}");
             for (at, (answer, name)) in answers

@@ -39,7 +39,8 @@ use super::counters::SplitCounters;
 use super::grid::widest;
 use super::row_hash::MAX_ROWS;
 use super::{
-    Bounds, Configuration, Estimate, Frequency, Merge, SketchError, Summary, Unmergeable, Update, UpdateBurst,
+    Bounds, Configuration, ErrorPromise, Estimate, Frequency, Merge, RowConfiguration, SketchError, Summary,
+    Unmergeable, Update, UpdateBurst,
 };
 use super::{CounterCell, SignedCell};
 use packet::{Key, Seed};
@@ -142,6 +143,30 @@ impl<P: Policy> Configuration for ArrayConfig<P> {
 
     fn seed(&self) -> &Seed {
         &self.seed
+    }
+}
+
+impl<P: Policy> RowConfiguration for ArrayConfig<P> {
+    const DEFAULT_DEPTH: usize = P::DEFAULT_DEPTH;
+
+    fn with_rows(depth: usize, width: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::new(depth, width, seed)
+    }
+
+    fn with_depth(depth: usize, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
+        Self::whole_with_bytes(depth, bytes, seed)
+    }
+
+    fn depth(&self) -> usize {
+        Self::depth(self)
+    }
+
+    fn width(&self) -> usize {
+        Self::width(self)
+    }
+
+    fn promise(&self) -> Option<ErrorPromise> {
+        Some(P::promise(Self::depth(self), Self::width(self)))
     }
 }
 

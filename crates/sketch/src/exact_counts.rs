@@ -147,6 +147,11 @@ impl<K: Key> ExactCounts<K> {
         self.table.iter().map(|(key, sum)| (key, *sum))
     }
 
+    /// Returns the sum of a flow that is kept; 0 of any other.
+    pub fn weight(&self, key: &K) -> u64 {
+        self.table.find(key.hash(&self.config.seed), |(kept, _)| kept == key).map_or(0, |(_, sum)| *sum)
+    }
+
     /// The weight of all flows that are kept.
     pub fn total(&self) -> u64 {
         self.total

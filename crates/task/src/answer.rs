@@ -6,6 +6,7 @@ mod entropy;
 mod flows;
 mod forecasts;
 mod hierarchy;
+mod inner;
 mod quantiles;
 mod sampled;
 mod sizes;
@@ -22,7 +23,7 @@ use crate::spec::{Limit, TaskKind, WHOLE_PPM, Weight};
 use crate::state::{FeedState, StateKind};
 use crate::task_answer::{EstimatedFlow, TaskAnswer, TaskRows};
 use crate::tasks::PlannedTask;
-use flow::{Estimate, Untold};
+use flow::{Bounds, Estimate, Untold};
 use model::TaskNote;
 use packet::{FlowKey, Key, KeySpec};
 use sketch::HeavyKeys;
@@ -99,6 +100,7 @@ pub(crate) fn answer_task(asked: &AnswerInput<'_>) -> TaskAnswer {
         TaskKind::Entropy => entropy::rows(asked),
         TaskKind::Quantiles => quantiles::rows(asked),
         TaskKind::Distinct => distinct::rows(asked),
+        TaskKind::Inner => inner::rows(asked),
     };
     with_rows(asked, (rows, status))
 }
@@ -134,6 +136,10 @@ pub(crate) fn without_rows(asked: &AnswerInput<'_>) -> TaskAnswer {
 pub(crate) fn no_rows(task: &PlannedTask) -> TaskRows {
     let figure = match (task.spec.kind, task.spec.weight) {
         (TaskKind::Entropy, _) => return TaskRows::Entropy(None),
+        (TaskKind::Inner, weight) => {
+            let (product, totals) = (Estimate::exact(0.0), [0; 2]);
+            return TaskRows::Inner { product, totals, figure: name_of(weight) };
+        }
         (TaskKind::Distinct, _) => return TaskRows::Distinct(Estimate::exact(0.0)),
         (TaskKind::SuperSpreaders, _) => CONTACTS,
         (_, weight) => name_of(weight),
@@ -147,7 +153,19 @@ fn text(state: &FeedState) -> String {
         StateKind::Counted(counted) => counted.text(),
         StateKind::Contacts(contacts) => contacts.text(),
         StateKind::Values(values) => values.text(),
+        StateKind::Products(products) => products.text(),
     }
+}
+
+/// Adds the figures of two families, which have nothing in common.
+fn sum(a: Estimate, b: Estimate) -> Estimate {
+    let bounds = a.bounds.zip(b.bounds).map(|(a, b)| Bounds {
+        lower: a.lower + b.lower,
+        upper: a.upper + b.upper,
+        // Those of one family or those of the other may fail.
+        confidence: (a.confidence + b.confidence - 1.0).max(0.0),
+    });
+    Estimate { value: a.value + b.value, bounds }
 }
 
 /// Flows in the form of rows.

@@ -1,5 +1,5 @@
 //! Table 1 of Alipourfard et al. (HotNets 2015): which structures answer which task, and which of the table's entries are
-//! not built. Below it, the structures that count distinct values, which Wu et al. name.
+//! not built. Below it, the structures that count distinct values, which Wu et al. name, and those whose inner products Makwana names.
 
 use crate::{Structure, TaskKind};
 
@@ -53,10 +53,10 @@ impl CatalogEntry {
 
 use Structure as S;
 use StructureFamily::{Heap, Sample, Sketch, Table};
-use TaskKind::{Change, Distinct, Entropy, FlowSizes, HeavyHitters, Quantiles, SuperSpreaders};
+use TaskKind::{Change, Distinct, Entropy, FlowSizes, HeavyHitters, Inner, Quantiles, SuperSpreaders};
 
 /// The entries of the table, by task.
-pub const ENTRIES: [CatalogEntry; 23] = [
+pub const ENTRIES: [CatalogEntry; 25] = [
     entry(HeavyHitters, Table, &[S::Exact, S::SimpleHashTable]),
     entry(
         HeavyHitters,
@@ -88,6 +88,8 @@ pub const ENTRIES: [CatalogEntry; 23] = [
     entry(Quantiles, Sample, &[S::Reservoir]),
     entry(Distinct, Table, &[S::Exact]),
     entry(Distinct, Sketch, &[S::HyperLogLog, S::Bitmap, S::MultiResolutionBitmap]),
+    entry(Inner, Table, &[S::Exact]),
+    entry(Inner, Sketch, &[S::CountSketch, S::KAry, S::CountMin]),
 ];
 
 /// The structures that answer a task.

@@ -3,6 +3,7 @@
 
 mod rows;
 
+use crate::selection::Selection;
 use crate::spec::{IPV6_LEFT_OUT, Quantity, Weight};
 use packet::{Bursts, Key, KeySpec, KeyV4, KeyV6, KeyedPacket, MaskedKey, Packets, Seed};
 use sketch::{Contact, Update};
@@ -12,6 +13,8 @@ use sketch::{Contact, Update};
 pub(crate) enum InputKind {
     /// Flows of a key.
     Flows { key: KeySpec, weight: Weight },
+    /// Flows of a key, of the packets that a selection takes.
+    Selected { key: KeySpec, weight: Weight, only: Selection },
     /// Keys and their peers: `pair` is the key and the peer together.
     Contacts { key: KeySpec, pair: KeySpec },
     /// Values of a field.
@@ -72,12 +75,24 @@ impl Feeder {
             match feed {
                 InputKind::Flows { key, weight } => {
                     let is_hashed = Some(*key) == *hashed;
-                    flows(v4, &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
+                    flows(v4.iter(), &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
                     if key.has_addresses() {
-                        flows(v6, &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
+                        flows(v6.iter(), &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
                     } else {
                         let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
-                        flows(v6, &mut fed.v4, seed, *weight, false, masked);
+                        flows(v6.iter(), &mut fed.v4, seed, *weight, false, masked);
+                    }
+                }
+                InputKind::Selected { key, weight, only } => {
+                    let of_v4 = v4.iter().filter(|packet| only.takes_v4(&packet.key));
+                    let of_v6 = v6.iter().filter(|packet| only.takes_v6(&packet.key));
+                    let is_hashed = Some(*key) == *hashed;
+                    flows(of_v4, &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
+                    if key.has_addresses() {
+                        flows(of_v6, &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
+                    } else {
+                        let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
+                        flows(of_v6, &mut fed.v4, seed, *weight, false, masked);
                     }
                 }
                 InputKind::Contacts { key, pair } => {
@@ -110,15 +125,15 @@ impl Feeder {
 }
 
 #[inline(always)]
-fn flows<P: Key, K: Key>(
-    packets: &[KeyedPacket<P>],
+fn flows<'a, P: Key + 'a, K: Key>(
+    packets: impl Iterator<Item = &'a KeyedPacket<P>>,
     items: &mut FamilyItems<K>,
     seed: &Seed,
     weight: Weight,
     is_hashed: bool,
     masked: impl Fn(&P) -> K,
 ) {
-    items.flows.extend(packets.iter().map(|packet| {
+    items.flows.extend(packets.map(|packet| {
         let key = masked(&packet.key);
         let hash = if is_hashed { packet.hash } else { key.hash(seed) };
         let weight = match weight {

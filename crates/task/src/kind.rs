@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A row of Alipourfard's table 1, or the number of distinct values, which Wu et al. name.
+/// A row of Alipourfard's table 1, the number of distinct values, which Wu et al. name, or the inner product, which Makwana names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskKind {
     /// Flows with a large share of the traffic.
@@ -20,11 +20,13 @@ pub enum TaskKind {
     Quantiles,
     /// The number of distinct values.
     Distinct,
+    /// The inner product of two streams.
+    Inner,
 }
 
 impl TaskKind {
     /// The kinds of tasks.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::HeavyHitters,
         Self::SuperSpreaders,
         Self::FlowSizes,
@@ -32,6 +34,7 @@ impl TaskKind {
         Self::Entropy,
         Self::Quantiles,
         Self::Distinct,
+        Self::Inner,
     ];
 
     /// The name that users write.
@@ -44,6 +47,7 @@ impl TaskKind {
             Self::Entropy => "entropy",
             Self::Quantiles => "quantiles",
             Self::Distinct => "distinct",
+            Self::Inner => "inner",
         }
     }
 
@@ -57,6 +61,7 @@ impl TaskKind {
             Self::Entropy => "entropy",
             Self::Quantiles => "quantiles",
             Self::Distinct => "distinct",
+            Self::Inner => "inner",
         }
     }
 
@@ -70,6 +75,7 @@ impl TaskKind {
             Self::Entropy => &["key", "by"],
             Self::Quantiles => &["key", "at"],
             Self::Distinct => &["of"],
+            Self::Inner => &["key", "a", "b", "by"],
         }
     }
 }

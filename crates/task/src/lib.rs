@@ -53,6 +53,7 @@ mod reported;
 mod row_desk;
 mod row_refusal;
 pub mod rows;
+mod selection;
 mod shape;
 mod size_bins;
 pub mod sketched;
@@ -75,6 +76,7 @@ pub use pins::pins_of;
 pub use planner::{Choice, RunProperties, is_from_rows};
 pub use reported::ReportedFacts;
 pub use row_desk::{RowDesk, RowTaskStates};
+pub use selection::Selection;
 pub use shape::Shape;
 pub use size_bins::{SizeBins, SizeClass};
 /// The rows of a structure, as a user gives them.

@@ -342,7 +342,7 @@ fn by_memory(question: &PlannerInput<'_>, candidates: &[Structure], bytes: usize
 fn whose(question: &PlannerInput<'_>) -> &'static str {
     match question.spec.kind {
         TaskKind::Quantiles => "all packets",
-        TaskKind::FlowSizes | TaskKind::Entropy | TaskKind::Distinct => "the answer",
+        TaskKind::FlowSizes | TaskKind::Entropy | TaskKind::Distinct | TaskKind::Inner => "the answer",
         TaskKind::HeavyHitters | TaskKind::SuperSpreaders | TaskKind::Change => {
             "the smallest figure in the answer"
         }

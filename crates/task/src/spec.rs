@@ -5,6 +5,7 @@ pub use crate::kind::{Quantity, TaskKind};
 
 use crate::Structure;
 use crate::catalog;
+use crate::selection::Selection;
 use crate::shape::Shape;
 use crate::size_bins::SizeBins;
 use notation::{SpecError, pairs, unknown_key};
@@ -92,6 +93,8 @@ pub struct TaskSpec {
     pub top: usize,
     /// Lengths of IPv4 prefixes in a hierarchy, the longest first; IPv6 prefixes have four times as many bits.
     pub prefixes: Vec<u8>,
+    /// The packets of the two streams of an inner product; `None`: all packets.
+    pub sides: [Option<Selection>; 2],
     /// The classes of flow sizes.
     pub bins: SizeBins,
     /// The windows that changes are measured against.
@@ -143,6 +146,7 @@ impl TaskSpec {
             (TaskKind::Change, _) => "by how much flows changed",
             (TaskKind::Entropy, _) => "the entropy",
             (TaskKind::Quantiles, _) => "quantiles",
+            (TaskKind::Inner, _) => "the inner product of two streams",
             (TaskKind::Distinct, _) => "how many distinct values there are",
         };
         Some(format!(
@@ -167,6 +171,7 @@ impl TaskSpec {
             },
             top: MOST_ROWS,
             prefixes: Vec::new(),
+            sides: [None; 2],
             bins: SizeBins::Powers,
             against: Against::Last,
             alpha_ppm: DEFAULT_ALPHA_PPM,
@@ -184,6 +189,13 @@ impl TaskSpec {
     /// Makes this the task that answers a query, whose name stands before its text.
     pub(crate) fn into_query_task(self, shape: Shape) -> Self {
         Self { text: format!("{}: {}", shape.name, self.text), shape: Some(Arc::new(shape)), ..self }
+    }
+
+    /// Returns the packets that it counts: those of each of two streams, or of one.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = Option<Selection>> {
+        let [a, b] = self.sides;
+        // A stream that is joined with itself is counted once.
+        std::iter::once(a).chain((a != b).then_some(b))
     }
 
     /// True where it answers a query, in the form of the query.
@@ -246,6 +258,7 @@ impl TaskSpec {
             "count" => self.limit = Limit::Count(count(1, u64::MAX)?),
             "top" => self.top = count(1, MOST_ROWS as u64)? as usize,
             "prefixes" => self.prefixes = prefixes(text).map_err(refused)?,
+            "a" | "b" => self.sides[usize::from(name == "b")] = Some(text.parse().map_err(refused)?),
             "bins" => self.bins = text.parse().map_err(refused)?,
             "against" => {
                 self.against = match text {
@@ -476,6 +489,9 @@ mod tests {
             ("quantiles:key=protocol", "src_addr"),
             ("quantiles:at=150%", "50%/99%"),
             ("entropy:packets=0", "from 1"),
+            ("inner:a=dst_port", "no condition"),
+            ("inner:a=dst_port=80,b=vlan=5", "selected"),
+            ("inner:a=dst_port=80,structure=mv-sketch", "count-sketch"),
             ("distinct:key=src_addr", "unknown key \"key\""),
             ("distinct:of=src_adr", "fields are src_addr"),
             ("distinct:structure=hyperloglog", "hyper-log-log"),
@@ -489,7 +505,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(testbed::cases(256)))]
 
         #[test]
-        fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles|distinct):[a-z=,%/+0-9._]{0,60}") {
+        fn never_panics(text in "(heavy-hitters|super-spreaders|flow-sizes|change|entropy|quantiles|distinct|inner):[a-z=,%/+0-9._]{0,60}") {
             let _ = text.parse::<TaskSpec>();
         }
     }

@@ -2,10 +2,12 @@
 
 mod contacts;
 mod counted;
+mod products;
 mod values;
 
 pub(crate) use contacts::ContactCounter;
 pub(crate) use counted::FlowCounter;
+pub(crate) use products::ProductCounter;
 pub(crate) use values::OrderedValues;
 
 use crate::feed::{FamilyItems, FeedItems};
@@ -38,6 +40,7 @@ pub(crate) enum StateKind<K: ByteKey> {
     Counted(Box<FlowCounter<K>>),
     Contacts(Box<ContactCounter<K>>),
     Values(Box<OrderedValues>),
+    Products(Box<ProductCounter<K>>),
 }
 
 impl<K: ByteKey> StateKind<K> {
@@ -46,6 +49,7 @@ impl<K: ByteKey> StateKind<K> {
             Self::Counted(_) => "a state of counted flows",
             Self::Contacts(_) => "a state of contacts",
             Self::Values(_) => "a state of values",
+            Self::Products(_) => "a state of products",
         }
     }
 }
@@ -98,6 +102,7 @@ impl Maker {
             TaskKind::Quantiles => {
                 StateKind::Values(Box::new(OrderedValues::new(&making, self.quantity.bits(is_v6))?))
             }
+            TaskKind::Inner => StateKind::Products(Box::new(ProductCounter::new(&making, self.weight)?)),
             _ => StateKind::Counted(Box::new(FlowCounter::new(&making, self.weight)?)),
         };
         Ok(FamilyState { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
@@ -178,6 +183,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Counted(counted) => counted.update(&items.flows),
             StateKind::Contacts(contacts) => contacts.update(&items.contacts),
             StateKind::Values(values) => values.update(&items.values),
+            StateKind::Products(products) => products.update(&items.flows),
         }
     }
 
@@ -188,6 +194,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Counted(counted) => counted.make_room(items.flows.len(), memory),
             StateKind::Contacts(contacts) => contacts.make_room(items.contacts.len(), memory),
             StateKind::Values(values) => values.make_room(items.weighed_values.len(), memory),
+            StateKind::Products(products) => products.make_room(items.flows.len(), memory),
         }
     }
 
@@ -196,6 +203,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Counted(counted) => counted.is_exact(),
             StateKind::Contacts(contacts) => contacts.is_exact(),
             StateKind::Values(values) => values.is_exact(),
+            StateKind::Products(products) => products.is_exact(),
         }
     }
 
@@ -204,6 +212,7 @@ impl<K: ByteKey> FamilyState<K> {
             (StateKind::Counted(ours), StateKind::Counted(theirs)) => ours.merge(theirs)?,
             (StateKind::Contacts(ours), StateKind::Contacts(theirs)) => ours.merge(theirs)?,
             (StateKind::Values(ours), StateKind::Values(theirs)) => ours.merge(theirs)?,
+            (StateKind::Products(ours), StateKind::Products(theirs)) => ours.merge(theirs)?,
             (ours, theirs) => return Err(Unmergeable::new(ours.kind(), theirs.kind())),
         }
         self.total = self.total.saturating_add(other.total);
@@ -216,6 +225,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Counted(counted) => counted.reset(),
             StateKind::Contacts(contacts) => contacts.reset(),
             StateKind::Values(values) => values.reset(),
+            StateKind::Products(products) => products.reset(),
         }
     }
 
@@ -224,6 +234,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Counted(counted) => counted.bytes(),
             StateKind::Contacts(contacts) => contacts.bytes(),
             StateKind::Values(values) => values.bytes(),
+            StateKind::Products(products) => products.bytes(),
         }
     }
 }

@@ -65,6 +65,15 @@ pub enum TaskRows {
     Entropy(Option<Estimate>),
     /// The number of distinct values.
     Distinct(Estimate),
+    /// The sum over all keys of their weight in one stream times their weight in another.
+    Inner {
+        /// The sum.
+        product: Estimate,
+        /// The weights of both streams.
+        totals: [u64; 2],
+        /// The name of what is weighed: `total_count` or `total_byte`.
+        figure: &'static str,
+    },
     /// Values by the share of packets that do not lie above them.
     Quantiles {
         /// The field that they are of.
@@ -160,7 +169,9 @@ impl TaskRows {
             Self::Flows { flows, .. } => Box::new(flows.iter().map(|flow| of(&flow.estimate))),
             Self::Sizes { .. } => return None,
             Self::Entropy(bits) => Box::new(bits.iter().map(of)),
-            Self::Distinct(values) => Box::new(std::iter::once(of(values))),
+            Self::Distinct(figure) | Self::Inner { product: figure, .. } => {
+                Box::new(std::iter::once(of(figure)))
+            }
             Self::Quantiles { quantiles, .. } => Box::new(quantiles.iter().map(|row| {
                 let (lower, upper, confidence) = row.bounds?;
                 Some((confidence, lower == upper && confidence >= 1.0))
@@ -176,7 +187,7 @@ impl TaskRows {
             Self::Flows { flows, .. } => flows.len(),
             Self::Sizes { bins, sizes } => bins.classes(sizes).len(),
             Self::Entropy(bits) => usize::from(bits.is_some()),
-            Self::Distinct(_) => 1,
+            Self::Distinct(_) | Self::Inner { .. } => 1,
             Self::Quantiles { quantiles, .. } => quantiles.len(),
         }
     }
@@ -214,6 +225,11 @@ impl TaskRows {
             }
             Self::Entropy(_) => vec![estimate("bits", "bits")],
             Self::Distinct(_) => vec![estimate("distinct", "")],
+            Self::Inner { figure, .. } => {
+                let unit = Field::named(figure).map_or("", |field| field.unit);
+                let total = |name: &str| Column::new(name, ColumnKind::Unsigned, unit);
+                vec![estimate("inner", ""), total("total_a"), total("total_b")]
+            }
             &Self::Quantiles { of, .. } => {
                 let field = Field::named(of).map(Column::from_field);
                 let value = field.unwrap_or_else(|| Column::new(of, ColumnKind::Unsigned, ""));
@@ -255,6 +271,9 @@ impl TaskRows {
             }
             Self::Entropy(bits) => bits.iter().map(|bits| vec![(*bits).into()]).collect(),
             Self::Distinct(values) => vec![vec![(*values).into()]],
+            Self::Inner { product, totals: [a, b], .. } => {
+                vec![vec![(*product).into(), (*a).into(), (*b).into()]]
+            }
             Self::Quantiles { quantiles, .. } => {
                 let row = |row: &QuantileRow| {
                     let bounds = row.bounds.map(|(lower, upper, _)| [lower.into(), upper.into()]);
@@ -295,7 +314,7 @@ impl TaskAnswer {
                 }
             }
             TaskRows::Entropy(bits) => bits.iter_mut().for_each(|bits| bits.bounds = None),
-            TaskRows::Distinct(values) => values.bounds = None,
+            TaskRows::Distinct(figure) | TaskRows::Inner { product: figure, .. } => figure.bounds = None,
             TaskRows::Quantiles { quantiles, .. } => quantiles.iter_mut().for_each(|row| row.bounds = None),
             TaskRows::Sizes { .. } => {}
         }

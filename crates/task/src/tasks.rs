@@ -6,6 +6,7 @@ use crate::generation::{Generation, OtherGeneration};
 use crate::planner::{
     Choice, PlannerInput, RunProperties, choose, expected_packets, from_rows, is_from_rows,
 };
+use crate::selection::Selection;
 use crate::spec::{TaskKind, TaskSpec};
 use crate::state::{FeedState, Maker};
 use arena::Limits;
@@ -20,7 +21,8 @@ pub(crate) struct PlannedTask {
     /// Keys of the flows in its answer; of a hierarchy the whole addresses.
     pub(crate) key: KeySpec,
     pub(crate) maker: Maker,
-    /// The levels at which its states get their packets: one for each length of a hierarchy's prefixes, else one.
+    /// The levels at which its states get their packets: one for each length of a hierarchy's prefixes, or for each of two streams, else
+    /// one.
     pub(crate) levels: Vec<HierarchyLevel>,
 }
 
@@ -180,7 +182,7 @@ impl Tasks {
             TaskKind::SuperSpreaders => key.with(&spec.of),
             TaskKind::Quantiles if spec.quantity == crate::Quantity::Size => setting.key,
             TaskKind::Quantiles => KeySpec::parse(spec.quantity.name()).map_err(|error| error.to_string())?,
-            _ => key,
+            _ => spec.streams().flatten().fold(key, |key, only| key.with(&only.spec())),
         };
         if let Some(lacking) = setting.key.lacks(&asked) {
             return Err(format!(
@@ -194,28 +196,31 @@ impl Tasks {
                 "{spec}: of= must say something that key= does not: who has to do with whom"
             ));
         }
+        let counted = if spec.kind == TaskKind::Inner { key } else { asked };
         let question = PlannerInput {
             spec,
-            key: asked,
+            key: counted,
             packets: expected_packets(spec, setting),
             workers: setting.workers,
         };
         let choice = if is_from_rows { from_rows() } else { choose(&question, setting)? };
-        let level = |all: &mut Self, key: KeySpec, prefix| {
-            let feed = match spec.kind {
-                TaskKind::SuperSpreaders => InputKind::Contacts { key, pair: asked },
-                TaskKind::Quantiles => InputKind::Values(spec.quantity),
-                _ => InputKind::Flows { key, weight: spec.weight },
+        let level = |all: &mut Self, key: KeySpec, prefix, only: Option<Selection>| {
+            let weight = spec.weight;
+            let feed = match (spec.kind, only) {
+                (TaskKind::SuperSpreaders, _) => InputKind::Contacts { key, pair: asked },
+                (TaskKind::Quantiles, _) => InputKind::Values(spec.quantity),
+                (_, Some(only)) => InputKind::Selected { key, weight, only },
+                (_, None) => InputKind::Flows { key, weight },
             };
             let has_v6 = match feed {
                 InputKind::Values(quantity) => quantity.is_address(),
-                InputKind::Flows { key, .. } => key.has_addresses(),
+                InputKind::Flows { key, .. } | InputKind::Selected { key, .. } => key.has_addresses(),
                 InputKind::Contacts { key, .. } => key.has_addresses(),
             };
             HierarchyLevel { feed: all.feed(feed), prefix, key, has_v6 }
         };
         let levels = match &spec.prefixes[..] {
-            [] => vec![level(self, key, None)],
+            [] => spec.streams().map(|only| level(self, key, None, only)).collect(),
             lengths => {
                 let mut levels = Vec::new();
                 for &length in lengths {
@@ -223,7 +228,7 @@ impl Tasks {
                     if let Some(lacking) = setting.key.lacks(&key) {
                         return Err(format!("{spec}: this run's {lacking} has no prefixes of {length} bits"));
                     }
-                    levels.push(level(self, key, Some(length)));
+                    levels.push(level(self, key, Some(length), None));
                 }
                 levels
             }

@@ -1,9 +1,9 @@
 //! The number of distinct values.
 
-use super::{AnswerInput, OK, QualifiedRows};
+use super::{AnswerInput, OK, QualifiedRows, sum};
 use crate::state::{FamilyState, FlowCounter, StateKind};
 use crate::task_answer::TaskRows;
-use flow::{Bounds, Estimate};
+use flow::Estimate;
 use sketch::ByteKey;
 
 pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
@@ -42,15 +42,4 @@ fn values_of_part<K: ByteKey>(part: &FamilyState<K>) -> (Estimate, u64) {
         }
         _ => (values, 0),
     }
-}
-
-/// Adds the values of two families, which have none in common.
-fn sum(a: Estimate, b: Estimate) -> Estimate {
-    let bounds = a.bounds.zip(b.bounds).map(|(a, b)| Bounds {
-        lower: a.lower + b.lower,
-        upper: a.upper + b.upper,
-        // Those of one family or those of the other may fail.
-        confidence: (a.confidence + b.confidence - 1.0).max(0.0),
-    });
-    Estimate { value: a.value + b.value, bounds }
 }

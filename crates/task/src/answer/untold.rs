@@ -17,6 +17,11 @@ pub(crate) fn limit_to_task(task: &PlannedTask, untold: &Untold) -> Untold {
             let pair: Vec<_> = task.key.columns().chain(of.columns()).collect();
             untold.limit_to_fields(|_| false, &pair, false)
         }
+        TaskKind::Inner => {
+            let selected = task.spec.streams().flatten().flat_map(|only| only.spec().columns());
+            let key: Vec<_> = task.key.columns().chain(selected).collect();
+            untold.limit_to_fields(|field| field == counted, &key, false)
+        }
         TaskKind::Distinct => {
             let key: Vec<_> = task.key.columns().collect();
             untold.limit_to_fields(|_| false, &key, false)

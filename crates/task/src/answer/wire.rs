@@ -32,6 +32,7 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
             }
         }
         TaskRows::Entropy(bits) => *bits = bits.map(|bits| entropy(bits, weight, total)),
+        TaskRows::Inner { product, totals, .. } => *product = inner(*product, *totals, weight),
         // Each packet that was lost may have been the only one with its value.
         TaskRows::Distinct(values) => *values = values.widened_by_loss(Some(lost)),
         // A lost packet may lie anywhere: it moves all ranks.
@@ -42,6 +43,14 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     if is_unbounded && answer.status == OK {
         answer.status = format!("of what was seen: {lost} packets were lost");
     }
+}
+
+/// Widens the bounds of an inner product: what was lost may have been of both streams, and of the key that has all of the other one.
+fn inner(product: Estimate, totals: [u64; 2], lost: u64) -> Estimate {
+    let [a, b, lost] = [totals[0], totals[1], lost].map(|total| total as f64);
+    let bounds =
+        product.bounds.map(|bounds| Bounds { upper: bounds.upper + lost * (a + b + lost), ..bounds });
+    Estimate { bounds, ..product }
 }
 
 /// Widens the bounds of an entropy: lost packets are a further set, of one flow or each of a different one, of flows that

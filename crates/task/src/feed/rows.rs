@@ -14,7 +14,13 @@ impl Feeder {
             v4.clear();
             v6.clear();
             match feed {
-                InputKind::Flows { key, weight } => flows(rows, v4, seed, *weight, |row| row.masked(key)),
+                InputKind::Flows { key, weight } => {
+                    flows(counted(rows), v4, seed, *weight, |row| row.masked(key));
+                }
+                InputKind::Selected { key, weight, only } => {
+                    let rows = counted(rows).filter(|row| only.takes_v4(&row.key));
+                    flows(rows, v4, seed, *weight, |row| row.masked(key));
+                }
                 InputKind::Contacts { key, pair } => {
                     contacts(rows, v4, seed, |row| (row.masked(key), row.masked(pair)));
                 }
@@ -31,10 +37,18 @@ impl Feeder {
             v6.clear();
             match feed {
                 InputKind::Flows { key, weight } if key.has_addresses() => {
-                    flows(rows, v6, seed, *weight, |row| row.masked(key));
+                    flows(counted(rows), v6, seed, *weight, |row| row.masked(key));
                 }
                 InputKind::Flows { key, weight } => {
-                    flows(rows, v4, seed, *weight, |row| row.without_addresses().masked(key));
+                    flows(counted(rows), v4, seed, *weight, |row| row.without_addresses().masked(key));
+                }
+                InputKind::Selected { key, weight, only } => {
+                    let rows = counted(rows).filter(|row| only.takes_v6(&row.key));
+                    if key.has_addresses() {
+                        flows(rows, v6, seed, *weight, |row| row.masked(key));
+                    } else {
+                        flows(rows, v4, seed, *weight, |row| row.without_addresses().masked(key));
+                    }
                 }
                 InputKind::Contacts { key, pair } if key.has_addresses() => {
                     contacts(rows, v6, seed, |row| (row.masked(key), row.masked(pair)));
@@ -56,14 +70,14 @@ fn counted<P>(rows: &Rows<P>) -> impl Iterator<Item = &WindowRow<P>> {
     rows.rows.iter().filter(|row| row.packets > 0)
 }
 
-fn flows<P, K: Key>(
-    rows: &Rows<P>,
+fn flows<'a, P: 'a, K: Key>(
+    rows: impl Iterator<Item = &'a WindowRow<P>>,
     items: &mut FamilyItems<K>,
     seed: &Seed,
     weight: Weight,
     masked: impl Fn(&P) -> K,
 ) {
-    items.flows.extend(counted(rows).map(|row| {
+    items.flows.extend(rows.map(|row| {
         let weight = match weight {
             Weight::Packets => row.packets,
             Weight::Bytes => row.bytes,

@@ -142,7 +142,7 @@ pub(super) fn error_bound<K: ByteKey + MaskedKey>(
             _ => None,
         },
         TaskKind::Distinct => distinct_error(structure, bytes, question.most_entries() as f64),
-        TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy => None,
+        TaskKind::FlowSizes | TaskKind::Change | TaskKind::Entropy | TaskKind::Inner => None,
     }
 }
 

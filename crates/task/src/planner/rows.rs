@@ -5,7 +5,7 @@ use crate::{Structure, TaskKind, Weight};
 use notation::grouped;
 use packet::{KeyV4, KeyV6, MaskedKey, Seed};
 use sketch::{
-    ByteKey, CocoSketch, Conservative, CountMin, CountSketch, ErrorPromise, KAry, KeyBytes, MvSketch,
+    ByteKey, CocoSketch, Conservative, CountMin, CountSketch, CounterArray, ErrorPromise, KAry, KeyBytes, MvSketch,
     ReversibleSets, ReversibleSketch, RowConfiguration, SimpleHashTable, SketchError, SpreadSketch, Summary,
     Tracked, Turnstile,
 };
@@ -29,6 +29,9 @@ pub(super) fn rows<K: ByteKey + MaskedKey>(
     question: &PlannerInput<'_>,
 ) -> Option<Result<PlannedRows, SketchError>> {
     let are_bytes = question.spec.weight == Weight::Bytes;
+    if question.spec.kind == TaskKind::Inner {
+        return rows_of_products(structure, bytes, question);
+    }
     let of = match structure {
         Structure::CountMin if are_bytes => rows_of::<Tracked<K, CountMin<u64>>>,
         Structure::CountMin => rows_of::<Tracked<K, CountMin>>,
@@ -53,6 +56,24 @@ pub(super) fn rows<K: ByteKey + MaskedKey>(
         _ => rows,
     };
     Some(of(bytes, question).map(promised))
+}
+
+/// The rows of an array whose products with another are asked for: without candidates, and with no bound for a flow.
+fn rows_of_products(
+    structure: Structure,
+    bytes: usize,
+    question: &PlannerInput<'_>,
+) -> Option<Result<PlannedRows, SketchError>> {
+    let are_bytes = question.spec.weight == Weight::Bytes;
+    let of = match structure {
+        Structure::CountMin if are_bytes => rows_of::<CounterArray<CountMin<u64>>>,
+        Structure::CountMin => rows_of::<CounterArray<CountMin>>,
+        Structure::CountSketch => rows_of::<CounterArray<CountSketch>>,
+        Structure::KAry if are_bytes => rows_of::<CounterArray<KAry<i64>>>,
+        Structure::KAry => rows_of::<CounterArray<KAry>>,
+        _ => return None,
+    };
+    Some(of(bytes, question).map(|rows| PlannedRows { promise: None, ..rows }))
 }
 
 fn rows_of<S: Summary>(bytes: usize, question: &PlannerInput<'_>) -> Result<PlannedRows, SketchError>

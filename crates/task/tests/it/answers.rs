@@ -268,6 +268,72 @@ fn distinct_values_of_a_full_table_are_between_bounds() {
     assert!(bounds.upper.is_finite() && bounds.confidence >= 1.0, "{found:?}");
 }
 
+/// The sum over all keys of the weight in one stream times that in another, and both totals.
+fn inner_of(
+    packets: &[Packet],
+    of: &KeySpec,
+    by_bytes: bool,
+    sides: [&dyn Fn(&FlowKey) -> bool; 2],
+) -> (f64, [u64; 2]) {
+    let [a, b] = sides.map(|takes| {
+        let taken = packets.iter().filter(|packet| takes(&packet.flow_key(&KeySpec::FIVE_TUPLE)));
+        weights(&taken.copied().collect::<Vec<_>>(), of, by_bytes)
+    });
+    let product = a.iter().map(|(key, weight)| weight * b.get(key).copied().unwrap_or(0)).sum::<u64>();
+    (product as f64, [a.values().sum(), b.values().sum()])
+}
+
+#[test]
+fn inner_products_are_those_of_maps() {
+    let packets = stream(5, 80_000);
+    let port = |port: u16| move |key: &FlowKey| key.src_port == Some(port);
+    let (first, second, v6, all) = (port(1_024), port(1_027), port(443), |_: &FlowKey| true);
+    let to = |key: &FlowKey| key.dst_addr.is_some_and(|address| address.to_string().starts_with("192.0.2."));
+    type Side<'a> = &'a dyn Fn(&FlowKey) -> bool;
+    let cases: [(&str, &str, [Side<'_>; 2]); 6] = [
+        ("a=src_port=1024,b=src_port=1027", "dst_addr", [&first, &second]),
+        ("a=src_port=1024", "dst_addr", [&first, &all]),
+        ("b=protocol=tcp+src_port=443", "dst_addr/0/100", [&all, &v6]),
+        ("", "src_addr", [&all, &all]),
+        ("a=dst_addr=192.0.2.0/24,b=src_port=1024", "protocol", [&to, &first]),
+        ("a=src_port=443,b=src_port=1024", "src_addr", [&v6, &first]),
+    ];
+    for (sides, of, truth) in cases {
+        for by in ["packets", "bytes"] {
+            let (truth, totals) = inner_of(&packets, &key(of), by == "bytes", truth);
+            for structure in catalog::structures(TaskKind::Inner) {
+                let name = structure.name();
+                let text = format!("inner:key={of},{sides},by={by},structure={name},memory=1MiB");
+                let text = text.replace(",,", ",");
+                if text.parse::<task::TaskSpec>().is_err() {
+                    assert!(name == "count-sketch" && by == "bytes", "{text}");
+                    continue;
+                }
+                let found = answer(&text, &packets);
+                let TaskRows::Inner { product, totals: weights, .. } = found.rows else { panic!("{text}") };
+                assert_eq!(weights, totals, "{text}");
+                let bounds = product.bounds.expect("bounds");
+                assert!(
+                    bounds.contain(truth) && bounds.contain(product.value),
+                    "{text}: {truth} {product:?}"
+                );
+                if structure == Structure::Exact {
+                    assert_eq!(product, Estimate::exact(truth), "{text}");
+                } else {
+                    // All structures are wide enough for an estimate that is about right.
+                    let [a, b] = totals.map(|total| total as f64);
+                    assert!((product.value - truth).abs() <= 0.01 * a * b, "{text}: {truth} {product:?}");
+                }
+            }
+            let text = format!("inner:key={of},{sides},by={by}").replace(",,", ",");
+            let shown = answer(&text, &packets).into_answer(None);
+            let [a, b] = totals;
+            assert_eq!(shown.rows, [[Estimate::exact(truth).into(), a.into(), b.into()]], "{text}");
+            assert_eq!((shown.query.as_str(), shown.bounds.as_str()), ("inner", "exact"));
+        }
+    }
+}
+
 #[test]
 fn all_structures_mean_the_same_by_a_quantile() {
     let packets: Vec<Packet> = (1..=50_u32).map(|n| Packet { key: v4(1, 1, 1), bytes: n }).collect();
@@ -331,6 +397,9 @@ fn an_empty_window_answers_with_nothing() {
                 (TaskKind::Distinct, TaskRows::Distinct(values)) => {
                     assert_eq!(*values, Estimate::exact(0.0), "{answer:?}");
                 }
+                (TaskKind::Inner, TaskRows::Inner { product, totals, .. }) => {
+                    assert_eq!((*product, *totals), (Estimate::exact(0.0), [0, 0]), "{answer:?}");
+                }
                 (_, rows) => assert!(rows.is_empty(), "{answer:?}"),
             }
             let json = format!("{answer:?}");
@@ -348,7 +417,11 @@ fn a_full_exact_table_says_what_is_missing() {
     for flow in flows(&task) {
         assert!(flow.estimate.bounds.expect("bounds").contain(weights[&flow.key] as f64), "{flow:?}");
     }
-    for text in ["entropy:structure=exact,memory=8KiB", "flow-sizes:structure=exact,memory=8KiB"] {
+    for text in [
+        "entropy:structure=exact,memory=8KiB",
+        "flow-sizes:structure=exact,memory=8KiB",
+        "inner:structure=exact,memory=8KiB",
+    ] {
         assert!(answer(text, &packets).status.starts_with("incomplete"), "{text}");
     }
 }

@@ -87,6 +87,7 @@ fn rows_are_those_that_are_given() {
         ("change:structure=k-ary,depth=1,width=50", "depth=1 width=50 counter=i32"),
         ("heavy-hitters:structure=simple-hash-table,width=3000", "Simple Hash Table (width 3000)"),
         ("super-spreaders:structure=spread-sketch,depth=2,width=300", "rows 2, width 300"),
+        ("inner:structure=count-sketch,depth=7,width=999", "depth=7 width=999 counter=i32"),
     ] {
         let answer = crate::support::answer(text, &packets);
         assert!(answer.note.structure.contains(says), "{text}: {}", answer.note.structure);
@@ -141,6 +142,7 @@ fn refuses_with_what_is_possible() {
         ("heavy-hitters:key=src_addr,prefixes=8/16,error=1%", "hierarchy"),
         ("heavy-hitters:key=vlan", "it needs vlan"),
         ("heavy-hitters:key=ip_tos", "it needs ip_tos"),
+        ("inner:error=1%,structure=count-sketch", "give memory= instead"),
         ("super-spreaders:key=src_addr,of=src_addr", "who has to do with whom"),
     ] {
         let error = chosen(text, 10_000_000_000, 1).expect_err(text);
@@ -148,9 +150,13 @@ fn refuses_with_what_is_possible() {
     }
     let mut narrow = setting(1_000, 1, false);
     narrow.key = key("src_addr/24");
-    for text in
-        ["entropy:key=src_addr", "entropy:key=dst_addr", "heavy-hitters:key=src_addr/24,prefixes=8/32"]
-    {
+    for text in [
+        "entropy:key=src_addr",
+        "entropy:key=dst_addr",
+        "inner:a=dst_port=80",
+        "inner:a=src_addr=10.1.0.0/28",
+        "heavy-hitters:key=src_addr/24,prefixes=8/32",
+    ] {
         assert!(Tasks::plan(&[spec(text)], &narrow).is_err(), "{text}");
     }
     assert!(Tasks::plan(&[spec("entropy:key=src_addr/16")], &narrow).is_ok());

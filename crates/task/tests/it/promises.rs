@@ -328,6 +328,50 @@ fn bounds_of_distinct_values_hold_as_often_as_promised() {
     promises.must_be_kept(100);
 }
 
+/// One row an answer: of two streams, and of one with itself.
+#[test]
+fn bounds_of_inner_products_hold_as_often_as_promised() {
+    let mut promises = Promises::default();
+    let of = key("dst_addr");
+    let is_low = |packet: &&Packet| match packet.key {
+        AnyKey::V4(key) => key.to_bytes()[0] == 0 && key.to_bytes()[1] < 64,
+        AnyKey::V6(_) => false,
+    };
+    for traffic in TRAFFIC {
+        for layout in LAYOUTS {
+            for structure in catalog::structures(TaskKind::Inner) {
+                for (sides, is_joined) in [("a=src_addr=0.0.0.0/10", true), ("", false)] {
+                    let text =
+                        format!("inner:key=dst_addr,{sides},structure={},memory=8KiB", structure.name());
+                    let mut promise = Promise::default();
+                    for number in 0..3 * SEEDS {
+                        let packets = traffic.contacts(number);
+                        let low: Vec<Packet> = packets.iter().filter(is_low).copied().collect();
+                        let (all, low) = (weights(&packets, &of, false), weights(&low, &of, false));
+                        let of_key = |(key, weight): (&FlowKey, &u64)| match is_joined {
+                            true => weight * low.get(key).copied().unwrap_or(0),
+                            false => weight * weight,
+                        };
+                        let truth = all.iter().map(of_key).sum::<u64>() as f64;
+                        let text = text.replace(",,", ",");
+                        let Some(answer) =
+                            answer_of(&text, &vec![layout.split(&packets, number)], layout, number)
+                        else {
+                            continue;
+                        };
+                        let TaskRows::Inner { product, .. } = answer.rows else { panic!("{text}") };
+                        // A table that is too small has none.
+                        let Some(bounds) = product.bounds else { break };
+                        promise.row(bounds.confidence, bounds.contain(truth));
+                    }
+                    promises.add(structure, &format!("{traffic:?} {text} {layout:?}"), &promise);
+                }
+            }
+        }
+    }
+    promises.must_be_kept(100);
+}
+
 /// One row an answer.
 #[test]
 fn bounds_of_entropy_and_quantiles_hold_as_often_as_promised() {

@@ -97,6 +97,24 @@ fn differences(now: &[Packet], before: &[Packet], key: &KeySpec) -> HashMap<Flow
     changes
 }
 
+/// Rows and packets tell the same of each stream.
+#[test]
+fn rows_are_selected_as_packets_are() {
+    let (limits, packets) = (Limits::new(64 << 20, usize::MAX), stream(7, 4_000));
+    for text in [
+        "inner:key=dst_addr,a=src_port=1024,b=src_port=1025",
+        "inner:key=dst_addr,a=src_port=443,by=bytes",
+        "inner:key=dst_port,a=src_addr=::/0,b=protocol=6",
+        "inner:key=src_addr",
+    ] {
+        let of_rows = answers(&[text], &packets, &limits, None).remove(0);
+        let of_packets = crate::support::answer(text, &packets);
+        assert_eq!(of_rows.rows, of_packets.rows, "{text}");
+        let TaskRows::Inner { product, totals, .. } = of_rows.rows else { panic!("{text}") };
+        assert!(product.value > 0.0 && totals.iter().all(|total| *total > 0), "{text} {product:?}");
+    }
+}
+
 #[test]
 fn windows_without_rows_are_compared() {
     let limits = Limits::new(64 << 20, usize::MAX);

@@ -148,6 +148,8 @@ fn several_workers_answer_as_one() {
         "entropy",
         "quantiles:structure=dyadic,memory=128KiB",
         "quantiles:key=size",
+        "inner:key=dst_addr,a=src_port=1024",
+        "inner:key=dst_addr,a=src_port=1024,b=protocol=tcp,structure=count-sketch,memory=16KiB",
         "distinct",
         "distinct:of=src_addr,structure=hyper-log-log,memory=1KiB",
         "distinct:of=src_addr,structure=bitmap,memory=1KiB",
@@ -256,6 +258,7 @@ fn losses_widen_what_they_can_and_are_said() {
         "quantiles:key=size",
         "flow-sizes",
         "distinct:of=src_addr,structure=bitmap,memory=16KiB",
+        "inner:key=src_addr,a=src_port=1024",
     ];
     let tasks = tasks(&specs, &setting(25_000, 1, false));
     let run = |losses: [Option<u64>; 4]| {
@@ -288,6 +291,16 @@ fn losses_widen_what_they_can_and_are_said() {
     };
     let ((lower, upper), (with_lower, with_upper)) = (distinct(&none), distinct(&some));
     assert_eq!((with_lower, with_upper), (lower, upper + 10.0), "each may have been another address");
+    let inner = |answers: &[task::TaskAnswer]| match answers[7].rows {
+        TaskRows::Inner { product, totals: [a, b], .. } => (bounds(product), (a + b) as f64),
+        _ => panic!("no product"),
+    };
+    let (((lower, upper), totals), (widened, _)) = (inner(&none), inner(&some));
+    assert_eq!(
+        widened,
+        (lower, upper + 10.0 * (totals + 10.0)),
+        "each may be of the heaviest key of the other"
+    );
     for task in [4, 5] {
         assert!(some[task].status.contains("10 packets were lost"), "{}", some[task].status);
     }

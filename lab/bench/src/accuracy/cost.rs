@@ -163,7 +163,7 @@ fn groups(questions: &[AccuracyQuestion]) -> impl Iterator<Item = TaskGroup<'_>>
     const LARGE: usize = 1 << 20;
     let of_kind = move |kind| questions.iter().find(move |question| question.kind == kind);
     // Those of Alipourfard's table 1.
-    let six = |kind: &TaskKind| *kind != TaskKind::Distinct;
+    let six = |kind: &TaskKind| !matches!(kind, TaskKind::Distinct | TaskKind::Inner);
     let all = move || TaskKind::ALL.into_iter().filter(six).filter_map(of_kind);
     let promised = move || all().map(|question| (question, promise::memory_of(question)));
     let group = |variant: &str, memory: &str, tasks| TaskGroup {

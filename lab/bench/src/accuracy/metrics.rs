@@ -122,9 +122,10 @@ pub(super) fn score(truth: &WindowTruth, answer: &TaskAnswer) -> AnswerScore {
             score.set(AccuracyMetric::RelativeError, Some(if is_none { 0.0 } else { error / bits }));
             score_bounds(&mut score, std::iter::once((estimate, *bits)));
         }
-        (WindowTruth::Distinct(values), TaskRows::Distinct(estimate)) => {
-            score.set(AccuracyMetric::RelativeError, Some((estimate.value / values - 1.0).abs()));
-            score_bounds(&mut score, std::iter::once((estimate, *values)));
+        (WindowTruth::Distinct(figure), TaskRows::Distinct(estimate))
+        | (WindowTruth::Inner(figure), TaskRows::Inner { product: estimate, .. }) => {
+            score.set(AccuracyMetric::RelativeError, Some((estimate.value / figure - 1.0).abs()));
+            score_bounds(&mut score, std::iter::once((estimate, *figure)));
         }
         (WindowTruth::Quantiles(values), TaskRows::Quantiles { quantiles, .. }) => {
             score_quantiles(&mut score, values, quantiles);

@@ -59,6 +59,7 @@ impl AccuracyQuestion {
             question("entropy", TaskKind::Entropy, FIVE_TUPLE, "", 0.0),
             question("quantiles of source addresses", TaskKind::Quantiles, "src_addr", "key=src_addr", 0.0),
             question("quantiles of sizes", TaskKind::Quantiles, "", "key=size", 0.0),
+            question("inner product", TaskKind::Inner, "dst_addr", "key=dst_addr", 0.0),
             question("distinct sources", TaskKind::Distinct, "src_addr", "of=src_addr", 0.0),
         ]
     }

@@ -321,7 +321,7 @@ mod tests {
                         AccuracyMetric::F1
                     }
                     TaskKind::FlowSizes => AccuracyMetric::Wmre,
-                    TaskKind::Entropy | TaskKind::Distinct => AccuracyMetric::RelativeError,
+                    TaskKind::Entropy | TaskKind::Distinct | TaskKind::Inner => AccuracyMetric::RelativeError,
                     TaskKind::Quantiles => AccuracyMetric::RankError,
                 };
                 assert!(score.get(main).is_some(), "nothing was asked: {of}");

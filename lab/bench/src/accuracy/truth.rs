@@ -25,6 +25,8 @@ pub(super) enum WindowTruth {
     Entropy(f64),
     /// The number of distinct values.
     Distinct(f64),
+    /// The inner product of the flows with themselves.
+    Inner(f64),
     /// The values in order, by family; values without a family are all in the first.
     Quantiles([Vec<Point>; 2]),
 }
@@ -114,6 +116,13 @@ impl<'a> TruthContext<'a> {
                     -share * share.log2()
                 };
                 WindowTruth::Entropy(self.now.values().map(of_flow).sum())
+            }
+            TaskKind::Inner => {
+                let mut weights: HashMap<FlowKey, f64> = HashMap::new();
+                for (key, packets) in &self.now {
+                    *weights.entry(part(key, &question.key())).or_default() += *packets as f64;
+                }
+                WindowTruth::Inner(weights.values().map(|weight| weight * weight).sum())
             }
             TaskKind::Distinct => {
                 let values: HashSet<FlowKey> =
