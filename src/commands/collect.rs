@@ -21,8 +21,9 @@ Examples:
   edison collect --config node.toml                     as a node of a deployment: the file has
                                                         collect = \"ipfix://:4739\"
 
-NetFlow v5, NetFlow v9, IPFIX and sFlow v5 are received whichever the scheme, over UDP. A record counts in the window of its
-last packet while that is open, else in the one of the clock. docs/routers.md has all.
+NetFlow v5, NetFlow v9, IPFIX and sFlow v5 are received whichever the scheme, over UDP. A record
+counts in the window of its last packet while that is open, else in the one of the clock.
+docs/routers.md has all.
 Exit codes: 0 well, 1 a fault while running, 2 wrong usage, 3 an output that lost everything.";
 
 /// Options of `edison collect`.

@@ -37,7 +37,10 @@ pub(super) fn rows(asked: &AnswerInput<'_>) -> QualifiedRows {
 }
 
 /// The product of one family, and the weight that found no room in exact tables.
-fn product_of_part<K: ByteKey>(a: &FamilyState<K>, b: &FamilyState<K>) -> Result<(Estimate, u64), Unmergeable> {
+fn product_of_part<K: ByteKey>(
+    a: &FamilyState<K>,
+    b: &FamilyState<K>,
+) -> Result<(Estimate, u64), Unmergeable> {
     // Sketches without packets would have bounds of their own.
     let (true, StateKind::Products(ours), StateKind::Products(theirs)) =
         (a.total > 0 && b.total > 0, &a.of, &b.of)

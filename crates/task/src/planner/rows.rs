@@ -5,9 +5,9 @@ use crate::{Structure, TaskKind, Weight};
 use notation::grouped;
 use packet::{KeyV4, KeyV6, MaskedKey, Seed};
 use sketch::{
-    ByteKey, CocoSketch, Conservative, CountMin, CountSketch, CounterArray, ErrorPromise, KAry, KeyBytes, MvSketch,
-    ReversibleSets, ReversibleSketch, RowConfiguration, SimpleHashTable, SketchError, SpreadSketch, Summary,
-    Tracked, Turnstile,
+    ByteKey, CocoSketch, Conservative, CountMin, CountSketch, CounterArray, ErrorPromise, KAry, KeyBytes,
+    MvSketch, ReversibleSets, ReversibleSketch, RowConfiguration, SimpleHashTable, SketchError, SpreadSketch,
+    Summary, Tracked, Turnstile,
 };
 
 /// Rows of a structure, with what follows from them.
