@@ -37,7 +37,7 @@ fn a_captures_flows_are_measured_by_every_structure() {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let tasks: std::collections::BTreeSet<_> =
         lines.iter().map(|line| line["params"]["task"].to_string()).collect();
-    assert_eq!(tasks.len(), 8, "{tasks:?}");
+    assert_eq!(tasks.len(), 10, "{tasks:?}");
     for line in &lines {
         let checked = if line["refused"].is_null() { true.into() } else { Value::Null };
         assert_eq!((&line["bench"], &line["checked"]), (&"accuracy".into(), &checked), "{line}");
