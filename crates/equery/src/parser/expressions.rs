@@ -417,7 +417,7 @@ impl Parser<'_, '_, '_> {
             arguments = self.within_group(&function, arguments)?;
         }
         if self.is_word(0, "filter") && *self.ahead(1) == Token::Symbol("(") {
-            return Err(self.filter_of_function(start, &function, &arguments)?);
+            self.filter_of_function(start, &function, &arguments)?;
         }
         if self.is_word(0, "over") && *self.ahead(1) == Token::Symbol("(") {
             self.over_rows(start, &function)?;

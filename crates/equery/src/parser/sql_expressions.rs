@@ -133,13 +133,13 @@ impl Parser<'_, '_, '_> {
         Ok(std::iter::once(order.value).chain(arguments).collect())
     }
 
-    /// Reports the condition that SQL has behind a function: `count(*) filter (where dst_port = 80)`.
+    /// Reports the condition that SQL has behind a function, and passes over it: `count(*) filter (where dst_port = 80)`.
     pub(super) fn filter_of_function(
         &mut self,
         start: usize,
         function: &str,
         arguments: &[ExprNode],
-    ) -> ParseResult<Failed> {
+    ) -> ParseResult<()> {
         (0..2).for_each(|_| self.advance());
         self.expect_word("where", "in parentheses")?;
         let condition = self.expression()?;
@@ -152,7 +152,7 @@ impl Parser<'_, '_, '_> {
         };
         let span = self.since(start);
         self.diagnostics.error_with_help("syntax", &span, "there is no 'filter' behind a function", help);
-        Ok(Failed)
+        Ok(())
     }
 
     /// Passes over the rows around each row, of which SQL has a function: `over (partition by x)`. An error where the function is one of groups too.
