@@ -241,6 +241,12 @@ impl Answer {
         self.remark(how_good);
         if ["exact", "certain"].contains(&&*self.bounds) {
             self.bounds = "none".to_owned();
+            // Bounds that were certain of what was counted are none of what it stands for.
+            for value in self.rows.iter_mut().flatten() {
+                if let Value::Estimate { lower, upper, .. } = value {
+                    (*lower, *upper) = (f64::NEG_INFINITY, f64::INFINITY);
+                }
+            }
         }
     }
 

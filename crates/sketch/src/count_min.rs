@@ -1,8 +1,6 @@
 //! The answer of counters that only ever grow.
 
 use super::Estimate;
-use super::confidence::CONFIDENCE;
-use super::deviations::{RowDeviations, is_told, least_not_reached, most_flows_by_empty};
 
 /// Returns the bound e·N / w; infinite if the total is saturated, as it is no bound then.
 pub(crate) fn noise(total: u64, width: usize) -> f64 {
@@ -23,25 +21,9 @@ pub(crate) fn count_min(
     Estimate::bounded(value, (value - noise(total, width)).max(0.0), upper, 1.0 - (-(rows as f64)).exp())
 }
 
-/// Returns the bound that the least row of no flow is off by, with a probability of at least [`CONFIDENCE`] for all flows together, of independent
-/// rows; infinite where they are too short to tell.
-pub(crate) fn noise_of_all<Row: Iterator<Item = u32>>(
-    rows: impl Iterator<Item = Row>,
-    total: u64,
-    width: usize,
-) -> f64 {
-    let rows: Vec<Vec<u32>> = rows.map(Row::collect).collect();
-    let empty = rows.first().map_or(0, |row| row.iter().filter(|count| **count == 0).count());
-    let flows = most_flows_by_empty(empty, width).unwrap_or(f64::INFINITY).min(total as f64);
-    let deviations = |row: &Vec<u32>| RowDeviations::new(row.iter().map(|count| f64::from(*count)));
-    let rows: Vec<_> = rows.iter().map(deviations).collect();
-    let least = least_not_reached(&rows, (width, 0.0), (flows, CONFIDENCE), |shares| shares.iter().product());
-    // Less than that, by a whole number.
-    if total < u64::MAX && is_told(least) { least.ceil() - 1.0 } else { f64::INFINITY }
-}
-
-/// The estimate of a flow of a list, by its least row.
-pub(crate) fn listed(least: f64, noise: f64) -> Estimate {
+/// The estimate of a key that was read off counters, by its least row. The key may be one that never occurred: of all keys that there could be,
+/// some share a heavy counter of every row with others, so that no lower bound but 0 holds for all that are found.
+pub(crate) fn read_off(least: f64) -> Estimate {
     let upper = if least >= u32::MAX.into() { f64::INFINITY } else { least };
-    Estimate::bounded(least, (least - noise).max(0.0), upper, CONFIDENCE)
+    Estimate::bounded(least, 0.0, upper, 1.0)
 }

@@ -1,7 +1,7 @@
 //! The Reversible sketch for keys of any length, as Wu et al. build it (2016, section 2.2.2 and Algorithm 5):
 //! each counter keeps the values of its keys' bytes.
 
-use super::count_min::{count_min, listed, noise_of_all};
+use super::count_min::{count_min, read_off};
 use super::counter_array::promise_of_least;
 use super::counters::add;
 use super::grid::{Grid, GridConfig, GridRows};
@@ -274,14 +274,8 @@ impl<K: ByteKey> Frequency<K> for ReversibleSets<K> {
 impl<K: ByteKey> HeavyHitters<K> for ReversibleSets<K> {
     fn heavy_hitters(&self, threshold: u64) -> HeavyKeys<K> {
         let search = self.search(threshold);
-        let (width, mut noise) = (self.config.width, None);
-        let row = |row| (row * width..(row + 1) * width).map(|cell| self.count(cell));
-        let listed = |(key, estimate): (K, Estimate)| {
-            let noise =
-                noise.get_or_insert_with(|| noise_of_all((0..self.rows.len()).map(row), self.total, width));
-            (key, listed(estimate.value, *noise))
-        };
-        HeavyKeys::new(search.found.into_iter().map(listed).collect(), search.is_cut_short)
+        let found = search.found.into_iter().map(|(key, estimate)| (key, read_off(estimate.value)));
+        HeavyKeys::new(found.collect(), search.is_cut_short)
     }
 }
 

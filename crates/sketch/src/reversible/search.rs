@@ -3,7 +3,7 @@
 use super::{Lanes, MOST_FOUND, ReversibleSketch, VERIFYING, WORDS, lane, or};
 use crate::combination::Combination;
 use crate::confidence::CONFIDENCE;
-use crate::count_min::{listed, noise_of_all};
+use crate::count_min::read_off;
 use crate::counter_array::median_of;
 use crate::deviations::{RowDeviations, is_told, least_not_reached};
 use crate::row_hash::MAX_ROWS;
@@ -115,11 +115,7 @@ impl ReversibleSketch {
             (is_key(key) && estimate.value >= threshold as f64).then_some(estimate)
         };
         let mut found = self.search(is_heavy, 0, judge);
-        if !found.keys.is_empty() {
-            let rows = self.verifying().map(|row| self.counters.range(row));
-            let noise = noise_of_all(rows, self.total, self.config.width);
-            found.keys.iter_mut().for_each(|(_, estimate)| *estimate = listed(estimate.value, noise));
-        }
+        found.keys.iter_mut().for_each(|(_, estimate)| *estimate = read_off(estimate.value));
         found
     }
 

@@ -140,12 +140,14 @@ fn changed_keys_are_read_off_the_differences() {
     }
 }
 
-/// The bounds of rows hold as often as they promise, of totals and of changes, with one worker and with four.
+/// The bounds of rows hold as often as they promise, of totals and of changes, also of keys that never occurred, with one worker and with four.
 #[test]
 fn bounds_hold_as_often_as_promised() {
     for (text, is_change) in [
         ("heavy-hitters:structure=reversible,key=src_addr/32/32,top=10,memory=256KiB", false),
         ("heavy-hitters:structure=reversible,key=src_addr,count=50,memory=1MiB", false),
+        // So small that keys are found that never occurred.
+        ("heavy-hitters:structure=reversible,key=src_addr/32/32,top=20,depth=3,width=256", false),
         ("change:structure=reversible,key=src_addr/32/32,top=20,memory=256KiB", true),
         ("change:structure=reversible,key=src_addr/32/32,count=40,depth=4,width=4096", true),
     ] {
