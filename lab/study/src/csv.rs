@@ -55,7 +55,7 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// Reads what [`csv`] writes.
+/// Reads what [`csv()`] writes.
 ///
 /// # Errors
 /// One line: what is wrong, and in which row.
