@@ -2,7 +2,7 @@
 
 use traffic::{GeneratedFrame, Generator};
 
-/// Frames that [`transmit`](super::transmit) sends, generated some ahead.
+/// Frames that [`transmit()`](super::transmit()) sends, generated some ahead.
 pub trait FrameFeed {
     /// Returns the length of the longest frame, bytes without check sequence.
     fn longest(&self) -> usize;

@@ -72,7 +72,7 @@ pub struct MachineOptions {
     /// scaled down to the cores and queues that there are; what is given in addition wins
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "NAME", env = "EDISON_PRESET", hide_env = true, value_parser = completed(StringValueParser::new(), choices::presets), hide_possible_values = true)]
     pub preset: Option<String>,
-    /// How the kernel schedules the threads that measure: other, fifo[:PRIORITY], or deadline:RUNTIME/DEADLINE/PERIOD
+    /// How the kernel schedules the threads that measure: other, fifo, fifo:PRIORITY, or deadline:RUNTIME/DEADLINE/PERIOD
     /// (900us/1ms/1ms; not with --cores) [default: as the process]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "POLICY", env = "EDISON_SCHEDULER", hide_env = true, value_parser = completed(str::parse::<Scheduler>, choices::schedulers), hide_possible_values = true)]
     pub scheduler: Option<Scheduler>,
