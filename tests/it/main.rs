@@ -20,6 +20,8 @@ mod cut_headers;
 mod deployment;
 mod derived;
 mod designs;
+#[cfg(feature = "dpdk")]
+mod device_ports;
 mod differential;
 mod documentation;
 mod dry_run;

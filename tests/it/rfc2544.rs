@@ -112,7 +112,7 @@ fn a_bridge_loses_what_is_beyond_its_limit() {
 }
 
 /// The four tests of a router, by ports of either kind.
-fn through_a_router(ports: &'static [&str]) {
+pub(crate) fn through_a_router(ports: &'static [&str]) {
     with_device(ForwardingKind::Router, move |device| {
         device.limit(BITS, BYTES);
         let tests =
@@ -158,12 +158,6 @@ fn list_or_none(value: &Value) -> &[Value] {
 #[test]
 fn a_router_is_tested_between_interfaces() {
     through_a_router(&PORTS);
-}
-
-#[cfg(feature = "dpdk")]
-#[test]
-fn a_router_is_tested_between_ports() {
-    through_a_router(&["--tx", "net_af_packet0,iface=left", "--rx", "net_af_packet1,iface=right"]);
 }
 
 #[test]
