@@ -103,7 +103,7 @@ pub struct SamplingCounts {
     pub wrong_sampling: u64,
     /// Records whose packets are samples of a rate that is not known: they count as they are.
     pub unknown_rate: u64,
-    /// Samplers that found no room.
+    /// Samplers that found no room, and samples of sFlow of a source that found none.
     pub too_many_samplers: u64,
 }
 

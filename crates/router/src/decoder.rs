@@ -3,7 +3,7 @@
 mod sflow;
 
 use crate::counts::DecoderCounts;
-use crate::exporter::{Exporter, ExporterId, ExporterState, ExporterTemplate, Version};
+use crate::exporter::{Exporter, ExporterId, ExporterState, ExporterTemplate, SharedRoom, Version};
 use crate::foreign::{ForeignSender, Foreigners, Protocol};
 use crate::network::ExporterNetwork;
 use crate::rate::SamplingRate;
@@ -85,8 +85,8 @@ struct DecoderState {
     counts: DecoderCounts,
     /// The octets of data that wait for templates.
     waiting_bytes: usize,
-    /// The fields of all templates.
-    fields: usize,
+    /// The fields of all templates, and all sources of samples.
+    room: SharedRoom,
     /// The rate of exporters that tell none.
     sampling: Option<SamplingRate>,
     totals: RunningTotals,
@@ -104,7 +104,9 @@ impl DecoderState {
 
     /// Returns true if little room is left of what exporters share.
     fn is_crowded(&self) -> bool {
-        self.waiting_bytes > waiting::MOST_BYTES / 2 || self.fields > MOST_FIELDS[0] / 2
+        self.waiting_bytes > waiting::MOST_BYTES / 2
+            || self.room.fields > MOST_FIELDS[0] / 2
+            || self.room.sources > sflow::MOST_SOURCES / 2
     }
 }
 
@@ -284,7 +286,7 @@ impl Decoder {
     /// Forgets exporters that are silent, and what has waited too long, once a second at the most. `full`: an address that has no place
     /// left.
     fn sweep(&mut self, full: Option<IpAddr>) {
-        let DecoderState { counts, waiting_bytes, fields, now_ns, .. } = &mut self.state;
+        let DecoderState { counts, waiting_bytes, room, now_ns, .. } = &mut self.state;
         if now_ns.saturating_sub(self.swept_ns) < SECOND {
             return;
         }
@@ -301,7 +303,7 @@ impl Decoder {
                     *others -= 1;
                 }
                 over.push((exporter.seen_ns, *name, exporter.state_over(name)));
-                *fields -= exporter.restart();
+                room.give_back(exporter.restart());
             }
             stays
         });
@@ -328,7 +330,7 @@ impl Exporter {
         let order = self.sequence.order(heading);
         if order == DatagramOrder::Restart {
             state.counts.exporters.restarts += 1;
-            state.fields -= self.restart();
+            state.room.give_back(self.restart());
             self.session = state.session();
             // What waited is of templates that are told no more.
             state.counts.templates.without_template += self.waiting.give_up(None, &mut state.waiting_bytes);
@@ -475,11 +477,11 @@ impl Exporter {
         }
         let fields = 1 + template.len();
         let [of_all, of_one] = MOST_FIELDS;
-        if state.fields + fields > of_all || self.fields + fields > of_one {
+        if state.room.fields + fields > of_all || self.fields + fields > of_one {
             state.counts.templates.too_many_templates += 1;
             return;
         }
-        state.fields += fields;
+        state.room.fields += fields;
         self.fields += fields;
         let plan = FieldPlan::from_template(&template);
         self.templates.insert(id, Arc::new(ExporterTemplate { template, plan }));
@@ -489,7 +491,7 @@ impl Exporter {
         if let Some(known) = self.templates.remove(&id) {
             let fields = 1 + known.template.len();
             self.fields -= fields;
-            state.fields -= fields;
+            state.room.fields -= fields;
         }
     }
 

@@ -64,6 +64,23 @@ pub(crate) struct ExporterTemplate {
     pub(crate) plan: FieldPlan,
 }
 
+/// The part of what all exporters share that one or all of them take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SharedRoom {
+    /// The fields of templates, each template counting as one more.
+    pub(crate) fields: usize,
+    /// The sources of samples.
+    pub(crate) sources: usize,
+}
+
+impl SharedRoom {
+    /// Gives back what an exporter had.
+    pub(crate) fn give_back(&mut self, own: Self) {
+        self.fields -= own.fields;
+        self.sources -= own.sources;
+    }
+}
+
 /// An exporter.
 #[derive(Debug)]
 pub(crate) struct Exporter {
@@ -74,8 +91,6 @@ pub(crate) struct Exporter {
     pub(crate) fields: usize,
     pub(crate) waiting: WaitingSets,
     pub(crate) samplers: Samplers,
-    /// The number of samples that the agent dropped of each source of samples, by its kind and number.
-    pub(crate) drops: HashMap<(u32, u32), u32>,
     /// The time at which the exporter began, milliseconds since the epoch, where it says so apart from headers.
     pub(crate) start_ms: Option<u64>,
     pub(crate) sequence: Sequence,
@@ -99,7 +114,6 @@ impl Exporter {
             fields: 0,
             waiting: WaitingSets::default(),
             samplers: Samplers::default(),
-            drops: HashMap::new(),
             start_ms: None,
             sequence: Sequence::new(counts),
             datagrams: 0,
@@ -110,12 +124,12 @@ impl Exporter {
         }
     }
 
-    /// Forgets what the exporter told before it began anew. Returns how many fields its templates had.
-    pub(crate) fn restart(&mut self) -> usize {
+    /// Forgets what the exporter told before it began anew. Returns how much of what exporters share it had.
+    pub(crate) fn restart(&mut self) -> SharedRoom {
         self.templates.clear();
-        self.drops.clear();
-        (self.samplers, self.start_ms) = (Samplers::default(), None);
-        std::mem::take(&mut self.fields)
+        let samplers = std::mem::take(&mut self.samplers);
+        self.start_ms = None;
+        SharedRoom { fields: std::mem::take(&mut self.fields), sources: samplers.sources() }
     }
 }
 

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// The most samplers of an exporter, the most sequences of selectors, and the most interfaces whose rates differ.
 const MOST: [usize; 3] = [128, 128, 4096];
+/// The most sources of samples of an exporter.
+const MOST_SOURCES: usize = 4096;
 
 /// The sampling of an exporter, as it told it. A rate is `None` where packets are left out and it is not known how many.
 #[derive(Debug, Default)]
@@ -17,8 +19,29 @@ pub(crate) struct Samplers {
     /// The sampler of a sequence of selectors.
     sequences: HashMap<u64, u64>,
     interfaces: HashMap<u64, OfInterface>,
+    /// The sources of samples of sFlow, such as interfaces, by kind and number.
+    sources: HashMap<(u32, u32), SampleSource>,
     /// The rate of records that name none of these.
     pub(crate) rate: Option<Option<SamplingRate>>,
+}
+
+/// A source of samples, as its last sample told it.
+#[derive(Clone, Copy, Debug)]
+struct SampleSource {
+    rate: Option<SamplingRate>,
+    /// The number of samples that the agent has dropped so far.
+    drops: u32,
+}
+
+/// A change of a source of samples by a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceChange {
+    /// The source was not known.
+    New,
+    /// The source was not known and found no room.
+    NoRoom,
+    /// The agent dropped this many samples since the last sample of the source.
+    Dropped(u32),
 }
 
 /// The sampling of an interface, as the exporter told it.
@@ -65,15 +88,35 @@ impl Samplers {
         counts.too_many_samplers += u64::from(!has_room);
     }
 
-    /// Takes the rate of an interface, or of another source of samples, by its number.
-    pub(crate) fn set_interface_rate(
+    /// Takes what a sample tells of its source: the rate, and the number of samples of the source that the agent has dropped so far. `has_room`: a
+    /// source that is not known finds room.
+    pub(crate) fn source(
         &mut self,
-        number: u64,
-        rate: SamplingRate,
-        counts: &mut SamplingCounts,
-    ) {
-        let has_room = put(&mut self.interfaces, number, OfInterface::Rate(Some(rate)), MOST[2]);
-        counts.too_many_samplers += u64::from(!has_room);
+        source: (u32, u32),
+        rate: Option<SamplingRate>,
+        drops: u32,
+        has_room: bool,
+    ) -> SourceChange {
+        let Some(known) = self.sources.get_mut(&source) else {
+            if !has_room || self.sources.len() >= MOST_SOURCES {
+                return SourceChange::NoRoom;
+            }
+            self.sources.insert(source, SampleSource { rate, drops });
+            return SourceChange::New;
+        };
+        known.rate = rate;
+        let more = drops.wrapping_sub(known.drops);
+        // One that is less is of a datagram that was overtaken, or of an agent that began anew.
+        if more as i32 <= 0 {
+            return SourceChange::Dropped(0);
+        }
+        known.drops = drops;
+        SourceChange::Dropped(more)
+    }
+
+    /// The number of sources of samples.
+    pub(crate) fn sources(&self) -> usize {
+        self.sources.len()
     }
 
     /// The rate of a record: its own, that of its sampler, of its interface, of the only sampler, or the exporter's. `usual` is that of exporters
@@ -149,6 +192,7 @@ impl Samplers {
             .chain([self.rate.flatten()])
             .flatten()
             .chain(interfaces)
+            .chain(self.sources.values().filter_map(|source| source.rate))
             .collect();
         rates.sort_unstable();
         rates.dedup();

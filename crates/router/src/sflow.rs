@@ -161,7 +161,8 @@ fn sampled_header(content: &mut Octets<'_>, now_ns: u64) -> Option<FlowRecord> {
         _ => LinkType::Unsupported,
     };
     // The length of an Ethernet frame has its check sequence, which is among what was stripped. An agent that stripped nothing had none.
-    let check_sequence = if link == LinkType::Ethernet { stripped.min(CHECK_SEQUENCE) } else { 0 };
+    let has_check_sequence = link == LinkType::Ethernet && stripped >= CHECK_SEQUENCE;
+    let check_sequence = if has_check_sequence { CHECK_SEQUENCE } else { 0 };
     let wire_len = length.saturating_sub(check_sequence).max(data.len() as u32);
     let frame = Frame { data, wire_len, time_ns: now_ns, link, stripped_vlan: None };
     Some(match packet::parse(&frame, Tunnel::Outer) {

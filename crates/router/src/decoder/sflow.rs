@@ -3,13 +3,14 @@
 use super::{DatagramFault, Decoder, DecoderState, Take};
 use crate::exporter::{Exporter, ExporterId, Version};
 use crate::rate::SamplingRate;
+use crate::samplers::SourceChange;
 use crate::sequence::{Heading, Units};
 use crate::sflow::{FlowSample, Header, Sample};
 use record::read::{ExportTimes, Octets};
 use std::net::IpAddr;
 
-/// The most sources of samples of an exporter whose drops are compared.
-const MOST_SOURCES: usize = 4096;
+/// The most sources of samples of all exporters.
+pub(super) const MOST_SOURCES: usize = 1 << 16;
 
 impl Decoder {
     /// Takes a datagram behind its version.
@@ -57,32 +58,15 @@ impl Exporter {
         take: &mut Take<'_>,
     ) -> Option<()> {
         let record = sample.record(state.now_ns, &mut state.counts.records)?;
-        self.count_drops(sample, state);
         let rate = SamplingRate::one_of(sample.rate.into());
         state.counts.sampling.wrong_sampling += u64::from(rate.is_none());
-        if let Some(rate) = rate {
-            let (kind, number) = sample.source;
-            let source = u64::from(kind) << 32 | u64::from(number);
-            self.samplers.set_interface_rate(source, rate, &mut state.counts.sampling);
+        let has_room = state.room.sources < MOST_SOURCES;
+        match self.samplers.source(sample.source, rate, sample.drops, has_room) {
+            SourceChange::New => state.room.sources += 1,
+            SourceChange::NoRoom => state.counts.sampling.too_many_samplers += 1,
+            SourceChange::Dropped(samples) => state.counts.exporters.lost_records += u64::from(samples),
         }
         self.give(record, rate.or(state.sampling), state, take);
         Some(())
-    }
-
-    /// Counts the samples that the agent dropped since the last sample of the source.
-    fn count_drops(&mut self, sample: &FlowSample<'_>, state: &mut DecoderState) {
-        let has_room = self.drops.len() < MOST_SOURCES;
-        let Some(before) = self.drops.get_mut(&sample.source) else {
-            if has_room {
-                self.drops.insert(sample.source, sample.drops);
-            }
-            return;
-        };
-        // One that is less is of a datagram that was overtaken, or of an agent that began anew.
-        let more = sample.drops.wrapping_sub(*before);
-        if (more as i32) > 0 {
-            state.counts.exporters.lost_records += u64::from(more);
-            *before = sample.drops;
-        }
     }
 }

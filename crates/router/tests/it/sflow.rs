@@ -176,6 +176,31 @@ fn what_was_lost_and_dropped_is_counted() {
     assert_eq!((exporters.lost_messages, exporters.lost_records, exporters.restarts), (2, 3, 1));
 }
 
+/// Strangers can name any number of sources: what is kept of them is bounded, and a sample of a source without room still counts as a packet.
+#[test]
+fn sources_of_samples_find_room_within_limits() {
+    let mut test = Test::new();
+    let raw = raw(1, 1018, &tcp_header(None));
+    let of_source = |source: u32, drops| {
+        let head = words(&[7, source, 100, 1000, drops, 3, 4, 1]);
+        structure(1, &[&head[..], &raw].concat())
+    };
+    for (sequence, drops) in [(0, 0), (1, 2)] {
+        let samples: Vec<_> = (0..5000).map(|source| of_source(source, drops)).collect();
+        assert_eq!(test.take(1, &datagram(AGENT, sequence, &samples)).len(), 5000);
+    }
+    let counts = test.0.counts();
+    assert_eq!(counts.sampling.too_many_samplers, 2 * (5000 - 4096));
+    assert_eq!(counts.exporters.lost_records, 2 * 4096);
+    // 16 exporters fill what all have together.
+    for agent in 2..18 {
+        let samples: Vec<_> = (0..4096).map(|source| of_source(source, 0)).collect();
+        test.take(1, &datagram([198, 51, 100, agent], 0, &samples));
+    }
+    let without_room = 2 * (5000 - 4096) + 17 * 4096 - (1 << 16);
+    assert_eq!(test.0.counts().sampling.too_many_samplers, without_room);
+}
+
 /// What forwards the datagrams of several agents sends all of them from one port.
 #[test]
 fn agents_behind_one_port_are_told_apart() {
