@@ -126,7 +126,7 @@ impl Answering {
             observed = observed.and_then(|()| match &states {
                 _ if !is_whole => Ok(()),
                 Some(states) => forecast.observe(states, &task.maker),
-                None => forecast.observe_nothing(),
+                None => forecast.observe_nothing(1),
             });
             if let (Err(error), Some(answer)) = (observed, answers.get_mut(at)) {
                 answer.status = format!("incomplete: {error}");

@@ -12,12 +12,9 @@ use crate::state::{FamilyState, FeedState, FlowCounter, Maker, StateKind};
 use crate::tasks::{PlannedTask, Tasks};
 use flow::WindowId;
 use packet::{KeyV4, KeyV6};
-use sketch::{ByteKey, SketchError};
+use sketch::{ByteKey, SketchError, Unmergeable};
 use std::collections::BTreeMap;
 use std::error::Error;
-
-/// Windows without packets that are observed one by one; of a longer pause nothing is left in any forecast.
-const MOST_SKIPPED: u64 = 10_000;
 
 /// The way in which windows are forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +47,30 @@ impl Smoothing {
     pub(crate) fn needed(self) -> u64 {
         if self.beta.is_some() { 2 } else { 1 }
     }
+
+    /// The shares of the level and of the trend that are left in the level, and in the trend, after this many windows without packets.
+    fn left_by_nothing(self, mut windows: u64) -> Shares {
+        let (alpha, beta) = (self.alpha, self.beta.unwrap_or(0.0));
+        let product = |a: Shares, b: Shares| {
+            [0_usize, 1]
+                .map(|row| [0_usize, 1].map(|column| a[row][0] * b[0][column] + a[row][1] * b[1][column]))
+        };
+        // With F = L + T: L' = (1 - α) F, and T' = T + β (L' - F) = T - α β F.
+        let mut power = [[1.0 - alpha, 1.0 - alpha], [-alpha * beta, 1.0 - alpha * beta]];
+        let mut left = [[1.0, 0.0], [0.0, 1.0]];
+        while windows > 0 {
+            if windows % 2 == 1 {
+                left = product(left, power);
+            }
+            power = product(power, power);
+            windows /= 2;
+        }
+        left
+    }
 }
+
+/// The shares of a level and of a trend in a new level, and those in a new trend.
+type Shares = [[f64; 2]; 2];
 
 /// The forecast of one address family.
 #[derive(Debug)]
@@ -106,6 +126,47 @@ impl<K: ByteKey> FamilyForecast<K> {
         }
         Ok(())
     }
+
+    /// Observes this many windows without packets at once, which leave these shares of the level and of the trend. Those that are needed for a
+    /// forecast have been observed.
+    fn observe_nothing(&mut self, windows: u64, left: Shares) -> Result<(), Unmergeable> {
+        self.windows += windows;
+        match &mut self.trend {
+            Some(trend) => mix(&mut self.level, trend, left),
+            None => {
+                self.level.scale(left[0][0]);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Makes a level and a trend the sums of these shares of both, in their own memory.
+fn mix<K: ByteKey>(level: &mut Series<K>, trend: &mut Series<K>, shares: Shares) -> Result<(), Unmergeable> {
+    let [[a, b], [c, d]] = shares;
+    if b.abs().max(c.abs()) > a.abs().max(d.abs()) {
+        std::mem::swap(level, trend);
+        return mix(level, trend, [[b, a], [d, c]]);
+    }
+    // The one whose share is the largest comes first, as the other one's shares are divided by it.
+    if a == 0.0 && d == 0.0 {
+        level.scale(0.0);
+        trend.scale(0.0);
+    } else if a.abs() >= d.abs() {
+        level.scale(a);
+        level.add(b, trend)?;
+        trend.scale(d - b * c / a);
+        trend.add(c / a, level)?;
+    } else {
+        trend.scale(d);
+        trend.add(c, level)?;
+        level.scale(a - b * c / d);
+        level.add(b / d, trend)?;
+    }
+    // Flows of which next to nothing is left are dropped.
+    level.scale(1.0);
+    trend.scale(1.0);
+    Ok(())
 }
 
 /// A total, smoothed as the flows are.
@@ -127,6 +188,12 @@ impl SmoothedTotal {
                 self.level = level;
             }
         }
+    }
+
+    /// Observes windows without packets, which leave these shares.
+    fn observe_nothing(&mut self, [of_level, of_trend]: Shares) {
+        let left = |[level, trend]: [f64; 2]| level * self.level + trend * self.trend;
+        *self = Self { level: left(of_level), trend: left(of_trend) };
     }
 }
 
@@ -198,18 +265,30 @@ impl TaskForecast {
     pub(crate) fn skip_to(&mut self, window: WindowId) -> Result<(), Box<dyn Error>> {
         let skipped = self.last.map_or(0, |last| window.windows_between(last));
         self.last = Some(window);
-        (0..skipped.min(MOST_SKIPPED)).try_for_each(|_| self.observe_nothing())
+        self.observe_nothing(skipped)
     }
 
-    /// Observes a window without packets. Before the first one with packets there is nothing to forecast.
-    pub(crate) fn observe_nothing(&mut self) -> Result<(), Box<dyn Error>> {
+    /// Observes this many windows without packets. Before the first one with packets there is nothing to forecast.
+    pub(crate) fn observe_nothing(&mut self, windows: u64) -> Result<(), Box<dyn Error>> {
         if self.windows == 0 {
             return Ok(());
         }
-        self.windows += 1;
-        self.total.observe(self.smoothing, self.windows, 0.0);
-        self.v4.as_mut().map_or(Ok(()), |v4| v4.observe(None))?;
-        self.v6.as_mut().map_or(Ok(()), |v6| v6.observe(None))
+        let mut more = windows;
+        while more > 0 && self.windows < self.needed() {
+            more -= 1;
+            self.windows += 1;
+            self.total.observe(self.smoothing, self.windows, 0.0);
+            self.v4.as_mut().map_or(Ok(()), |v4| v4.observe(None))?;
+            self.v6.as_mut().map_or(Ok(()), |v6| v6.observe(None))?;
+        }
+        if more > 0 {
+            let left = self.smoothing.left_by_nothing(more);
+            self.windows += more;
+            self.total.observe_nothing(left);
+            self.v4.as_mut().map_or(Ok(()), |v4| v4.observe_nothing(more, left))?;
+            self.v6.as_mut().map_or(Ok(()), |v6| v6.observe_nothing(more, left))?;
+        }
+        Ok(())
     }
 
     /// Observes a window.

@@ -225,6 +225,45 @@ fn windows_are_observed_as_they_were_watched() {
     }
 }
 
+/// Windows that are never reported, as they had no packets, count as nothing, however many they are.
+#[test]
+fn a_pause_is_observed_as_windows_without_packets() {
+    let whole = windows(4, 4);
+    for (against, pause, at) in ["ewma", "holt-winters"]
+        .into_iter()
+        .flat_map(|against| [0_u64, 1, 2, 7, 40, 1_000].map(|pause| (against, pause)))
+        .flat_map(|(against, pause)| [1_usize, 3].map(|at| (against, pause, at)))
+    {
+        for (structure, off) in [("exact,memory=4MiB", 1e-6), ("k-ary,width=60000", 0.5)] {
+            let text = format!("change:key={KEY},against={against},count=20,structure={structure}");
+            let tasks = tasks(&[&text], &setting(10_000, 1, false));
+            let (mut desk, mut counter) = (TaskRunner::new(tasks.clone(), 1), counter(&tasks));
+            let mut last = None;
+            for (window, packets) in whole.iter().enumerate() {
+                let window = WindowId::new(window as u64 + if window < at { 0 } else { pause });
+                count(&mut counter, packets);
+                desk.part(WorkerId::new(0), window, counter.turn(Box::new(tasks.states().expect("memory"))));
+                last = desk.report(window, Some(0)).pop();
+            }
+            let nothing = vec![Vec::new(); pause as usize];
+            let (observed, keys) = observed(&[&whole[..at], &nothing[..], &whole[at..]].concat());
+            let (now, before) = observed.split_last().expect("windows");
+            let forecast = match against {
+                "ewma" => ewma(before, 0.3, &keys),
+                _ => holt_winters(before, (0.3, 0.1), &keys),
+            };
+            let answer = last.expect("an answer");
+            must_have(
+                &answer,
+                now,
+                &forecast.expect("a forecast"),
+                (20.0, off),
+                &format!("{text} pause {pause} at {at}"),
+            );
+        }
+    }
+}
+
 /// Packets that were lost before may have been of any flow; a trend carries on what they were.
 #[test]
 fn losses_widen_what_comes_of_a_forecast() {
