@@ -14,7 +14,9 @@ use crate::feed::{FamilyItems, FeedItems};
 use crate::{Choice, Quantity, Structure, TaskKind, Weight};
 use arena::{Lease, Limits};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
-use sketch::{ByteKey, KeyBytes, RowSizes, SketchError, Unmergeable};
+use sketch::{
+    ByteKey, Configuration, KeyBytes, RowConfiguration, RowSizes, SketchError, Summary, Unmergeable,
+};
 
 /// The state of one feed of one task.
 #[derive(Debug)]
@@ -82,6 +84,21 @@ pub(crate) struct Making {
     /// The bytes of its keys, if they are four at most.
     key_bytes: Option<KeyBytes>,
     seed: Seed,
+}
+
+impl Making {
+    /// A structure of this many bytes.
+    fn sized<S: Summary>(&self) -> Result<S, SketchError> {
+        S::new(&Configuration::with_bytes(self.bytes, self.seed)?)
+    }
+
+    /// A structure of the rows that are given, or of this many bytes.
+    fn with_rows<S: Summary>(&self) -> Result<S, SketchError>
+    where
+        S::Configuration: RowConfiguration,
+    {
+        S::new(&RowConfiguration::sized(self.rows, self.bytes, self.seed)?)
+    }
 }
 
 impl Maker {

@@ -5,8 +5,8 @@ use crate::Structure;
 use arena::Lease;
 use packet::Key;
 use sketch::{
-    Configuration, Contact, ContactBurst, ContactSample, HeavyKeys, Merge, RowConfiguration, SketchError,
-    SpreadSketch, Spreaders, Summary, Unmergeable,
+    Contact, ContactBurst, ContactSample, HeavyKeys, Merge, SketchError, SpreadSketch, Spreaders, Summary,
+    Unmergeable,
 };
 
 /// A structure that counts the peers of each key. A sample that all contacts go into is exact.
@@ -19,12 +19,8 @@ pub(crate) enum ContactCounter<K: Key> {
 impl<K: Key> ContactCounter<K> {
     pub(crate) fn new(making: &Making) -> Result<Self, SketchError> {
         Ok(match making.structure {
-            Structure::SpreadSketch => Self::Sketch(Box::new(SpreadSketch::new(&RowConfiguration::sized(
-                making.rows,
-                making.bytes,
-                making.seed,
-            )?)?)),
-            _ => Self::Sample(ContactSample::new(&Configuration::with_bytes(making.bytes, making.seed)?)?),
+            Structure::SpreadSketch => Self::Sketch(Box::new(making.with_rows()?)),
+            _ => Self::Sample(making.sized()?),
         })
     }
 

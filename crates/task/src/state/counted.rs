@@ -78,19 +78,6 @@ macro_rules! each {
     };
 }
 
-/// A structure of this many bytes.
-fn sized<S: Summary>(making: &Making) -> Result<S, SketchError> {
-    S::new(&Configuration::with_bytes(making.bytes, making.seed)?)
-}
-
-/// A structure of the rows that are given, or of this many bytes.
-fn with_rows<S: Summary>(making: &Making) -> Result<S, SketchError>
-where
-    S::Configuration: RowConfiguration,
-{
-    S::new(&RowConfiguration::sized(making.rows, making.bytes, making.seed)?)
-}
-
 /// A sample of this many bytes that takes one in `one_in`.
 fn sample<S>(making: &Making) -> Result<S, SketchError>
 where
@@ -105,36 +92,36 @@ impl<K: ByteKey> FlowCounter<K> {
     pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;
         Ok(match making.structure {
-            Structure::CountMin if is_bytes => Self::CountMinBytes(with_rows(making)?),
-            Structure::CountMin => Self::CountMin(with_rows(making)?),
-            Structure::Conservative => Self::Conservative(with_rows(making)?),
-            Structure::CountSketch => Self::CountSketch(with_rows(making)?),
-            Structure::KAry if is_bytes => Self::KAryBytes(with_rows(making)?),
-            Structure::KAry => Self::KAry(with_rows(making)?),
-            Structure::Turnstile if is_bytes => Self::TurnstileBytes(with_rows(making)?),
-            Structure::Turnstile => Self::Turnstile(with_rows(making)?),
+            Structure::CountMin if is_bytes => Self::CountMinBytes(making.with_rows()?),
+            Structure::CountMin => Self::CountMin(making.with_rows()?),
+            Structure::Conservative => Self::Conservative(making.with_rows()?),
+            Structure::CountSketch => Self::CountSketch(making.with_rows()?),
+            Structure::KAry if is_bytes => Self::KAryBytes(making.with_rows()?),
+            Structure::KAry => Self::KAry(making.with_rows()?),
+            Structure::Turnstile if is_bytes => Self::TurnstileBytes(making.with_rows()?),
+            Structure::Turnstile => Self::Turnstile(making.with_rows()?),
             Structure::Reversible => match making.key_bytes {
                 Some(key_bytes) => {
                     let config = RowConfiguration::sized(making.rows, making.bytes, making.seed)?;
                     Self::Reversible(Box::new(ReversibleKeys::new(&config, key_bytes)?))
                 }
-                None => Self::ReversibleSets(with_rows(making)?),
+                None => Self::ReversibleSets(making.with_rows()?),
             },
-            Structure::SimpleHashTable => Self::SimpleHashTable(with_rows(making)?),
-            Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(sized(making)?),
-            Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(sized(making)?),
-            Structure::MvSketch => Self::MvSketch(with_rows(making)?),
-            Structure::CocoSketch => Self::CocoSketch(with_rows(making)?),
+            Structure::SimpleHashTable => Self::SimpleHashTable(making.with_rows()?),
+            Structure::SpaceSaving if !is_bytes => Self::SpaceSaving(making.sized()?),
+            Structure::SpaceSaving | Structure::SpaceSavingHeap => Self::SpaceSavingHeap(making.sized()?),
+            Structure::MvSketch => Self::MvSketch(making.with_rows()?),
+            Structure::CocoSketch => Self::CocoSketch(making.with_rows()?),
             Structure::PacketSample => Self::PacketSample(sample(making)?),
             Structure::FlowSample => Self::FlowSample(sample(making)?),
             Structure::SampleAndHold => Self::SampleAndHold(sample(making)?),
-            Structure::SizeArray => Self::SizeArray(sized(making)?),
-            Structure::StreamSample => Self::StreamSample(sized(making)?),
-            Structure::HyperLogLog => Self::HyperLogLog(sized(making)?),
-            Structure::Bitmap => Self::Bitmap(sized(making)?),
-            Structure::MultiResolutionBitmap => Self::MultiResolutionBitmap(sized(making)?),
+            Structure::SizeArray => Self::SizeArray(making.sized()?),
+            Structure::StreamSample => Self::StreamSample(making.sized()?),
+            Structure::HyperLogLog => Self::HyperLogLog(making.sized()?),
+            Structure::Bitmap => Self::Bitmap(making.sized()?),
+            Structure::MultiResolutionBitmap => Self::MultiResolutionBitmap(making.sized()?),
             // All others count contacts or values; catalog and planner keep them apart.
-            _ => Self::Exact(sized(making)?),
+            _ => Self::Exact(making.sized()?),
         })
     }
 

@@ -5,8 +5,8 @@ use crate::{Structure, Weight};
 use arena::Lease;
 use packet::Key;
 use sketch::{
-    Configuration, CountMin, CountSketch, CounterArray, Estimate, ExactCounts, KAry, Merge, RowConfiguration,
-    SketchError, Summary, Unmergeable, Update, UpdateBurst,
+    CountMin, CountSketch, CounterArray, Estimate, ExactCounts, KAry, Merge, SketchError, Summary,
+    Unmergeable, Update, UpdateBurst,
 };
 use std::fmt;
 
@@ -40,25 +40,17 @@ macro_rules! each {
     };
 }
 
-/// An array of the rows that are given, or of this many bytes.
-fn array<S: Summary>(making: &Making) -> Result<S, SketchError>
-where
-    S::Configuration: RowConfiguration,
-{
-    S::new(&RowConfiguration::sized(making.rows, making.bytes, making.seed)?)
-}
-
 impl<K: Key> ProductCounter<K> {
     pub(crate) fn new(making: &Making, weight: Weight) -> Result<Self, SketchError> {
         let is_bytes = weight == Weight::Bytes;
         Ok(match making.structure {
-            Structure::CountMin if is_bytes => Self::CountMinBytes(array(making)?),
-            Structure::CountMin => Self::CountMin(array(making)?),
-            Structure::CountSketch => Self::CountSketch(array(making)?),
-            Structure::KAry if is_bytes => Self::KAryBytes(array(making)?),
-            Structure::KAry => Self::KAry(array(making)?),
+            Structure::CountMin if is_bytes => Self::CountMinBytes(making.with_rows()?),
+            Structure::CountMin => Self::CountMin(making.with_rows()?),
+            Structure::CountSketch => Self::CountSketch(making.with_rows()?),
+            Structure::KAry if is_bytes => Self::KAryBytes(making.with_rows()?),
+            Structure::KAry => Self::KAry(making.with_rows()?),
             // The catalog has no others.
-            _ => Self::Exact(ExactCounts::new(&Configuration::with_bytes(making.bytes, making.seed)?)?),
+            _ => Self::Exact(making.sized()?),
         })
     }
 
