@@ -75,25 +75,13 @@ impl Feeder {
             match feed {
                 InputKind::Flows { key, weight } => {
                     let is_hashed = Some(*key) == *hashed;
-                    flows(v4.iter(), &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
-                    if key.has_addresses() {
-                        flows(v6.iter(), &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
-                    } else {
-                        let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
-                        flows(v6.iter(), &mut fed.v4, seed, *weight, false, masked);
-                    }
+                    flows_of_both(v4.iter(), v6.iter(), fed, seed, (key, *weight), is_hashed);
                 }
                 InputKind::Selected { key, weight, only } => {
+                    let is_hashed = Some(*key) == *hashed;
                     let of_v4 = v4.iter().filter(|packet| only.takes_v4(&packet.key));
                     let of_v6 = v6.iter().filter(|packet| only.takes_v6(&packet.key));
-                    let is_hashed = Some(*key) == *hashed;
-                    flows(of_v4, &mut fed.v4, seed, *weight, is_hashed, |packet| packet.masked(key));
-                    if key.has_addresses() {
-                        flows(of_v6, &mut fed.v6, seed, *weight, is_hashed, |packet| packet.masked(key));
-                    } else {
-                        let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
-                        flows(of_v6, &mut fed.v4, seed, *weight, false, masked);
-                    }
+                    flows_of_both(of_v4, of_v6, fed, seed, (key, *weight), is_hashed);
                 }
                 InputKind::Contacts { key, pair } => {
                     let masked = |packet: &KeyV4| (packet.masked(key), packet.masked(pair));
@@ -121,6 +109,25 @@ impl Feeder {
 
     pub(crate) fn fed(&self, feed: usize) -> &FeedItems {
         &self.feeds[feed].1
+    }
+}
+
+/// Takes the flows of packets of both families.
+#[inline(always)]
+fn flows_of_both<'a>(
+    v4: impl Iterator<Item = &'a KeyedPacket<KeyV4>>,
+    v6: impl Iterator<Item = &'a KeyedPacket<KeyV6>>,
+    fed: &mut FeedItems,
+    seed: &Seed,
+    (key, weight): (&KeySpec, Weight),
+    is_hashed: bool,
+) {
+    flows(v4, &mut fed.v4, seed, weight, is_hashed, |packet| packet.masked(key));
+    if key.has_addresses() {
+        flows(v6, &mut fed.v6, seed, weight, is_hashed, |packet| packet.masked(key));
+    } else {
+        let masked = |packet: &KeyV6| packet.without_addresses().masked(key);
+        flows(v6, &mut fed.v4, seed, weight, false, masked);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{FamilyItems, FeedItems, Feeder, InputKind, value_of_v4, value_of_v6};
 use crate::spec::Weight;
 use flow::{Rows, WindowRow};
-use packet::{Key, KeyV4, KeyV6, MaskedKey, Seed};
+use packet::{Key, KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use sketch::{Contact, Update};
 
 impl Feeder {
@@ -36,19 +36,12 @@ impl Feeder {
             v4.clear();
             v6.clear();
             match feed {
-                InputKind::Flows { key, weight } if key.has_addresses() => {
-                    flows(counted(rows), v6, seed, *weight, |row| row.masked(key));
-                }
                 InputKind::Flows { key, weight } => {
-                    flows(counted(rows), v4, seed, *weight, |row| row.without_addresses().masked(key));
+                    flows_of_v6(counted(rows), (v4, v6), seed, (key, *weight));
                 }
                 InputKind::Selected { key, weight, only } => {
                     let rows = counted(rows).filter(|row| only.takes_v6(&row.key));
-                    if key.has_addresses() {
-                        flows(rows, v6, seed, *weight, |row| row.masked(key));
-                    } else {
-                        flows(rows, v4, seed, *weight, |row| row.without_addresses().masked(key));
-                    }
+                    flows_of_v6(rows, (v4, v6), seed, (key, *weight));
                 }
                 InputKind::Contacts { key, pair } if key.has_addresses() => {
                     contacts(rows, v6, seed, |row| (row.masked(key), row.masked(pair)));
@@ -68,6 +61,20 @@ impl Feeder {
 /// Rows with packets: where losses are tracked there are others too.
 fn counted<P>(rows: &Rows<P>) -> impl Iterator<Item = &WindowRow<P>> {
     rows.rows.iter().filter(|row| row.packets > 0)
+}
+
+/// Takes the flows of rows of IPv6.
+fn flows_of_v6<'a>(
+    rows: impl Iterator<Item = &'a WindowRow<KeyV6>>,
+    (v4, v6): (&mut FamilyItems<KeyV4>, &mut FamilyItems<KeyV6>),
+    seed: &Seed,
+    (key, weight): (&KeySpec, Weight),
+) {
+    if key.has_addresses() {
+        flows(rows, v6, seed, weight, |row| row.masked(key));
+    } else {
+        flows(rows, v4, seed, weight, |row| row.without_addresses().masked(key));
+    }
 }
 
 fn flows<'a, P: 'a, K: Key>(
