@@ -42,6 +42,24 @@ fn set(bits: &mut [u64], at: usize) {
     bits[at / 64] |= 1 << (at % 64);
 }
 
+/// Sets the bits of a burst, whose places are prefetched first.
+#[inline(always)]
+fn set_all<K>(bits: &mut [u64], burst: &[Update<K>], place: impl Fn(u64) -> usize) {
+    let mut places = [0; BURST];
+    for burst in burst.chunks(BURST) {
+        for (at, update) in places.iter_mut().zip(burst) {
+            *at = place(update.hash);
+            prefetch(bits, *at / 64);
+        }
+        places[..burst.len()].iter().for_each(|at| set(bits, *at));
+    }
+}
+
+/// Sets the bits that are set in another bitmap.
+fn unite(ours: &mut [u64], theirs: &[u64]) {
+    ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours |= theirs);
+}
+
 fn ones(bits: &[u64]) -> u64 {
     bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
@@ -121,14 +139,8 @@ impl Summary for LinearBitmap {
 
 impl<K> UpdateBurst<K> for LinearBitmap {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let mut places = [0; BURST];
-        for burst in burst.chunks(BURST) {
-            for (at, update) in places.iter_mut().zip(burst) {
-                *at = share(self.hash.word(update.hash), self.config.width);
-                prefetch(&self.bits, *at / 64);
-            }
-            places[..burst.len()].iter().for_each(|at| set(&mut self.bits, *at));
-        }
+        let (hash, width) = (self.hash, self.config.width);
+        set_all(&mut self.bits, burst, |of| share(hash.word(of), width));
     }
 }
 
@@ -142,7 +154,7 @@ fn share(word: u32, width: usize) -> usize {
 impl Merge for LinearBitmap {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
-        self.bits.iter_mut().zip(&other.bits).for_each(|(ours, theirs)| *ours |= theirs);
+        unite(&mut self.bits, &other.bits);
         Ok(())
     }
 }
@@ -240,17 +252,12 @@ impl Summary for MultiResolutionBitmap {
 
 impl<K> UpdateBurst<K> for MultiResolutionBitmap {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let (last, words) = (self.config.rows - 1, self.words());
-        let mut places = [0; BURST];
-        for burst in burst.chunks(BURST) {
-            for (at, update) in places.iter_mut().zip(burst) {
-                let component = (self.hashes[0].word(update.hash).leading_zeros() as usize).min(last);
-                *at = component * words * 64
-                    + place(self.hashes[1].word(update.hash), self.config.width as u32);
-                prefetch(&self.bits, *at / 64);
-            }
-            places[..burst.len()].iter().for_each(|at| set(&mut self.bits, *at));
-        }
+        let (last, words, width) = (self.config.rows - 1, self.words(), self.config.width as u32);
+        let [component, bit] = self.hashes;
+        set_all(&mut self.bits, burst, |of| {
+            let component = (component.word(of).leading_zeros() as usize).min(last);
+            component * words * 64 + place(bit.word(of), width)
+        });
     }
 }
 
@@ -258,7 +265,7 @@ impl<K> UpdateBurst<K> for MultiResolutionBitmap {
 impl Merge for MultiResolutionBitmap {
     fn merge(&mut self, other: &Self) -> Result<(), Unmergeable> {
         Unmergeable::check(&self.config, &other.config)?;
-        self.bits.iter_mut().zip(&other.bits).for_each(|(ours, theirs)| *ours |= theirs);
+        unite(&mut self.bits, &other.bits);
         Ok(())
     }
 }
