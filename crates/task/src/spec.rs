@@ -119,12 +119,13 @@ pub struct TaskSpec {
     pub(crate) shape: Option<Arc<Shape>>,
 }
 
-fn key(text: &str) -> Result<KeySpec, SpecError> {
+/// Reads the fields that stand behind `name=`.
+fn key(name: &str, text: &str) -> Result<KeySpec, SpecError> {
     // Commas separate the pairs of a task, so fields are joined by a plus.
     KeySpec::parse(&text.replace('+', ",")).map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
         SpecError::new(format!(
-            "key={text}: {line}; fields are src_addr, dst_addr, protocol, src_port, dst_port, vlan, ip_tos, joined by +, \
+            "{name}={text}: {line}; fields are src_addr, dst_addr, protocol, src_port, dst_port, vlan, ip_tos, joined by +, \
              addresses with prefixes as src_addr/24/64"
         ))
     })
@@ -244,9 +245,9 @@ impl TaskSpec {
             "key" if self.kind == TaskKind::Quantiles => {
                 self.quantity = text.parse().map_err(|error: String| refused(error))?;
             }
-            "key" => self.key = Some(key(text)?),
-            "of" if self.kind == TaskKind::Distinct => self.key = Some(key(text)?),
-            "of" => self.of = key(text)?,
+            "key" => self.key = Some(key(name, text)?),
+            "of" if self.kind == TaskKind::Distinct => self.key = Some(key(name, text)?),
+            "of" => self.of = key(name, text)?,
             "by" => {
                 self.weight = match flow::resolve_alias(text) {
                     "total_count" => Weight::Packets,
@@ -494,6 +495,9 @@ mod tests {
             ("inner:a=dst_port=80,structure=mv-sketch", "count-sketch"),
             ("distinct:key=src_addr", "unknown key \"key\""),
             ("distinct:of=src_adr", "fields are src_addr"),
+            ("distinct:of=src_adr", "of=src_adr: "),
+            ("super-spreaders:of=dst_adr", "of=dst_adr: "),
+            ("entropy:key=src_adr", "key=src_adr: "),
             ("distinct:structure=hyperloglog", "hyper-log-log"),
         ] {
             let error = text.parse::<TaskSpec>().expect_err(text).to_string();
