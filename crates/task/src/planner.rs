@@ -24,7 +24,7 @@ use sketch::{ByteKey, KeyBytes};
 const DEFAULT_BYTES: usize = 64 << 20;
 /// The most that `error=` may take.
 const MOST_BYTES: usize = 4 << 30;
-/// The size at which the search for `error=` begins, bytes.
+/// The size at which the search for the least memory begins, bytes.
 const LEAST_BYTES: usize = 1 << 10;
 /// Bytes of a packet in bulk traffic: used to estimate a window's bytes.
 const LONG_PACKET: f64 = 1_500.0;
@@ -249,14 +249,13 @@ fn percent(part: f64) -> String {
 /// The smallest memory up to `most` for which `fits` holds, and then for all larger ones; `None` if there is
 /// none.
 fn least_bytes(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
-    let mut above = LEAST_BYTES.min(most);
+    let (mut below, mut above) = (0, LEAST_BYTES.min(most));
     while !fits(above) {
         if above >= most {
             return None;
         }
-        above = above.saturating_mul(2).min(most);
+        (below, above) = (above, above.saturating_mul(2).min(most));
     }
-    let mut below = above / 2;
     // Accurate to one part in a hundred, which is sufficient.
     while above - below > above / 128 + 1 {
         let middle = below + (above - below) / 2;

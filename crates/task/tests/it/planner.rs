@@ -108,6 +108,19 @@ fn rows_are_those_that_are_given() {
     assert!((widths[0] / widths[1] - 3.0).abs() < 0.05, "{widths:?}");
 }
 
+/// The search for the least memory goes below the kilobyte at which it begins: IPv6 takes no more than is given if it can, and the least that is
+/// named is the least.
+#[test]
+fn structures_may_be_smaller_than_a_kilobyte() {
+    let text = "distinct:structure=bitmap,memory=9";
+    // Nine bytes for each family and each of two windows, of which a bitmap takes eight.
+    assert_eq!(tasks(&[text], &setting(1_000_000, 1, false)).bytes(1), 2 * 2 * 9);
+    let answer = answer(text, &stream(1, 100));
+    assert_eq!(answer.note.memory_bytes, 16, "{}", answer.note.structure);
+    let error = chosen("distinct:structure=bitmap,memory=7", 1_000_000, 1).expect_err("7 bytes");
+    assert!(error.contains("the least is about 8 bytes (bitmap)"), "{error}");
+}
+
 /// A bitmap is exact enough for few values; of many it is full, and HyperLogLog is not.
 #[test]
 fn distinct_values_are_counted_by_what_errs_least() {
