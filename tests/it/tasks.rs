@@ -257,7 +257,7 @@ fn without_a_size_tasks_answer_exactly_whatever_a_window_may_have() {
     }
 }
 
-/// Exactly and between bounds, whoever counted which packets, of each window by itself.
+/// Answers of each window are exact or between bounds, however packets are distributed to workers.
 #[test]
 fn distinct_values_and_joins_are_counted_in_every_design() {
     let scratch = Scratch::new();

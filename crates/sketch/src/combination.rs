@@ -14,7 +14,7 @@ pub trait SummedCounters: Summary {
     /// The total: what was added, less what was removed.
     fn sum(&self) -> f64;
 
-    /// What was added and removed together: no fewer than there are flows.
+    /// The weight that was added and removed together: no less than the number of flows.
     fn weight(&self) -> f64;
 
     /// True once a counter is at its limit, or the total.
@@ -26,9 +26,9 @@ pub trait SummedCounters: Summary {
 pub struct Combination<S: Summary> {
     configuration: S::Configuration,
     pub(crate) cells: Box<[f64]>,
-    /// The same combination of their totals.
+    /// The combination of the totals of the structures.
     pub(crate) total: f64,
-    /// What was counted in all of them together: no fewer than there are flows.
+    /// The weight that was counted in all structures together: no less than the number of flows.
     pub(crate) counted: f64,
     /// True if a counter of one of them was at its limit, so that nothing is known of what it lacks.
     pub(crate) is_saturated: bool,

@@ -30,7 +30,7 @@ fn least_of(class: usize) -> f64 {
 pub(crate) struct RowDeviations([usize; CLASSES]);
 
 impl RowDeviations {
-    /// Those of the counters of a row. A deviation has no sign.
+    /// Counts the deviations of the counters of a row. A deviation has no sign.
     pub(crate) fn new(deviations: impl Iterator<Item = f64>) -> Self {
         let mut classes = [0; CLASSES];
         deviations.for_each(|deviation| classes[class_of(deviation)] += 1);
@@ -72,8 +72,8 @@ pub(crate) fn is_told(least: f64) -> bool {
 /// A row of fewer empty counters than one in this many does not tell how many flows it has.
 const LEAST_EMPTY: usize = 50;
 
-/// No fewer flows than those whose weights are the counters of a row of which this many are empty: twice the estimate by linear counting (Whang
-/// et al. 1990). `None` where too few are empty to tell.
+/// A number that is not less than that of the flows in a row of `width` counters of which this many are empty: twice the estimate by linear
+/// counting (Whang et al. 1990). `None` where too few are empty to tell.
 pub(crate) fn most_flows_by_empty(empty: usize, width: usize) -> Option<f64> {
     let tells = empty * LEAST_EMPTY >= width && empty >= LEAST_EMPTY;
     tells.then(|| 1.0 + 2.0 * width as f64 * (width as f64 / empty as f64).ln())

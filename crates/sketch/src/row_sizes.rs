@@ -54,7 +54,7 @@ pub trait RowConfiguration: Configuration {
     /// The structure with the sizes that are given; without a width, the largest of no more than `bytes`.
     ///
     /// # Errors
-    /// Those of [`Self::with_rows`] and [`Self::with_depth`].
+    /// The errors of [`Self::with_rows`] and [`Self::with_depth`].
     fn sized(sizes: RowSizes, bytes: usize, seed: Seed) -> Result<Self, SketchError> {
         let depth = sizes.depth.unwrap_or(Self::DEFAULT_DEPTH);
         match sizes.width {
@@ -83,7 +83,7 @@ mod tests {
         C::sized(given, bytes, Seed::new(1))
     }
 
-    /// What is given is what is made, and what is not follows from the memory.
+    /// Sizes that are given are those of the structure, and the others follow from the memory.
     fn sizes_are_those_given<C: RowConfiguration>(depth: usize, width: usize) {
         let both: C = sized(sizes(depth, width), 0).expect("sizes");
         assert_eq!((both.depth(), both.width()), (depth, width), "{both}");

@@ -255,7 +255,8 @@ impl TaskForecast {
         Ok(())
     }
 
-    /// What was counted in a window that is reported; windows before it are never reported any more. Those without a report had no packets.
+    /// Returns the states of a window that is reported, and drops those of windows before it, which are never reported any more. Windows without
+    /// states had no packets.
     pub(crate) fn take(&mut self, window: WindowId) -> Option<Vec<FeedState>> {
         self.waiting = self.waiting.split_off(&window);
         self.waiting.remove(&window)

@@ -20,8 +20,8 @@ pub(super) fn median_confidence(depth: usize, p: f64) -> f64 {
     1.0 - beyond
 }
 
-/// What a median of rows is off by at most, and with which probability, where each has a variance of this share of the squared total
-/// at most.
+/// The most by which a median of rows is off, as a share of the total, and the probability of that. Each row has a variance of `variance`
+/// times the squared total at most.
 pub(super) fn promise_of_median(depth: usize, variance: f64) -> (f64, f64) {
     (DEVIATIONS * variance.sqrt(), median_confidence(depth, BEYOND))
 }

@@ -25,7 +25,7 @@ impl<P: Policy> CounterArray<P> {
         if P::TAKES_LEAST { least.ceil() - 1.0 } else { least }
     }
 
-    /// No fewer than there are flows: their weights are 1 at least. Counters that only grow leave some empty, which tells more.
+    /// Returns a number that is not less than that of the flows: their weights are 1 at least. Counters that only grow leave some empty, which tells more.
     fn most_flows(&self) -> f64 {
         let all = self.added.saturating_add(self.removed) as f64;
         if !P::TAKES_LEAST {

@@ -38,7 +38,7 @@ pub trait Policy: Copy + PartialEq + fmt::Debug + sealed::SealedPolicy + 'static
         0.0
     }
 
-    /// Returns what is left of a counter without that.
+    /// Returns a counter of an array with this total without the amount that other flows are expected to add ([`Self::expected_of`]).
     fn without_others(counter: f64, _total: f64, _width: f64) -> f64 {
         counter
     }
@@ -182,14 +182,14 @@ fn least<P: Policy>(array: &CounterArray<P>, hash: u64) -> Estimate {
     Estimate::bounded(value, (value - noise).max(0.0), value, 1.0 - (-(depth as f64)).exp())
 }
 
-/// Count-Min's: Cormode and Muthukrishnan 2005, theorem 1.
+/// The promise of the least of several rows: Cormode and Muthukrishnan 2005, theorem 1.
 pub(crate) fn promise_of_least(depth: usize, width: usize) -> ErrorPromise {
     let confidence = 1.0 - (-(depth as f64)).exp();
     let share = std::f64::consts::E / width as f64;
     ErrorPromise { share, confidence, formula: "e·N/w", is_one_sided: true }
 }
 
-/// Chebyshev's of a median of rows of this variance at most, as a share of F₂, which is N² at most.
+/// The promise of the median of several rows, by Chebyshev: each has this variance at most, as a share of F₂, which is N² at most.
 fn promise_of_median(depth: usize, formula: &'static str, variance: f64) -> ErrorPromise {
     let (share, confidence) = bounds::promise_of_median(depth, variance);
     ErrorPromise { share, confidence, formula, is_one_sided: false }

@@ -71,7 +71,7 @@ impl<K: ByteKey> ReversibleKeys<K> {
     /// An empty one, of keys that have these bytes.
     ///
     /// # Errors
-    /// Those of [`Summary::new`].
+    /// The errors of [`Summary::new`].
     pub fn new(config: &GridConfig<ReversibleSketch>, bytes: KeyBytes) -> Result<Self, SketchError> {
         Ok(Self { sketch: ReversibleSketch::new(config)?, bytes, of: PhantomData })
     }

@@ -4,15 +4,15 @@ use arena::{Lease, Limits};
 use sketch::ByteKey;
 use std::collections::BTreeMap;
 
-/// What is less than this is dropped: a billionth of a packet or of a byte. Else flows that are gone would never leave the table.
+/// Numbers below this are dropped: a billionth of a packet or of a byte. Else flows that are gone would never leave the table.
 const LEAST: f64 = 1e-9;
 
 /// The memory of a table.
 #[derive(Debug)]
 pub(crate) enum TableRoom {
-    /// What was planned, bytes.
+    /// The memory that was planned, bytes.
     Planned(usize),
-    /// What it takes as it grows.
+    /// The memory that the table takes as it grows.
     Growing(Lease),
 }
 
