@@ -211,7 +211,8 @@ impl Answer {
     /// is exact no more, and no bounds are certain.
     pub fn mark_partial(&mut self, reason: &str) {
         self.status = AnswerStatus::Partial;
-        self.estimates(reason);
+        self.remark(reason);
+        self.doubt_bounds();
     }
 
     /// Makes the answer partial, because nothing is known of these times. The reason names the first of them.
@@ -239,14 +240,22 @@ impl Answer {
     /// States that the values are estimates, and how good they are, in words: they have no bounds.
     pub fn estimates(&mut self, how_good: &str) {
         self.remark(how_good);
-        if ["exact", "certain"].contains(&&*self.bounds) {
-            self.bounds = "none".to_owned();
+        self.doubt_bounds();
+        if self.bounds == "none" {
             // Bounds that were certain of what was counted are none of what it stands for.
-            for value in self.rows.iter_mut().flatten() {
+            let totals = self.rest.totals.iter_mut().map(|(_, value)| value);
+            for value in self.rows.iter_mut().flatten().chain(totals) {
                 if let Value::Estimate { lower, upper, .. } = value {
                     (*lower, *upper) = (f64::NEG_INFINITY, f64::INFINITY);
                 }
             }
+        }
+    }
+
+    /// States that no bounds are certain any more. Those of a probability stay.
+    fn doubt_bounds(&mut self) {
+        if ["exact", "certain"].contains(&&*self.bounds) {
+            self.bounds = "none".to_owned();
         }
     }
 
@@ -327,6 +336,23 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row that is left out, or a packet in no group, takes nothing from the bounds of the rows that are there.
+    #[test]
+    fn bounds_of_rows_are_open_where_values_stand_for_more_than_was_counted() {
+        let row = |lower: f64, upper: f64| vec![vec![Value::Estimate { value: 5.0, lower, upper }]];
+        let (known, open) = (row(4.0, 6.0), row(f64::NEG_INFINITY, f64::INFINITY));
+        let mut answer = Answer::new("q", None, Vec::new(), known.clone());
+        answer.mark_partial("1 packet in no group");
+        assert_eq!((answer.bounds.as_str(), &answer.rows), ("none", &known));
+        answer.estimates("of a sample");
+        assert_eq!((answer.bounds.as_str(), &answer.rows), ("none", &open));
+        let mut sampled =
+            Answer { bounds: "certain".to_owned(), ..Answer::new("q", None, Vec::new(), known) };
+        sampled.estimates("of a sample");
+        assert_eq!((sampled.bounds.as_str(), &sampled.rows), ("none", &open));
+        assert_eq!(sampled.status, AnswerStatus::Complete);
+    }
 
     #[test]
     fn the_weaker_kind_of_bounds_is_that_of_all() {
