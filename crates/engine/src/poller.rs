@@ -243,6 +243,7 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
             hardware: counting.and_then(PerfCounters::read),
         });
         let link_downs = sources.iter().filter_map(|source| source.link_downs()).reduce(|a, b| a + b);
+        let steps = steps.map(StepTimes::limited);
         let end = PollerEnd { counted, errors, stopped: self.stopped, link_downs, steps };
         (end, self.down, self.events)
     }

@@ -58,6 +58,19 @@ impl StepTimes {
         busy.as_secs_f64() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
+    /// The times, shortened alike where they are more than the thread had: the time off its core of a burst that is timed
+    /// stands for that of bursts that are not.
+    pub(crate) fn limited(self) -> Self {
+        let sum = self.receive + self.free + self.parse + self.count;
+        if sum <= self.elapsed {
+            return self;
+        }
+        let share = self.elapsed.as_secs_f64() / sum.as_secs_f64();
+        let [receive, free, parse, count] =
+            [self.receive, self.free, self.parse, self.count].map(|time| time.mul_f64(share));
+        Self { receive, free, parse, count, ..self }
+    }
+
     /// Nanoseconds per packet of one of the times above.
     pub fn per_packet(&self, time: Duration) -> f64 {
         time.as_secs_f64() * 1e9 / self.packets.max(1) as f64
@@ -250,6 +263,19 @@ mod tests {
         assert_eq!(Stopwatch::new(StepTiming::OneOf(64)).scale(sum, 6400, 100), 64 * sum);
         assert_eq!(Stopwatch::new(StepTiming::OneOf(64)).scale(Duration::ZERO, 6400, 0), Duration::ZERO);
         assert_eq!(Stopwatch::new(StepTiming::EveryBurst).scale(sum, 6400, 100), sum);
+    }
+
+    #[test]
+    fn steps_take_no_more_time_than_the_thread_had() {
+        let us = Duration::from_micros;
+        let [receive, free, parse, count] = [10_000, 10_000, 20_000, 40_000].map(us);
+        let steps = StepTimes { receive, free, parse, count, elapsed: us(100_000), ..StepTimes::default() };
+        assert_eq!(steps.limited(), steps);
+        // Parsing, scaled up from a burst in which the thread was off its core.
+        let limited = StepTimes { parse: us(340_000), ..steps }.limited();
+        let times = [limited.receive, limited.free, limited.parse, limited.count];
+        assert_eq!(times, [2_500, 2_500, 85_000, 10_000].map(us));
+        assert!((limited.busy() - 1.0).abs() < 1e-6, "{limited:?}");
     }
 
     #[test]

@@ -359,7 +359,7 @@ impl<'a> ThreadContext<'a> {
             steps.elapsed = began.elapsed();
             steps.readings = stopwatch.spent();
             steps.hardware = counting.and_then(PerfCounters::read);
-            send(events, ThreadEvent::Steps(steps));
+            send(events, ThreadEvent::Steps(steps.limited()));
         }
         has_ended.then(|| worker.end(last))
     }
