@@ -263,10 +263,19 @@ fn a_hash_that_does_not_keep_what_is_asked_for_together_is_refused() {
         (&["--rss", "src_addr", "--loss"][..], apart),
         (&["--rss", "src_addr+dst_addr+dst_port", "--biflow"], apart),
         (&["--rss-key", "0102030405060708", "--loss"], apart),
-        (&["--rss", "src_addr+dst_addr", "--key", "src_addr"], &["--key", "2 receivers"]),
-        (&["--rss", "src_addr+dst_addr", "--key", "src_addr/24,dst_addr"], &["--key", "2 receivers"]),
+        (
+            &["--rss", "src_addr+dst_addr", "--key", "src_addr"],
+            &["--key", "chosen by dst_addr,", "2 receivers"],
+        ),
+        (
+            &["--rss", "src_addr+dst_addr", "--key", "src_addr/24,dst_addr"],
+            &["--key", "chosen by src_addr,", "2 receivers"],
+        ),
         // Without the protocol a key does not tell whether ports were hashed.
-        (&["--rss", "src_addr+src_port", "--key", "src_addr,src_port"], &["--key", "2 receivers"]),
+        (
+            &["--rss", "src_addr+src_port", "--key", "src_addr,src_port"],
+            &["--key", "chosen by protocol,", "2 receivers"],
+        ),
         (&["--rss", "vlan"], &["vlan is not hashed", "src_addr, dst_addr, src_port, dst_port"]),
         (&["--rss-key", "6d5"], &["3 hexadecimal digits"]),
         (&["--rss-key", "00"], &["zeros"]),

@@ -137,16 +137,16 @@ pub fn one_receiver(config: &MeasurementConfig, site: &SourceProperties) -> Vec<
         (config.duration.is_some() && site.replaying_queues > 0, OneReceiver::DurationOfReplay),
         (has_gaps, OneReceiver::Gap),
         (config.tunnel == Tunnel::Inner, OneReceiver::InnerTunnel),
-        (!keeps_flows(&config.key, &site.spread_by), OneReceiver::Key),
     ];
-    asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what).collect()
+    let asked = asked.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
+    asked.chain(lacking_field(&config.key, &site.spread_by).map(OneReceiver::Key)).collect()
 }
 
-/// True if packets with one key arrive at one receiver, where they are spread by these fields. (But fragments are spread by their addresses
-/// alone.)
-fn keeps_flows(key: &KeySpec, spread_by: &KeySpec) -> bool {
+/// Returns what a key lacks, or has a part of, so that packets with this key arrive at several receivers, where they are spread by these fields;
+/// `None` if they arrive at one. (But fragments are spread by their addresses alone.)
+fn lacking_field(key: &KeySpec, spread_by: &KeySpec) -> Option<&'static str> {
     // Without addresses the two families have the same keys, and their hashes differ.
-    key.has_addresses() && key.lacks(spread_by).is_none()
+    key.lacks(spread_by).or_else(|| (!key.has_addresses()).then_some("the IP version"))
 }
 
 /// Returns the requests that are impossible with several receivers.

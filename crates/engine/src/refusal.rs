@@ -194,8 +194,8 @@ pub enum OneReceiver {
     Gap,
     /// Keys of inner headers: queues are chosen by the outer one.
     InnerTunnel,
-    /// A flow key that lacks a field by which queues are chosen (usually the 5-tuple).
-    Key,
+    /// A flow key that lacks this field by which queues are chosen, or has a part of it.
+    Key(&'static str),
 }
 
 /// The receivers at which the two directions of a connection arrive.
@@ -385,16 +385,24 @@ impl fmt::Display for EveryPacket {
 
 impl fmt::Display for OneReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let text = match self {
             Self::WindowsOfPackets => "a window of packets counts all frames in their order",
             Self::PacketLimit => "a limit of packets counts all frames in their order",
-            Self::DurationOfReplay => "the duration of a replay begins with its first frame, which one receiver sees",
+            Self::DurationOfReplay => {
+                "the duration of a replay begins with its first frame, which one receiver sees"
+            }
             Self::Gap => "a gap counts all frames between two of a flow",
             Self::InnerTunnel => {
                 "measuring inner headers needs inner flows on one core, and queues are chosen by the outer header"
             }
-            Self::Key => "the flow key needs a flow on one core, and queues are chosen by fields that it lacks",
-        })
+            Self::Key(field) => {
+                return write!(
+                    f,
+                    "the flow key needs a flow on one core, and queues are chosen by {field}, which it lacks or has a part of"
+                );
+            }
+        };
+        f.write_str(text)
     }
 }
 

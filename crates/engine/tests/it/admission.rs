@@ -90,7 +90,7 @@ fn all_reasons_are_given_at_once() {
         one(OneReceiver::DurationOfReplay),
         one(OneReceiver::Gap),
         one(OneReceiver::InnerTunnel),
-        one(OneReceiver::Key),
+        one(OneReceiver::Key("dst_addr")),
         RunRefusal::DirectionsApart { directions: Directions::Apart },
         RunRefusal::FallsSilent { merging: Some((split, state)) },
     ];
@@ -111,21 +111,26 @@ fn all_reasons_are_given_at_once() {
 #[test]
 fn keys_that_stay_on_one_of_several_receivers() {
     let key = |text: &str| KeySpec::parse(text).expect(text);
-    for (keys, spread_by, stays) in [
-        (KeySpec::FIVE_TUPLE, KeySpec::FIVE_TUPLE, true),
-        (key("src_addr,dst_addr,protocol,src_port,dst_port,vlan"), KeySpec::FIVE_TUPLE, true),
-        (key("src_addr,dst_addr"), KeySpec::FIVE_TUPLE, false),
-        (key("src_addr,dst_addr"), key("src_addr,dst_addr"), true),
-        (key("src_addr/24,dst_addr"), key("src_addr,dst_addr"), false),
-        (key("dst_addr"), key("src_addr"), false),
-        (key("src_addr,src_port"), key("src_addr,src_port,protocol"), false),
+    for (keys, spread_by, lacking) in [
+        (KeySpec::FIVE_TUPLE, KeySpec::FIVE_TUPLE, None),
+        (key("src_addr,dst_addr,protocol,src_port,dst_port,vlan"), KeySpec::FIVE_TUPLE, None),
+        (key("src_addr,dst_addr"), KeySpec::FIVE_TUPLE, Some("protocol")),
+        (key("src_addr,dst_addr"), key("src_addr,dst_addr"), None),
+        (key("src_addr/24,dst_addr"), key("src_addr,dst_addr"), Some("src_addr")),
+        (key("dst_addr"), key("src_addr"), Some("src_addr")),
+        (key("src_addr,src_port"), key("src_addr,src_port,protocol"), Some("protocol")),
         // IPv4 and IPv6 have the same keys then, and other hashes.
-        (key("src_port,protocol"), key("src_port,protocol"), false),
+        (key("src_port,protocol"), key("src_port,protocol"), Some("the IP version")),
     ] {
         let config = MeasurementConfig { key: keys, ..config() };
         let site = SourceProperties { spread_by, ..SourceProperties::default() };
         let refused = refusals(&config, &plan("rss/2"), &[], &site);
-        assert_eq!(refused.is_empty(), stays, "{keys:?} by {spread_by:?}: {refused:?}");
+        let expected = lacking.map(|field| RunRefusal::NeedsOneReceiver {
+            what: OneReceiver::Key(field),
+            design: Design::Rss,
+            receivers: 2,
+        });
+        assert_eq!(refused, Vec::from_iter(expected), "{keys:?} by {spread_by:?}");
         assert_eq!(refusals(&config, &plan("async/2"), &[], &site), []);
     }
 }

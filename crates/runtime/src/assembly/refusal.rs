@@ -106,6 +106,7 @@ fn words(refusal: &RunRefusal) -> String {
             format!("{option} {why}, and a sample (--tee, --adapt) lacks some: leave out one of them")
         }
         RunRefusal::NeedsOneReceiver { what, design, receivers } => {
+            let of_key;
             let (option, why) = match what {
                 OneReceiver::WindowsOfPackets => ("--every", "in packets counts all frames in their order"),
                 OneReceiver::PacketLimit => ("--packets", "counts all frames in their order"),
@@ -117,10 +118,13 @@ fn words(refusal: &RunRefusal) -> String {
                     "--tunnel inner",
                     "needs inner flows on one core, and queues are chosen by the outer header",
                 ),
-                OneReceiver::Key => (
-                    "--key",
-                    "needs a flow on one core, and queues are chosen by fields that it lacks (--rss, else the 5-tuple)",
-                ),
+                OneReceiver::Key(field) => {
+                    of_key = format!(
+                        "needs a flow on one core, and queues are chosen by {field}, which it lacks or has a part of (--rss, else the \
+                         5-tuple)"
+                    );
+                    ("--key", of_key.as_str())
+                }
             };
             format!(
                 "{option} {why}, but --design {design} has {receivers} receivers: take one, for instance by --design async"
@@ -219,7 +223,7 @@ mod tests {
             (one(OneReceiver::DurationOfReplay), &["--duration of a replay"]),
             (one(OneReceiver::Gap), &["--gap counts"]),
             (one(OneReceiver::InnerTunnel), &["--tunnel inner needs"]),
-            (one(OneReceiver::Key), &["--key needs"]),
+            (one(OneReceiver::Key("dst_addr")), &["--key needs", "chosen by dst_addr, which it lacks"]),
             (RunRefusal::LossNeedsConnections, &["--loss", "--key"]),
             (RunRefusal::KeyNotSymmetric { reason: "both ports" }, &["--biflow", "both ports"]),
             (
