@@ -67,7 +67,7 @@ pub struct MeasurementConfig {
     pub hand_over_batches: usize,
     /// The bursts by which it is measured where the time of each thread goes ([`crate::StepTimes`]).
     pub timed: StepTiming,
-    /// What each measuring thread does before any of them receives; `None`: nothing.
+    /// The function that each measuring thread calls before any of them receives; `None`: none.
     pub thread_setup: Option<ThreadSetup>,
     /// End after this much stream time.
     pub duration: Option<Duration>,

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 /// The bursts whose steps are timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepTiming {
-    /// None.
+    /// No burst.
     #[default]
     Off,
-    /// All of them, at the cost of six clock readings each.
+    /// Every burst, at the cost of six clock readings each.
     EveryBurst,
     /// One of this many rounds of polls, drawn at random, and of the bursts that a worker is handed. Times are scaled up to all packets.
     OneOf(u32),
@@ -33,7 +33,7 @@ pub struct StepTimes {
     pub role: ThreadRole,
     /// Frames received, or packets counted.
     pub packets: u64,
-    /// Those of them whose steps were timed.
+    /// Packets whose steps were timed.
     pub timed_packets: u64,
     /// Polls of sources that returned frames. Receivers only.
     pub receive: Duration,

@@ -1,4 +1,4 @@
-//! What each measuring thread does before it measures.
+//! A function that each measuring thread calls before it measures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct ThreadSetup(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
 impl ThreadSetup {
-    /// Makes a function what threads do first.
+    /// Makes this function the one that threads call first.
     pub fn new(setup: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(setup))
     }

@@ -15,7 +15,7 @@ pub struct MeasuredParts {
     pub loss: bool,
     /// True if header fields beyond the plain ones are kept (`--headers`).
     pub headers: bool,
-    /// True if flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts, whose state is in no share, but for header fields.
+    /// True if flows are shares, to be merged ([`crate::FlowShare`]). Excludes the other parts except header fields: their state is in no share.
     pub shares: bool,
 }
 

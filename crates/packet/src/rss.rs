@@ -1,4 +1,4 @@
-//! What a card hashes of a frame to choose its receive queue, and by which key (receive-side scaling).
+//! The fields of a frame that a card hashes to choose its receive queue, and the key of the hash (receive-side scaling).
 
 use crate::bytes::HeaderBudget;
 use crate::ip::{self, HeaderAddresses, protocol};

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-/// What the kernel gives to a thread's children instead of its own policy: the usual one.
+/// The flag by which threads that a thread starts have the usual policy instead of its own.
 const RESET_ON_FORK: u64 = 1;
 /// The least time that the kernel takes for a deadline's runtime (2^10 ns).
 const LEAST: Duration = Duration::from_nanos(1024);
@@ -147,7 +147,7 @@ impl Scheduler {
     }
 }
 
-/// What may help where the kernel refuses a policy for a thread that is on this core, or on any.
+/// Returns what may help where the kernel refuses a policy for a thread that is on this core, or on any.
 fn hint(scheduler: Scheduler, core: Option<usize>) -> &'static str {
     match (scheduler, core) {
         (Scheduler::Deadline { .. }, Some(_)) => {

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(wu.scaled(None, Some(2), &room), (Some(Design::Async), Some(2)));
     }
 
-    /// Wherever a preset is scaled, the engine takes what comes of it.
+    /// The engine takes every design that a preset is scaled to.
     #[test]
     fn every_scale_is_possible() {
         let machine: Vec<usize> = (0..16).collect();
