@@ -32,10 +32,11 @@ pub(super) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
     let controller = &options.client.api.controller;
     let api = Api::new(&options.client.api)?;
     let stop = Arc::new(AtomicBool::new(false));
-    let actions = actions(&options.actions, api.address(), &stop)?;
+    let kill = Arc::new(AtomicBool::new(false));
+    let actions = actions(&options.actions, api.address(), &stop, &kill)?;
     if !actions.is_empty() {
         // Otherwise a signal ends the program at once.
-        signals::stop_on(&signals::ENDS, &stop, &stop)?;
+        signals::stop_then_kill(Arc::clone(&stop), kill)?;
     }
     let messages = read(api.stream(None)?)?;
     say(&format!("watching {controller}; Ctrl-C ends it"));
@@ -52,16 +53,17 @@ pub(super) fn watch(options: &WatchOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Starts what is done with each event.
+/// Starts what is done with each event. `kill`: programs that run are killed.
 fn actions(
     options: &ActionOptions,
     controller: &str,
     stop: &Arc<AtomicBool>,
+    kill: &Arc<AtomicBool>,
 ) -> Result<Vec<Workers>, Failure> {
     let mut actions = Vec::new();
     if let Some(words) = &options.exec {
-        let program =
-            EventProgram::find(words.clone(), options.exec_time, controller.to_owned(), Arc::clone(stop))?;
+        let flags = [stop, kill].map(Arc::clone);
+        let program = EventProgram::find(words.clone(), options.exec_time, controller.to_owned(), flags)?;
         let run = move |received: &ReceivedEvent| program.run(received);
         actions.push(Workers::start("--exec".to_owned(), options.exec_jobs, stop, run)?);
     }
@@ -89,7 +91,7 @@ fn read(stream: impl Read + Send + 'static) -> Result<Receiver<StreamMessage>, F
     Ok(messages)
 }
 
-/// What is shown and done.
+/// A watch: the actions for its events, and whether messages were missed.
 struct Watch<'a> {
     options: &'a WatchOptions,
     actions: Vec<Workers>,

@@ -34,7 +34,7 @@ Examples:
   edison watch --query before --webhook https://hooks.example.org/edison
 
 With --exec or --webhook, what fails or is skipped is said and counted. Ctrl-C ends the programs
-that run, and tells the counts.
+that run, and tells the counts; a second Ctrl-C kills those that do not end.
 Exit codes: 0 ended by Ctrl-C; 1 the controller cannot be reached, or its stream has ended; 2 wrong
 usage, or the controller refuses; 3 ended by Ctrl-C after something failed or was skipped.";
 

@@ -261,6 +261,25 @@ fn what_waits_too_long_and_what_ctrl_c_ends_is_counted() {
     );
 }
 
+#[test]
+fn a_second_ctrl_c_kills_programs_and_the_counts_are_told() {
+    let scratch = Scratch::new();
+    let script = "#!/bin/sh\ntrap 'echo told >\"$1/told\"' TERM\necho $$ >\"$1/started\"\nwhile :; do sleep 0.1; done\n";
+    let script = program(&scratch, "script", script);
+    let controller = Controller::new(&[event(1, "q", EventKind::Fired, "x", Vec::new())]);
+    let exec = format!("{} {}", text(&script), scratch.as_ref().display());
+    let mut running = controller.watch(&["--exec", &exec]);
+    let is_written =
+        |name: &str| std::fs::read_to_string(scratch.path(name)).is_ok_and(|content| content.ends_with('\n'));
+    assert!(running.wait_for("the program", |_| is_written("started")));
+    running.signal(libc::SIGINT);
+    assert!(running.wait_for("SIGTERM", |_| is_written("told")));
+    running.signal(libc::SIGINT);
+    let ended = running.wait().expect(3);
+    assert!(!is_alive(content(scratch.path("started")).trim().parse().expect("a number")));
+    assert_eq!(lines_with(&ended.stderr, &["--exec: 1 event: 1 ended"]), 1, "{}", ended.stderr);
+}
+
 /// A server that answers each request in turn with one of these. Returns its address and what it gets.
 fn server(answers: Vec<&'static str>) -> (String, Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,8 +1,11 @@
 //! Signals, as flags that the measuring threads read.
 
-use crate::exit::Failure;
+use crate::exit::{Failure, no_thread};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::low_level::pipe;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -18,6 +21,25 @@ pub fn stop_on(signals: &[i32], stop: &Arc<AtomicBool>, may_end: &Arc<AtomicBool
         flag::register_conditional_shutdown(signal, IMPATIENT, Arc::clone(may_end)).map_err(refused)?;
         set_on(signal, Arc::clone(stop))?;
     }
+    Ok(())
+}
+
+/// Sets `stop` on the first of the signals that end a run, and `kill` on the second. The third one ends the program at once, without a
+/// report.
+pub fn stop_then_kill(stop: Arc<AtomicBool>, kill: Arc<AtomicBool>) -> Result<(), Failure> {
+    let (mut signals, sender) = UnixStream::pair().map_err(refused)?;
+    for signal in ENDS {
+        pipe::register(signal, sender.try_clone().map_err(refused)?).map_err(refused)?;
+    }
+    let take = move || {
+        // A byte for each signal.
+        while signals.read_exact(&mut [0_u8]).is_ok() {
+            if stop.swap(true, Relaxed) && kill.swap(true, Relaxed) {
+                std::process::exit(IMPATIENT);
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(take).map_err(no_thread)?;
     Ok(())
 }
 

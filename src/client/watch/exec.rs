@@ -31,9 +31,10 @@ pub(super) struct EventProgram {
     most: Duration,
     controller: String,
     stop: Arc<AtomicBool>,
+    kill: Arc<AtomicBool>,
 }
 
-/// Why a program was ended.
+/// The reason for which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     ByItself,
@@ -42,15 +43,15 @@ enum Ending {
 }
 
 impl EventProgram {
-    /// Checks that there is such a program. `stop`: one that runs is ended.
+    /// Checks that there is such a program. With `stop` one that runs is ended, with `kill` at once.
     pub(super) fn find(
         words: CommandWords,
         most: Duration,
         controller: String,
-        stop: Arc<AtomicBool>,
+        [stop, kill]: [Arc<AtomicBool>; 2],
     ) -> Result<Self, Failure> {
         if is_found(&words.program) {
-            Ok(Self { words, most, controller, stop })
+            Ok(Self { words, most, controller, stop, kill })
         } else {
             Err(Failure::usage(format!("--exec {}: there is no such program", words.program)))
         }
@@ -103,23 +104,24 @@ impl EventProgram {
                     continue;
                 }
             };
-            return end(child).map(|status| (ending, status));
+            return self.end(child).map(|status| (ending, status));
         }
     }
-}
 
-/// Ends a program that was not waited for, and all of its group.
-fn end(child: &mut Child) -> io::Result<ExitStatus> {
-    let group = Pid::from_child(child);
-    signal(group, Signal::TERM)?;
-    let told = Instant::now();
-    // The number of the group stays its own until the child is waited for.
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    while told.elapsed() < GRACE && waitid(WaitId::Pid(group), options)?.is_none() {
-        std::thread::sleep(LOOK);
+    /// Ends a program that was not waited for, and all of its group.
+    fn end(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        let group = Pid::from_child(child);
+        signal(group, Signal::TERM)?;
+        let told = Instant::now();
+        let has_grace = || told.elapsed() < GRACE && !self.kill.load(Relaxed);
+        // The number of the group stays its own until the child is waited for.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while has_grace() && waitid(WaitId::Pid(group), options)?.is_none() {
+            std::thread::sleep(LOOK);
+        }
+        signal(group, Signal::KILL)?;
+        child.wait()
     }
-    signal(group, Signal::KILL)?;
-    child.wait()
 }
 
 fn signal(group: Pid, signal: Signal) -> io::Result<()> {
