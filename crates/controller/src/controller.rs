@@ -299,27 +299,33 @@ impl Controller {
 
     /// Says what is wrong with the windows of a node, once for as long as it is so.
     pub(crate) fn say_wrong(&mut self, node: usize, wrong: &str, actions: &mut Actions) {
-        let now_ns = self.clock.map(|clock| clock.now_ns);
-        let known = &mut self.nodes[node];
-        if known.wrong.as_deref() != Some(wrong) && now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
-            known.wrong = Some(wrong.to_owned());
-            actions
-                .show
-                .push(ControllerOutput::Warning(format!("{}: {wrong}", self.chain.graph.nodes[node])));
-        }
+        self.say_once(node, |known| &mut known.wrong, wrong, actions);
     }
 
     /// Says what is wrong with the site of a node, once for as long as it is so.
     fn say_wrong_site(&mut self, node: usize, wrong: Option<String>, actions: &mut Actions) {
+        match wrong {
+            None => self.nodes[node].wrong_site = None,
+            Some(wrong) => {
+                let wrong = format!("its site is not taken: {wrong}");
+                self.say_once(node, |known| &mut known.wrong_site, &wrong, actions);
+            }
+        }
+    }
+
+    /// Says what is wrong with a node, unless `last`, the last complaint of this kind, is the same.
+    fn say_once(
+        &mut self,
+        node: usize,
+        last: fn(&mut ControlledNode) -> &mut Option<String>,
+        wrong: &str,
+        actions: &mut Actions,
+    ) {
         let now_ns = self.clock.map(|clock| clock.now_ns);
         let known = &mut self.nodes[node];
-        let is_new = wrong.is_some() && known.wrong_site != wrong;
-        if is_new && !now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
-            return;
-        }
-        known.wrong_site = wrong;
-        if let Some(wrong) = known.wrong_site.as_ref().filter(|_| is_new) {
-            let line = format!("{}: its site is not taken: {wrong}", self.chain.graph.nodes[node]);
+        if last(known).as_deref() != Some(wrong) && now_ns.is_none_or(|now_ns| known.lines.may(now_ns)) {
+            *last(known) = Some(wrong.to_owned());
+            let line = format!("{}: {wrong}", self.chain.graph.nodes[node]);
             actions.show.push(ControllerOutput::Warning(line));
         }
     }
