@@ -1,4 +1,4 @@
-//! What `edison watch` does with events besides showing them.
+//! Options of `edison watch` by which an event runs a program or is posted to a server.
 
 use clap::Args;
 use std::fmt;
@@ -20,10 +20,10 @@ pub(crate) struct ActionOptions {
     /// values.
     #[arg(help_heading = ACTIONS, long, value_name = "COMMAND")]
     pub(crate) exec: Option<CommandWords>,
-    /// How many of these programs run at once; 1,000 further events wait
+    /// The number of these programs that run at once; 1,000 further events wait
     #[arg(help_heading = ACTIONS, long, value_name = "N", default_value_t = 4, requires = "exec", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) exec_jobs: u16,
-    /// How long such a program may run before it is ended, with what it started
+    /// The time that such a program may run before it is ended, with what it started
     #[arg(help_heading = ACTIONS, long, value_name = "TIME", default_value = "5min", requires = "exec", value_parser = notation::duration)]
     pub(crate) exec_time: Duration,
     /// Post each event's JSON to this URL; may be given several times

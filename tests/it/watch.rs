@@ -392,7 +392,7 @@ fn what_cannot_be_done_is_refused_before_the_controller_is_asked() {
     }
 }
 
-/// What `pscheduler task` is expected to take, checked by the stand-in, and a result as a test of round trips has it.
+/// A stand-in for `pscheduler task`: it checks its arguments, keeps the task, and prints a result as a test of round trips has it.
 const STAND_IN: &str = r#"#!/usr/bin/env python3
 import json, sys
 assert sys.argv[1:3] == ["task", "--import"] and sys.argv[4:] == ["--quiet", "--format", "json", "."], sys.argv

@@ -201,7 +201,7 @@ impl FlowFiles {
         )]))
     }
 
-    /// True if rows of all files have losses.
+    /// The optional parts that the rows of all files have.
     pub fn tracked_parts(&self) -> TrackedParts {
         let told = self.files.iter().filter(|file| !file.contents().is_blank());
         TrackedParts::common(told.map(|file| file.contents().tracked))

@@ -18,7 +18,7 @@ pub struct Heartbeat {
     pub version: String,
     /// The sources that the probe measures, as the user named them.
     pub sources: Vec<String>,
-    /// The site of the probe; `None` if it does not say it. Whoever reads it checks it ([`Site::check`]).
+    /// The site of the probe; `None` if it does not say it. Its reader checks it ([`Site::check`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<Site>,
     /// The messages that the probe has not delivered.

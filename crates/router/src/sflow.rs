@@ -25,11 +25,11 @@ const VLANS: std::ops::RangeInclusive<u32> = 1..=4094;
 
 /// The times, which no sample tells.
 const TIMES: OpenFields = OpenFields::all(&["stime", "ltime"]);
-/// What [`SAMPLED_IPV4`] and [`SAMPLED_IPV6`] do not tell.
-const BESIDE_FIELDS: OpenFields =
+/// The fields that [`SAMPLED_IPV4`] and [`SAMPLED_IPV6`] do not tell.
+const NOT_IN_SAMPLED: OpenFields =
     OpenFields::all(&["ip_ttl", "vlan", "smac", "dmac", "tcp_seq", "tcp_ack", "tcp_win", "wire_byte"]);
-/// What a frame does not tell whose packet is not measured.
-const BESIDE_LENGTH: OpenFields = OpenFields::all(&["total_byte", "ip_tos", "ip_ttl", "tcp_flags"]);
+/// The fields that a frame does not tell whose packet is not measured.
+const NOT_IN_FRAME: OpenFields = OpenFields::all(&["total_byte", "ip_tos", "ip_ttl", "tcp_flags"]);
 const PORTS: OpenFields = OpenFields::all(&["src_port", "dst_port"]);
 const TCP: OpenFields = OpenFields::all(&["tcp_flags", "tcp_seq", "tcp_ack", "tcp_win"]);
 
@@ -216,9 +216,9 @@ fn unmeasured(now_ns: u64, wire_len: Option<u32>) -> FlowRecord {
         wire_byte: wire_len.map_or(NULL, u64::from),
         ..FlowRecord::without_packets(now_ns, now_ns)
     };
-    [TIMES, BESIDE_LENGTH].into_iter().for_each(|fields| record.open.add(fields));
+    [TIMES, NOT_IN_FRAME].into_iter().for_each(|fields| record.open.add(fields));
     if wire_len.is_none() {
-        record.open.add(BESIDE_FIELDS);
+        record.open.add(NOT_IN_SAMPLED);
     }
     record
 }
@@ -243,7 +243,7 @@ fn sampled_fields(
         ..FlowRecord::without_packets(now_ns, now_ns)
     };
     let mut open = TIMES;
-    open.add(BESIDE_FIELDS);
+    open.add(NOT_IN_SAMPLED);
     record.open = open.limit_to_protocol(Some(protocol as u8));
     Some(record)
 }

@@ -4,7 +4,7 @@ use crate::client::show;
 use model::{Event, Item};
 use std::collections::BTreeMap;
 
-/// How the names of all variables begin. Those of Edison's own options begin with EDISON_.
+/// The prefix of the names of all variables. Those of Edison's own options begin with EDISON_.
 const PREFIX: &str = "EVENT_";
 /// The most bytes of a value, and the most variables: a system bounds what a program gets. The event's JSON has all.
 const MOST_BYTES: usize = 4_096;

@@ -31,7 +31,7 @@ pub(super) struct Webhook {
     stop: Arc<AtomicBool>,
 }
 
-/// Why an event was not taken.
+/// The reason for which an event was not taken.
 enum Refusal {
     /// It may be taken later.
     Later(&'static str, String),

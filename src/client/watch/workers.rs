@@ -18,29 +18,29 @@ pub(super) struct ReceivedEvent {
     pub(super) json: String,
 }
 
-/// What became of an event.
+/// The outcome of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// The counter of it.
     pub(super) name: Cow<'static, str>,
     /// True if what was to be done is done.
     pub(super) is_well: bool,
-    /// What is said of it, if anything is.
+    /// The text that is said of it, if there is one.
     pub(super) text: Option<String>,
 }
 
 impl Outcome {
-    /// What was to be done is done.
+    /// The outcome of an action that succeeded.
     pub(super) fn well(name: &'static str, text: Option<String>) -> Self {
         Self { name: name.into(), is_well: true, text }
     }
 
-    /// What was to be done failed.
+    /// The outcome of an action that failed.
     pub(super) fn failed(name: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
         Self { name: name.into(), is_well: false, text: Some(text.into()) }
     }
 
-    /// The program was told to end before it was done.
+    /// The outcome of an action that was not done because the program was told to end.
     pub(super) fn ended() -> Self {
         Self::failed("ended", "not done: edison watch ends")
     }

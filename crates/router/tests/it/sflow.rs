@@ -201,7 +201,7 @@ fn sources_of_samples_find_room_within_limits() {
     assert_eq!(test.0.counts().sampling.too_many_samplers, without_room);
 }
 
-/// What forwards the datagrams of several agents sends all of them from one port.
+/// A program that forwards the datagrams of several agents sends all of them from one port.
 #[test]
 fn agents_behind_one_port_are_told_apart() {
     let mut test = Test::new();
