@@ -29,16 +29,17 @@ def main():
         with open(sys.argv[1], encoding="utf-8") as file:
             settings = json.load(file)
         points = {ipaddress.ip_network(network): host for network, host in settings["points"].items()}
-        test = settings["test"]
+        test, sources = settings["test"], dict(settings.get("sources", {}))
+        test = {"spec": {}, "slip": "PT5M", **test, "type": test["type"]}
         name = settings.get("destination", "dst_addr")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         return say(2, f"{sys.argv[1]}: {type(error).__name__}: {error}")
     event = json.load(sys.stdin)
     address = event["key"].get(name)
     destination = nearest(points, address)
     if destination is None:
         return say(3, f"event {event['event']}: no test point is near {name} {address}")
-    task = task_of(test, settings.get("sources", {}).get(event["node"]), destination, event)
+    task = task_of(test, sources.get(event["node"]), destination, event)
     code, result = schedule(task)
     succeeded = code == 0 and isinstance(result, dict) and result.get("succeeded") is True
     line = {"event": event["event"], "query": event["query"], "test": test["type"], "spec": task["test"]["spec"], "exit_code": code, "result": result}
@@ -64,11 +65,11 @@ def nearest(points, text):
 
 def task_of(test, source, destination, event):
     """A task as `pscheduler task --export` writes one. What an event says is in `reference` alone, and is no part of a command."""
-    spec = {"schema": 1, **test.get("spec", {}), "dest": destination}
+    spec = {"schema": 1, **test["spec"], "dest": destination}
     if source is not None:
         spec["source"] = source
     reference = {"edison": {member: event[member] for member in ("event", "kind", "query", "node", "at", "key", "values")}}
-    return {"schema": 1, "test": {"type": test["type"], "spec": spec}, "schedule": {"slip": test.get("slip", "PT5M")}, "reference": reference}
+    return {"schema": 1, "test": {"type": test["type"], "spec": spec}, "schedule": {"slip": test["slip"]}, "reference": reference}
 
 
 def schedule(task):
