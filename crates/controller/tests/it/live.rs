@@ -1,8 +1,7 @@
 //! A controller of live nodes: it does not wait for a silent node, never takes a missing window for zero, and continues from a saved state.
 
 use crate::nodes::{SECOND, START, queries, result};
-use controller::views;
-use controller::{Controller, ControllerContext, ControllerOutput, InstalledText};
+use controller::{Controller, ControllerContext, ControllerOutput, InstalledText, views};
 use model::view::{Coordinates, Site, Spool};
 use model::{EventKind, Span};
 use protocol::{FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};

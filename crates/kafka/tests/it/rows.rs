@@ -1,8 +1,7 @@
 //! Rows of a store: each is delivered at least once under one identifier, whatever becomes of its file and of the process.
 
 use crate::support::Fake;
-use flow::TrackedParts;
-use flow::{Rows, Sampled, Share, WindowRow};
+use flow::{Rows, Sampled, Share, TrackedParts, WindowRow};
 use kafka::{Bell, DeliveryThread, Outbox, StoredRows};
 use model::{Answer, AnswerStatus, Class, Value};
 use packet::{KeySpec, KeyV4, KeyV6};

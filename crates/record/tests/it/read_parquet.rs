@@ -1,8 +1,7 @@
 //! Parquet of other programs, and window rows.
 
 use crate::given::{given, of_bytes};
-use flow::TrackedParts;
-use flow::{FlowKey, LossCounts, NULL, RowValue, Rows, WindowRow};
+use flow::{FlowKey, LossCounts, NULL, RowValue, Rows, TrackedParts, WindowRow};
 use packet::{Key, KeyParts, KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;

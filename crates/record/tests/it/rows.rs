@@ -2,8 +2,7 @@
 //! written here by hand.
 
 use crate::tool;
-use flow::TrackedParts;
-use flow::{LossCounts, NULL, Rows, WindowRow};
+use flow::{LossCounts, NULL, Rows, TrackedParts, WindowRow};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::reader::ColumnReader;

@@ -1,7 +1,6 @@
 //! Sorted copies: all rows of all files, each once, in order, and what the files tell of them.
 
-use flow::TrackedParts;
-use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, Untold, WindowRow, row_columns};
+use flow::{BatchRows, FlowRecord, LossCounts, RowValue, Rows, TrackedParts, Untold, WindowRow, row_columns};
 use packet::{KeySpec, KeyV4, KeyV6, MaskedKey};
 use record::read::{FlowFile, ReadProjection, ValueRange};
 use record::{

@@ -1,8 +1,7 @@
 //! Samples: each window keeps its share, with rows and without, and so do rollups; rows that nothing scales are not stored.
 
 use crate::tool::*;
-use flow::TrackedParts;
-use flow::{Sampled, Share};
+use flow::{Sampled, Share, TrackedParts};
 use record::WindowFacts;
 use record::read::FlowFile;
 use store::{Level, NodeSetting};

@@ -1,7 +1,6 @@
 //! Seeded records with the extremes among them, and what each column must hold, written by hand.
 
-use flow::TrackedParts;
-use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind};
+use flow::{EndReason, FlowRecord, Loss, Metric, More, Statistic, StatisticKind, TrackedParts};
 use packet::FlowKey;
 use record::RecordContents;
 use std::io::{self, Write};
