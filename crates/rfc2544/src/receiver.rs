@@ -22,7 +22,8 @@ pub(crate) struct Received {
 }
 
 enum ArrivalRequest {
-    Begin(Box<ArrivalCounter>),
+    /// Answered when counting has begun.
+    Begin(Box<ArrivalCounter>, Sender<()>),
     End(Sender<Received>),
 }
 
@@ -59,9 +60,12 @@ impl ArrivalThread {
         Ok(Self { requests: Some(requests), shared, thread: Some(thread) })
     }
 
-    /// Counts from now on.
+    /// Begins the counting, after what waits at the port. Frames that arrive when this returns are counted.
     pub(crate) fn begin(&self, counter: ArrivalCounter) {
-        self.request(ArrivalRequest::Begin(Box::new(counter)));
+        let (answer, answered) = channel();
+        self.request(ArrivalRequest::Begin(Box::new(counter), answer));
+        // A thread that has ended has left its fault.
+        let _ = answered.recv();
     }
 
     /// Ends the counting, after what waits at the port; `None` if the thread has ended.
@@ -119,10 +123,12 @@ impl ReceivingThread {
     fn poll_until_end(&mut self) -> Result<(), SourceError> {
         loop {
             match self.inbox.try_recv() {
-                Ok(ArrivalRequest::Begin(counter)) => {
+                Ok(ArrivalRequest::Begin(counter, answer)) => {
                     // What waits came before the trial.
                     self.drain()?;
                     self.counter = Some(counter);
+                    // The tester may have ended.
+                    let _ = answer.send(());
                 }
                 Ok(ArrivalRequest::End(answer)) => {
                     self.drain()?;
