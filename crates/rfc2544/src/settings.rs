@@ -136,6 +136,7 @@ impl TestSettings {
     /// # Errors
     /// Returns, in one line, which setting cannot be.
     pub fn check(&self) -> Result<(), String> {
+        let longest = self.longest_trial_ns();
         for &size in &self.sizes {
             if !(frame::SMALLEST..=frame::LARGEST).contains(&size) {
                 return Err(format!(
@@ -151,7 +152,6 @@ impl TestSettings {
                     self.link_bits_per_second
                 ));
             }
-            let longest = self.trial_ns.max(self.latency_trial_ns).max(self.burst_ns);
             if frames_in(most, longest) >= FRAMES {
                 return Err(format!(
                     "trials of {} s at {most} frames per second have too many frames",
@@ -162,13 +162,22 @@ impl TestSettings {
         Ok(())
     }
 
+    /// Returns the length of the longest trial of the tests that are performed, nanoseconds.
+    fn longest_trial_ns(&self) -> u64 {
+        let length = |test: Test| match test {
+            Test::Throughput | Test::FrameLoss => self.trial_ns,
+            Test::Latency => self.latency_trial_ns,
+            Test::BackToBack => self.burst_ns,
+        };
+        Test::ALL.into_iter().filter(|&test| self.has(test)).map(length).max().unwrap_or(0)
+    }
+
     /// Returns about how long the run takes at the most, nanoseconds: it is shorter where searches and rates end early, and longer where the
     /// sender is slow.
     pub fn longest_run_ns(&self) -> u64 {
-        let waits = 2 * self.settle_ns + self.pause_ns;
+        let waits = 2 * u128::from(self.settle_ns) + u128::from(self.pause_ns);
         let mut sum: u128 = 0;
-        let mut add =
-            |trials: u64, length: u64| sum += u128::from(trials) * (u128::from(length) + u128::from(waits));
+        let mut add = |trials: u64, length: u64| sum += u128::from(trials) * (u128::from(length) + waits);
         add(1, SECOND_NS);
         for &size in &self.sizes {
             let search = |most: u64| u64::from(LoadSearch::most_trials(most, self.step(most)));
@@ -211,6 +220,11 @@ mod tests {
         ] {
             assert!(changed.check().unwrap_err().contains(word), "{word}");
         }
+        // The lengths of tests that are not performed do not matter.
+        let endless = TestSettings { latency_trial_ns: u64::MAX, settle_ns: u64::MAX, ..settings.clone() };
+        assert!(endless.check().unwrap_err().contains("too many frames"));
+        let throughput = TestSettings { tests: vec![Test::Throughput], ..endless };
+        assert_eq!((throughput.check(), throughput.longest_run_ns()), (Ok(()), u64::MAX));
         assert!(TestSettings { tests: vec![Test::Latency], ..settings.clone() }.has(Test::Throughput));
         assert!(!TestSettings { tests: vec![Test::FrameLoss], ..settings }.has(Test::Throughput));
     }
