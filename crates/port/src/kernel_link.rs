@@ -76,7 +76,7 @@ fn socket() -> Option<OwnedFd> {
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Monitors a link when idle: a link that carries frames is up.
+/// Monitors a link; of a source only when it is idle, as a link that carries frames is up.
 #[derive(Debug)]
 pub(crate) struct LinkWatch {
     is_down: bool,
@@ -106,7 +106,7 @@ impl LinkWatch {
         self.is_down.then(|| LinkChange::Down.line(what))
     }
 
-    /// A poll without frames: true if a check is due, a few times a second.
+    /// A poll without frames, or a hand-over of frames to send: true if a check is due, a few times a second.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.polls += 1;

@@ -25,6 +25,12 @@ pub trait PacketSink {
     /// Returns the speed of the link in bits per second; `None` where the device does not tell it, such as while the link is down.
     fn link_speed(&self) -> Option<u64>;
 
+    /// Returns true if the link is down, or was found to be down by a hand-over since the last call; false where that is not known. A device
+    /// may take frames while its link is down, and lose them without a counter.
+    fn link_was_down(&mut self) -> bool {
+        false
+    }
+
     /// Takes frames from the front of `frames`, none longer than [`PacketSink::longest`], and returns how
     /// many; 0 if there is no room now. Does not block for longer than some milliseconds.
     ///

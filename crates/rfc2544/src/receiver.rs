@@ -17,8 +17,10 @@ const WAITING_BURSTS: u32 = 16_384;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) counts: ArrivalCounts,
-    /// What the port lost since it was opened.
+    /// Frames that the port lost since it was opened.
     pub(crate) lost: u64,
+    /// Times that the port's link was found to have gone down since then.
+    pub(crate) link_downs: u64,
 }
 
 enum ArrivalRequest {
@@ -184,7 +186,7 @@ impl ReceivingThread {
         let mut warnings = self.source.warnings();
         self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).append(&mut warnings);
         let counts = self.counter.take().map(|counter| counter.counts()).unwrap_or_default();
-        // Whoever asked may have ended.
-        let _ = answer.send(Received { counts, lost });
+        // The tester may have ended.
+        let _ = answer.send(Received { counts, lost, link_downs: self.source.link_downs().unwrap_or(0) });
     }
 }

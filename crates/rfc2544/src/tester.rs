@@ -31,6 +31,8 @@ pub struct Tester {
     performed: u32,
     /// Losses of the receiving port up to the last trial.
     receiver_lost: u64,
+    /// Times that the receiving port's link had gone down up to the last trial.
+    receiver_downs: u64,
     stop: Arc<AtomicBool>,
 }
 
@@ -69,6 +71,7 @@ impl Tester {
             first_trial: (RandomState::new().hash_one(std::process::id()) % u64::from(TRIALS)) as u32,
             performed: 0,
             receiver_lost: 0,
+            receiver_downs: 0,
             stop,
         })
     }
@@ -138,16 +141,27 @@ impl DeviceUnderTest for Tester {
             self.wait(self.pause)?;
         }
         self.teach()?;
+        let (tx_was_down, rx_was_down) = (self.tx.link_was_down(), self.learning.link_was_down());
         let trial = self.first_trial.wrapping_add(self.performed) % TRIALS;
         self.performed += 1;
         let tagged = plan.tagged.then_some(plan.frames / 2);
         let wire_len = plan.frame_size - CHECK_SEQUENCE;
         self.receiver.begin(ArrivalCounter::new(trial, self.first_trial, wire_len, plan.frames, tagged));
-        let sent = self.send(plan, trial)?;
+        let mut sent = self.send(plan, trial)?;
         self.wait(self.settle)?;
-        let Received { counts, lost } = self.receiver.end().ok_or_else(|| self.end_of_receiver())?;
-        let lost_now = lost.saturating_sub(self.receiver_lost);
+        let Received { counts, lost, link_downs } =
+            self.receiver.end().ok_or_else(|| self.end_of_receiver())?;
+        let mut lost_now = lost.saturating_sub(self.receiver_lost);
         self.receiver_lost = lost;
+        let went_down = link_downs > self.receiver_downs;
+        self.receiver_downs = link_downs;
+        // A port whose link was down may have lost every frame, and no counter tells how many.
+        if self.tx.link_was_down() || tx_was_down {
+            sent.lost = sent.frames;
+        }
+        if self.learning.link_was_down() || rx_was_down || went_down {
+            lost_now = u64::MAX;
+        }
         Ok(TrialOutcome::new(plan, &sent, &counts, lost_now))
     }
 }

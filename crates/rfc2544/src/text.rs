@@ -186,7 +186,7 @@ fn remarks(report: &Rfc2544Report) -> Vec<String> {
         );
     }
     let counts: [(&str, u64); 7] = [
-        ("lost by the sending port", sum(|trial| trial.lost_by_sender)),
+        ("perhaps lost by the sending port", sum(|trial| trial.lost_by_sender)),
         ("perhaps lost by the receiving port", sum(|trial| trial.lost_by_receiver)),
         ("received twice", sum(|trial| trial.duplicates)),
         ("received out of order", sum(|trial| trial.reordered)),

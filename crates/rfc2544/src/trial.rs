@@ -101,11 +101,11 @@ pub struct TrialOutcome {
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub lost: u64,
-    /// Frames of `lost` that the sending port lost after it had taken them, by its counters.
+    /// Frames of `lost` that the sending port may have lost after it had taken them: by its counters, or all if its link was down.
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub lost_by_sender: u64,
-    /// Frames of `lost` that the receiving port may have lost, by its counters, which count all frames.
+    /// Frames of `lost` that the receiving port may have lost: by its counters, which count all frames, or all others if its link was down.
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub lost_by_receiver: u64,
@@ -154,7 +154,7 @@ pub struct DelaySummary {
 pub struct SentCounts {
     /// Frames that the port took.
     pub frames: u64,
-    /// Frames of these that it lost.
+    /// Frames of these that the port may have lost.
     pub lost: u64,
     /// The time that sending took, nanoseconds; at least that which the frames take at their rate.
     pub elapsed_ns: u64,
@@ -174,7 +174,7 @@ pub enum Verdict {
 }
 
 impl TrialOutcome {
-    /// Joins what was sent and what was received. `receiver_lost` is what the receiving port lost meanwhile.
+    /// Joins what was sent and what was received. `receiver_lost` is what the receiving port may have lost meanwhile.
     pub fn new(plan: &TrialPlan, sent: &SentCounts, arrived: &ArrivalCounts, receiver_lost: u64) -> Self {
         let lost = sent.frames.saturating_sub(arrived.received);
         let lost_by_sender = sent.lost.min(lost);

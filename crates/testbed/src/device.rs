@@ -48,6 +48,15 @@ impl ForwardingDevice {
         }
     }
 
+    /// Takes the carrier from [`ForwardingDevice::LEFT`] or [`ForwardingDevice::RIGHT`]: the device's port on that side goes down.
+    ///
+    /// # Panics
+    /// If `ip` fails.
+    pub fn unplug(&self, end: &str) {
+        let port = if end == Self::LEFT { "port0" } else { "port1" };
+        ip(&format!("link set {port} down"));
+    }
+
     /// Deletes the link on the left.
     ///
     /// # Panics

@@ -473,6 +473,8 @@ impl Port {
             // The drivers over kernel interfaces report the state at their start.
             return kernel_link::is_up(self.interface);
         }
+        // A driver need not support this from several threads at a time either: a port can be in a source and in a sink.
+        let _one_at_a_time = self.tally();
         // SAFETY: takes any number.
         let is_up = if self.device.pci { unsafe { dpdk_sys::shim_port_link_is_up(self.id) } } else { -1 };
         (is_up >= 0).then_some(is_up == 1)

@@ -29,6 +29,8 @@ pub struct DpdkSink {
     /// Frames that the driver took.
     taken: u64,
     before: (u64, u64),
+    /// True if the link was found to be down since that was asked.
+    was_down: bool,
 }
 
 impl DpdkSink {
@@ -90,7 +92,7 @@ impl DpdkSink {
         let (queue, receiving) = port.into_both_queues();
         let longest = (usize::from(queue.port().mtu()) + ETHERNET_HEADER).min(usize::from(room));
         let before = queue.port().transmitted().unwrap_or_default();
-        Ok((Self { name: devargs.to_owned(), queue, longest, taken: 0, before }, receiving))
+        Ok((Self { name: devargs.to_owned(), queue, longest, taken: 0, before, was_down: false }, receiving))
     }
 
     /// Frames sent, and frames that were taken and could not be sent.
@@ -118,6 +120,10 @@ impl PacketSink for DpdkSink {
         self.queue.port().link_speed()
     }
 
+    fn link_was_down(&mut self) -> bool {
+        std::mem::take(&mut self.was_down) || self.link_is_down()
+    }
+
     fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
         let mut mbufs: [*mut rte_mbuf; BATCH] = [std::ptr::null_mut(); BATCH];
         let frames = &frames[..frames.len().min(BATCH)];
@@ -135,6 +141,7 @@ impl PacketSink for DpdkSink {
         };
         if got != 0 {
             // All of them are in the driver's ring.
+            self.was_down |= self.link_is_down();
             return if self.queue.port().vanished() { Err(self.gone()) } else { Ok(0) };
         }
         for (&mut mbuf, frame) in mbufs.iter_mut().zip(frames) {
@@ -152,8 +159,11 @@ impl PacketSink for DpdkSink {
         let rest = &mut mbufs[taken..];
         // SAFETY: the driver did not take these: they are still ours, each given back once.
         unsafe { dpdk_sys::shim_mbuf_free_burst(rest.as_mut_ptr(), rest.len() as u32) };
-        if taken == 0 && self.queue.port().vanished() {
-            return Err(self.gone());
+        if taken == 0 {
+            self.was_down |= self.link_is_down();
+            if self.queue.port().vanished() {
+                return Err(self.gone());
+            }
         }
         Ok(taken)
     }
@@ -178,6 +188,10 @@ impl PacketSink for DpdkSink {
 }
 
 impl DpdkSink {
+    fn link_is_down(&self) -> bool {
+        self.queue.port().link_is_up() == Some(false)
+    }
+
     fn gone(&self) -> SourceError {
         SourceError::Fault(format!("port {} is gone: its device was removed", self.name))
     }

@@ -1,7 +1,7 @@
 //! Sending from a kernel interface, by a packet socket (packet(7)).
 
 use super::PacketSink;
-use crate::kernel_link;
+use crate::kernel_link::{self, LinkWatch};
 use crate::{SourceCounter, SourceError};
 use std::ffi::{CStr, CString, c_int};
 use std::io;
@@ -29,6 +29,11 @@ pub struct InterfaceSink {
     before: LinkDrops,
     /// Frames that were refused with ENOBUFS: the interface may have counted them, and they were sent again.
     refused: u64,
+    /// The kernel's number of the interface.
+    index: u32,
+    link: LinkWatch,
+    /// True if the link was found to be down since that was asked.
+    was_down: bool,
 }
 
 impl InterfaceSink {
@@ -64,6 +69,9 @@ impl InterfaceSink {
             socket,
             longest: 0,
             refused: 0,
+            index,
+            link: LinkWatch::new(None),
+            was_down: false,
         };
         sink.longest = sink.longest_now().map_err(|error| failed(error.to_string()))?;
         if !sink.is_up().map_err(|error| failed(error.to_string()))? {
@@ -104,6 +112,10 @@ impl InterfaceSink {
         Ok(c_int::from(flags) & libc::IFF_UP != 0)
     }
 
+    fn link_is_down(&self) -> bool {
+        kernel_link::is_up(self.index) == Some(false)
+    }
+
     /// Handles a call in which the kernel accepted none.
     fn refusal(&mut self, error: &io::Error, first: usize) -> Result<usize, SourceError> {
         let failed = |reason: &dyn std::fmt::Display| {
@@ -138,13 +150,20 @@ impl PacketSink for InterfaceSink {
     }
 
     fn link_speed(&self) -> Option<u64> {
-        // SAFETY: a C string.
-        kernel_link::speed(unsafe { libc::if_nametoindex(self.device.as_ptr()) })
+        kernel_link::speed(self.index)
+    }
+
+    fn link_was_down(&mut self) -> bool {
+        std::mem::take(&mut self.was_down) || self.link_is_down()
     }
 
     fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
         let frames = &frames[..frames.len().min(BATCH)];
         let Some(first) = frames.first() else { return Ok(0) };
+        // The kernel takes frames for an interface without a carrier, and drops them.
+        if self.link.is_due() {
+            self.was_down |= self.link_is_down();
+        }
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         // SAFETY: all-zero headers are values: no address, no data.
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };

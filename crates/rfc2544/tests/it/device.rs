@@ -1,6 +1,8 @@
 //! A bridge and a router of the kernel between two interfaces, with a limit that is known. Counts are compared, never times.
 
-use rfc2544::{Addressing, Rfc2544Report, SCHEMA, SizeFigures, Test, TestSettings, Tester, TrialEnd};
+use rfc2544::{
+    Addressing, Rfc2544Report, SCHEMA, SizeFigures, Test, TestSettings, Tester, TrialEnd, Verdict,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use testbed::device::{ForwardingDevice, ForwardingKind, with_device};
@@ -122,6 +124,26 @@ fn a_run_ends_when_it_is_told_to_and_when_a_port_vanishes() {
         assert!(matches!(&end, Err(TrialEnd::Fault(reason)) if reason.contains("any more")), "{end:?}");
         assert_eq!(sizes[0].trials().count(), 1);
     });
+}
+
+#[test]
+fn what_is_lost_while_a_link_is_down_is_not_the_devices() {
+    for end in [ForwardingDevice::LEFT, ForwardingDevice::RIGHT] {
+        with_device(ForwardingKind::Bridge, move |device| {
+            let settings = TestSettings { loss_step_ppm: 1_000_000, ..settings(&[Test::FrameLoss]) };
+            let mut tester = tester(Addressing::default(), &settings, &Arc::default());
+            let mut unplug = |step: &rfc2544::TrialStep| {
+                if step.performed == 1 {
+                    device.unplug(end);
+                }
+            };
+            let (sizes, ended) = rfc2544::run(&mut tester, &settings, &mut unplug);
+            assert_eq!(ended, Ok(()));
+            let trial = &sizes[0].frame_loss.as_ref().unwrap().steps[0].trial;
+            assert!(trial.sent > 0 && trial.received == 0, "{end}: {trial:?}");
+            assert_eq!((trial.lost_by_device(), trial.verdict(0)), (0, Verdict::Undecided), "{end}");
+        });
+    }
 }
 
 #[test]
