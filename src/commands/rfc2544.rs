@@ -24,7 +24,7 @@ pub(crate) struct Rfc2544Options {
     /// The port by which test frames leave: an interface of the kernel, or a DPDK port (a PCI address, net_af_packet0,iface=eth0)
     #[arg(long, value_name = "PORT")]
     pub(crate) tx: String,
-    /// The port by which they come back
+    /// The port by which test frames come back
     #[arg(long, value_name = "PORT")]
     pub(crate) rx: String,
     /// Arguments for DPDK's EAL, in one string
@@ -42,7 +42,7 @@ pub(crate) struct Rfc2544Options {
     pub(crate) json: bool,
 }
 
-/// What is tested, and how long.
+/// Options of the procedure: tests, frame sizes, and lengths.
 #[derive(Debug, Args)]
 pub(crate) struct ProcedureOptions {
     /// The tests: throughput, latency (which needs throughput), frame-loss, back-to-back

@@ -23,7 +23,7 @@ const OF_TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 const TAG: usize = 4;
 /// The port of UDP echo (RFC 862), to which RFC 2544 sends its test frames.
 const ECHO: u16 = 7;
-/// The port that test frames come from: the first of those that nobody has registered.
+/// The source port of test frames: the first of the dynamic ports (RFC 6335), which are not registered.
 const FROM: u16 = 49_152;
 
 /// The addresses of test frames and of learning frames.
@@ -115,7 +115,7 @@ const MAGIC: [u8; 2] = [0xed, 0x25];
 /// Bytes of a signature: what the payload of the smallest frame has room for.
 const SIGNATURE: usize = 18;
 
-/// What a test frame says of itself, at the beginning of its payload.
+/// The signature of a test frame, at the beginning of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSignature {
     /// The number of the trial, 24 bits.

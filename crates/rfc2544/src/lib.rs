@@ -7,7 +7,7 @@
 //!
 //! The tests are functions over [`DeviceUnderTest`], which performs a trial: simulated devices stand behind it in tests, and [`Tester`]
 //! with two ports in the program. Every test frame has a signature, so that each is counted once, foreign ones apart. What the sender
-//! cannot offer, and what the ports beside the device lose, is never booked on the device.
+//! cannot offer, and what the tester's ports lose, never counts as a loss of the device.
 //!
 //! It must not know which options were given, nor how ports are opened.
 //!

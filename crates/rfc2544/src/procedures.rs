@@ -7,7 +7,7 @@ use crate::trial::{TrialEnd, TrialOutcome, TrialPlan};
 
 /// A way to perform a trial.
 pub(crate) type Perform<'a> = &'a mut dyn FnMut(&TrialPlan) -> Result<TrialOutcome, TrialEnd>;
-/// What a test found until it ended, and why it ended early.
+/// The figure of a test until it ended, and the reason if it ended early.
 type Found<Figure> = (Figure, Result<(), TrialEnd>);
 
 /// Searches for the throughput: the greatest rate at which no more is lost than is tolerated.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The wait for frames that nobody counts, between two trials.
+/// The wait between two polls while no trial is counted.
 const NAP: Duration = Duration::from_millis(1);
 /// Bursts that may wait at a port: more than the rings of any have room for.
 const WAITING_BURSTS: u32 = 16_384;
 
-/// What was received in a trial.
+/// The counts of a trial, and what the port tells of itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) counts: ArrivalCounts,
@@ -37,7 +37,7 @@ pub(crate) struct ArrivalThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread tells meanwhile.
+/// The messages of the thread, which the tester reads while it runs.
 #[derive(Debug, Default)]
 struct Shared {
     fault: Mutex<Option<String>>,
@@ -121,7 +121,7 @@ impl ReceivingThread {
         }
     }
 
-    /// Polls until nobody has requests any more.
+    /// Polls until the tester is dropped.
     fn poll_until_end(&mut self) -> Result<(), SourceError> {
         loop {
             match self.inbox.try_recv() {

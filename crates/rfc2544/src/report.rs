@@ -18,9 +18,9 @@ pub struct Rfc2544Report {
     pub schema: u32,
     /// The port by which test frames left.
     pub tx: String,
-    /// The port by which they came back.
+    /// The port by which test frames came back.
     pub rx: String,
-    /// How the device was tested.
+    /// The settings of the run.
     pub settings: TestSettings,
     /// The figures of each frame size.
     pub sizes: Vec<SizeFigures>,
@@ -58,13 +58,13 @@ pub struct Throughput {
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub frames_per_second: u64,
-    /// The same in bits per second on the link, with preamble, check sequence and gap.
+    /// The throughput in bits per second on the link, with preamble, check sequence and gap.
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub bits_per_second: u64,
-    /// The same as a share of the theoretical maximum.
+    /// The throughput as a share of the theoretical maximum.
     pub share: f64,
-    /// What kept the device from more.
+    /// The reason why the throughput is not greater.
     pub limit: FigureLimit,
     /// The trials, in their order.
     pub trials: Vec<TrialOutcome>,
@@ -109,7 +109,7 @@ pub struct LossStep {
     pub share: f64,
     /// Lost frames as a share of those sent: the most that the device can have lost. Null if none was sent.
     pub loss: Option<f64>,
-    /// The share that the device lost at the least: without what the ports beside it may have lost.
+    /// The share that the device lost at the least: without the frames that the tester's ports may have lost.
     pub loss_of_device: Option<f64>,
     /// The trial.
     pub trial: TrialOutcome,
@@ -139,7 +139,7 @@ pub struct BurstSearch {
     #[serde(with = "Integer")]
     #[cfg_attr(feature = "schema", schemars(with = "Integer"))]
     pub frames: u64,
-    /// What kept the device from a longer one.
+    /// The reason why the burst is not longer.
     pub limit: FigureLimit,
     /// The trials, in their order.
     pub trials: Vec<TrialOutcome>,

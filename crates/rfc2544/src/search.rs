@@ -3,14 +3,14 @@
 use crate::trial::{TrialOutcome, Verdict};
 use serde::Serialize;
 
-/// What kept a device from a greater figure.
+/// The reason why a figure is not greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FigureLimit {
     /// The device lost frames at the next greater load that was tried.
     Device,
-    /// The ports beside the device could not offer a greater load, or may have lost the frames themselves: the device may be able to do more.
+    /// The tester's ports could not offer a greater load, or may have lost the frames themselves: the device may be able to do more.
     Tester,
     /// The greatest load that there is passed: the link, or the longest burst.
     Maximum,

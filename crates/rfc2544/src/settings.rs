@@ -1,4 +1,4 @@
-//! What is tested, and how long.
+//! The settings of a run: tests, frame sizes, and lengths.
 
 use crate::frame::{self, FRAMES};
 use crate::search::LoadSearch;
@@ -14,7 +14,7 @@ use std::fmt;
 pub enum Test {
     /// The greatest rate without loss (section 26.1).
     Throughput,
-    /// The delay at that rate (section 26.2).
+    /// The delay at the throughput (section 26.2).
     Latency,
     /// The share of frames that is lost at each rate (section 26.3).
     FrameLoss,

@@ -156,7 +156,7 @@ fn burst_table(sizes: &[SizeFigures]) -> String {
     figure_table("Back-to-back frames (section 26.4)", &columns, rows.collect())
 }
 
-/// What the tables leave open, a line for each.
+/// Returns remarks on the figures, a line for each.
 fn remarks(report: &Rfc2544Report) -> Vec<String> {
     let trials = || report.sizes.iter().flat_map(SizeFigures::trials);
     let sum = |of: fn(&TrialOutcome) -> u64| trials().map(of).sum::<u64>();
@@ -167,8 +167,8 @@ fn remarks(report: &Rfc2544Report) -> Vec<String> {
     });
     if limits.clone().any(|limit| limit == FigureLimit::Tester) {
         remarks.push(
-            "limited by the tester: the ports beside the device could not offer more, or may have lost the frames themselves; the device \
-             does at least what the figure says"
+            "limited by the tester: its ports could not offer more, or may have lost the frames themselves; the device does at least what \
+             the figure says"
                 .into(),
         );
     }

@@ -149,7 +149,7 @@ pub struct DelaySummary {
     pub unknown: u64,
 }
 
-/// What was sent in a trial.
+/// The counts of sending in a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentCounts {
     /// Frames that the port took.
@@ -162,14 +162,14 @@ pub struct SentCounts {
     pub longest_delay_ns: u64,
 }
 
-/// What a trial says of the device at the rate that was offered.
+/// The verdict on the device at the rate that was offered in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No more was lost than is tolerated.
     Passed,
     /// The device lost more.
     Lost,
-    /// More was lost, but the ports beside the device may have lost it.
+    /// More was lost, but the tester's ports may have lost it.
     Undecided,
 }
 
@@ -208,7 +208,7 @@ impl TrialOutcome {
         }
     }
 
-    /// Returns the frames that the device lost at the least: those that no port beside it can have lost.
+    /// Returns the frames that the device lost at the least: those that none of the tester's ports can have lost.
     pub fn lost_by_device(&self) -> u64 {
         self.lost - self.lost_by_sender - self.lost_by_receiver
     }

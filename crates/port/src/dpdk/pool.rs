@@ -58,8 +58,8 @@ impl Pool {
         Ok(Self { raw, _eal: eal.clone() })
     }
 
-    /// As many pools as are asked for, at most one for each queue, with `count` mbufs for each queue that takes from a pool: queue i from pool i
-    /// modulo their number. `data`: room in an mbuf, bytes, and the NUMA node.
+    /// Makes this many pools, at most one for each queue, with `count` mbufs for each queue that takes from a pool: queue i from pool i
+    /// modulo their number. `data` is the room in an mbuf in bytes, `socket` the NUMA node.
     ///
     /// # Errors
     /// Returns `Open` when there is too little memory.

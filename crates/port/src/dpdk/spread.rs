@@ -30,7 +30,7 @@ pub enum Spread {
     Unknown,
 }
 
-/// What is hashed, and by which key, for one port.
+/// The hash of one port: the types of frames, and the key.
 #[derive(Debug)]
 pub(super) struct Rss {
     types: u64,

@@ -1,4 +1,4 @@
-//! What is sent.
+//! The feeds of frames to send.
 
 use traffic::{GeneratedFrame, Generator};
 

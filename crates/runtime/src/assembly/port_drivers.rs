@@ -17,7 +17,7 @@ use task::TaskSpec;
 type PortOpener = fn(&RunSpec, &MeasurementConfig, &[TaskSpec]) -> Result<OpenPorts, Failure>;
 type SharePorts = fn(&[(RunSpec, MeasurementConfig)]) -> Result<Box<dyn Any>, Failure>;
 type WireOpener = fn(&RunSpec, &str, &WireSpec, &Arc<Trace>) -> Result<Vec<WireQueue>, SourceError>;
-/// The ports beside a device under test that are opened by one driver.
+/// The ports on both sides of a device under test, as far as one driver opens them.
 #[derive(Default)]
 pub(crate) struct OpenTestPorts {
     /// The port that sends.
@@ -41,7 +41,7 @@ pub struct PortDriver {
     pub(crate) wire: WireOpener,
     /// Opens a port to send from, with these arguments for DPDK's EAL; the number is the length of the longest frame.
     pub sink: OpenSink,
-    /// Opens those of the ports beside a device under test that are of this driver.
+    /// Opens the ports on both sides of a device under test, as far as they are of this driver.
     pub(crate) test_ports: TestPortOpener,
 }
 

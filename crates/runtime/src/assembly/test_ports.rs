@@ -1,21 +1,21 @@
-//! The two ports beside a device under test: test frames leave by one and come back by the other.
+//! The tester's two ports, on both sides of a device under test: test frames leave by one and come back by the other.
 
 use crate::assembly::nodes;
 use crate::assembly::port_drivers::{self, OpenTestPorts};
 use crate::exit::Failure;
 use port::{InterfaceOptions, InterfaceSink, InterfaceSource, PacketSink, PacketSource};
 
-/// The ports beside a device, open.
+/// The ports on both sides of a device, open.
 pub struct TestPorts {
     /// The port by which test frames leave.
     pub tx: Box<dyn PacketSink>,
-    /// The port by which they come back.
+    /// The port by which test frames come back.
     pub rx: Box<dyn PacketSource>,
-    /// The same port, by which learning frames leave.
+    /// A sink of the receiving port, by which learning frames leave.
     pub learning: Box<dyn PacketSink>,
 }
 
-/// Opens the ports beside a device, each an interface of the kernel or the devargs of a DPDK port. `longest` is the length of the
+/// Opens the ports on both sides of a device, each an interface of the kernel or the devargs of a DPDK port. `longest` is the length of the
 /// longest frame without check sequence; whether a port takes such frames shows when it is open.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ pub(crate) fn sink(eal: Option<&str>, devargs: &str, longest: usize) -> Result<B
     Ok(Box::new(eal::with(&config, |eal| DpdkSink::open(eal, devargs, longest))?))
 }
 
-/// Opens the ports beside a device under test: one to send from, and one to receive from that can send too.
+/// Opens ports on both sides of a device under test: one to send from, and one to receive from that can send too.
 pub(crate) fn test_ports(
     eal: Option<&str>,
     tx: Option<&str>,
