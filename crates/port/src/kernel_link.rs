@@ -10,15 +10,21 @@ const POLLS: u32 = 64;
 
 /// Queries the kernel about the interface of this number; `None` if there is none, or if the query fails.
 pub(crate) fn ask(interface: u32, request: libc::Ioctl) -> Option<libc::ifreq> {
-    // SAFETY: an all-zero request is a value.
-    let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
-    // SAFETY: the buffer has the size that the call demands.
-    if interface == 0 || unsafe { libc::if_indextoname(interface, answer.ifr_name.as_mut_ptr()) }.is_null() {
-        return None;
-    }
+    let mut answer = named(interface)?;
     let socket = socket()?;
     // SAFETY: the requests made here read and write one `ifreq`.
     (unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut answer) } == 0).then_some(answer)
+}
+
+/// Returns a request that has the name of the interface of this number; `None` if there is none.
+fn named(interface: u32) -> Option<libc::ifreq> {
+    // SAFETY: an all-zero request is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: the buffer has the size that the call demands.
+    if interface == 0 || unsafe { libc::if_indextoname(interface, request.ifr_name.as_mut_ptr()) }.is_null() {
+        return None;
+    }
+    Some(request)
 }
 
 /// Returns true if the interface of this number is up and has a carrier; `None` if it cannot be queried.
@@ -31,12 +37,7 @@ pub(crate) fn is_up(interface: u32) -> Option<bool> {
 
 /// Returns the speed of the interface of this number in bits per second, as its driver tells it; `None` where it tells none.
 pub(crate) fn speed(interface: u32) -> Option<u64> {
-    // SAFETY: an all-zero request is a value.
-    let mut answer: libc::ifreq = unsafe { std::mem::zeroed() };
-    // SAFETY: the buffer has the size that the call demands.
-    if interface == 0 || unsafe { libc::if_indextoname(interface, answer.ifr_name.as_mut_ptr()) }.is_null() {
-        return None;
-    }
+    let mut answer = named(interface)?;
     let mut settings = EthtoolSettings { command: ETHTOOL_GSET, ..EthtoolSettings::default() };
     answer.ifr_ifru.ifru_data = (&raw mut settings).cast();
     let socket = socket()?;
