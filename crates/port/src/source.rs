@@ -127,8 +127,10 @@ pub enum SourceSetting {
     Rss,
     /// The devargs of DPDK ports.
     Devargs,
-    /// Mbufs in the pool of each receive queue of a DPDK port.
+    /// Mbufs for each receive queue of a DPDK port.
     Mbufs,
+    /// Pools of mbufs that the receive queues of a DPDK port share.
+    Pools,
     /// The arguments of DPDK's environment.
     Eal,
     /// The amount that DPDK's environment logs, which would show the reason.

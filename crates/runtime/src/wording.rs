@@ -17,6 +17,7 @@ pub fn describe_source_error(error: &SourceError) -> String {
         SourceSetting::Rss => format!("{reason} (--rss, --rss-key)"),
         SourceSetting::Devargs => format!("{reason} to --port"),
         SourceSetting::Mbufs => format!("{reason} (--mempool)"),
+        SourceSetting::Pools => format!("{reason} (--pools)"),
         SourceSetting::Eal => {
             format!("{reason}; see --eal's arguments, and 'edison ports' for rights and hugepages")
         }
@@ -107,6 +108,7 @@ mod tests {
             (SourceSetting::Rss, "--rss-key"),
             (SourceSetting::Devargs, "--port"),
             (SourceSetting::Mbufs, "--mempool"),
+            (SourceSetting::Pools, "--pools"),
             (SourceSetting::Eal, "--eal"),
             (SourceSetting::EalLog, "--log-level"),
         ] {

@@ -339,7 +339,7 @@ impl Port {
         let (count, place) = (options.mbufs, (data, info.socket_id));
         if pools > all {
             let text = format!("port {}: {pools} pools for {all} receive queue(s)", self.device.devargs);
-            return Err(SourceError::Refused(SourceSetting::Mbufs, text));
+            return Err(SourceError::Refused(SourceSetting::Pools, text));
         }
         self.pools = Pool::for_queues(&self.eal, all, pools, count, cache, place)
             .map_err(|error| error.blame(SourceSetting::Mbufs))?;
