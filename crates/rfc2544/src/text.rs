@@ -45,7 +45,6 @@ pub fn report_text(report: &Rfc2544Report) -> String {
 fn throughput_table(sizes: &[SizeFigures]) -> String {
     let rows = sizes.iter().filter_map(|size| {
         let found = size.throughput.as_ref()?;
-        let reached = found.trials.iter().filter(|trial| trial.rate_reached).count();
         Some(vec![
             size.frame_size.to_string(),
             grouped(size.maximum),
@@ -53,7 +52,7 @@ fn throughput_table(sizes: &[SizeFigures]) -> String {
             share(found.share),
             scaled(found.bits_per_second as f64, "bps"),
             limit_name(found.limit).into(),
-            format!("{reached} of {}", found.trials.len()),
+            reached(&found.trials),
         ])
     });
     let columns =
@@ -121,23 +120,22 @@ fn loss_table(sizes: &[SizeFigures]) -> String {
 fn burst_table(sizes: &[SizeFigures]) -> String {
     let rows = sizes.iter().filter_map(|size| {
         let found = size.back_to_back.as_ref()?;
-        let limits: Vec<FigureLimit> = found.bursts.iter().map(|burst| burst.limit).collect();
-        let limit = [FigureLimit::Device, FigureLimit::Tester, FigureLimit::Maximum, FigureLimit::Ended]
+        // A mean over lower bounds is one, even if only one of its figures is a bound.
+        let limit = [FigureLimit::Tester, FigureLimit::Maximum, FigureLimit::Device]
             .into_iter()
-            .max_by_key(|limit| limits.iter().filter(|other| *other == limit).count())
+            .find(|limit| found.bursts.iter().any(|burst| burst.limit == *limit))
             .unwrap_or(FigureLimit::Ended);
         let figure = |of: fn(&FigureSummary) -> f64| {
             found.frames.as_ref().map_or("none".into(), |figure| grouped_decimal(of(figure), 1))
         };
-        let trials: Vec<TrialOutcome> = found.bursts.iter().flat_map(|burst| burst.trials.clone()).collect();
         Some(vec![
             size.frame_size.to_string(),
-            bounded(figure(|figure| figure.mean), limit),
+            found.frames.map_or("none".into(), |figure| bounded(grouped_decimal(figure.mean, 1), limit)),
             figure(|figure| figure.min as f64),
             figure(|figure| figure.max as f64),
             grouped(found.longest_tried),
             found.offered_rate.map_or("none".into(), |rate| grouped_decimal(rate, 0)),
-            reached(&trials),
+            reached(found.bursts.iter().flat_map(|burst| &burst.trials)),
             limit_name(limit).into(),
             found.frames.map_or(0, |figure| figure.repetitions).to_string(),
         ])
@@ -235,8 +233,13 @@ fn limit_name(limit: FigureLimit) -> &'static str {
 }
 
 /// Returns of how many trials the rate was reached.
-fn reached(trials: &[TrialOutcome]) -> String {
-    format!("{} of {}", trials.iter().filter(|trial| trial.rate_reached).count(), trials.len())
+fn reached<'a>(trials: impl IntoIterator<Item = &'a TrialOutcome>) -> String {
+    let (mut reached, mut all) = (0, 0);
+    for trial in trials {
+        reached += usize::from(trial.rate_reached);
+        all += 1;
+    }
+    format!("{reached} of {all}")
 }
 
 fn yes(is_so: bool) -> String {
