@@ -103,8 +103,7 @@ impl RingPort {
             mbufs: 8191,
             queues: queues as u16,
             promiscuous: false,
-            rss: None,
-            pools: None,
+            ..PortOptions::default()
         };
         let mut port = port(eal, &rings)?;
         port.start(options.queues, &options, &mut Vec::new())?;

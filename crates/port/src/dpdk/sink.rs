@@ -43,8 +43,7 @@ impl DpdkSink {
             mbufs: 2047,
             queues: 1,
             promiscuous: false,
-            rss: None,
-            pools: None,
+            ..PortOptions::default()
         }
     }
 
