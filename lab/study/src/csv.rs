@@ -69,8 +69,8 @@ pub(crate) fn parsed(text: &str) -> Result<Vec<FigureRow>, String> {
                 .to_owned(),
         );
     };
-    // Both parts are in alphabetical order: values begin where it begins again.
-    let params = columns.windows(2).position(|pair| pair[1] <= pair[0]).map_or(0, |at| at + 1);
+    // Both parts are in alphabetical order: values begin where it begins again. Where it does not, a column may be of either and is taken for both.
+    let first_value = columns.windows(2).position(|pair| pair[1] <= pair[0]).map(|at| at + 1);
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| error.to_string().replace('\n', " "))?;
@@ -79,17 +79,17 @@ pub(crate) fn parsed(text: &str) -> Result<Vec<FigureRow>, String> {
         let mut row = FigureRow { series: cell(0).to_owned(), ..FigureRow::default() };
         for (at, name) in columns.iter().enumerate() {
             let text = cell(at + 1);
-            match text {
-                "" => {}
-                _ if at < params => {
-                    let number = text.parse::<serde_json::Number>().map(Value::Number);
-                    row.params.insert((*name).to_owned(), number.unwrap_or_else(|_| text.into()));
-                }
-                _ => {
-                    let value =
-                        text.parse().map_err(|_| format!("row {number}: {name} is no number: '{text}'"))?;
-                    row.values.insert((*name).to_owned(), value);
-                }
+            if text.is_empty() {
+                continue;
+            }
+            if first_value.is_none_or(|first| at < first) {
+                let number = text.parse::<serde_json::Number>().map(Value::Number);
+                row.params.insert((*name).to_owned(), number.unwrap_or_else(|_| text.into()));
+            }
+            if first_value.is_none_or(|first| at >= first) {
+                let value =
+                    text.parse().map_err(|_| format!("row {number}: {name} is no number: '{text}'"))?;
+                row.values.insert((*name).to_owned(), value);
             }
         }
         row.checked = match cell(columns.len() + 1) {
@@ -137,6 +137,10 @@ mod tests {
         ];
         assert_eq!(parsed(&csv(&rows)).expect("rows"), rows);
         assert_eq!(parsed(&csv(&rows[2..])).expect("a row"), rows[2..]);
+        // The order does not tell the parameter from the value.
+        let clients = row("a", "megabits", 1.5).with("clients", 20);
+        let read = parsed(&csv(&[clients])).expect("a row");
+        assert_eq!((read[0].param("clients"), read[0].value("megabits")), (20.0, 1.5));
     }
 
     #[test]
