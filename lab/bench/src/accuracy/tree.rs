@@ -93,7 +93,7 @@ fn course(config: &ZoomConfig, windows: &[SourceWindow]) -> Result<ZoomCourse, S
         let (heavy, changed) = (share(HEAVY), share(CHANGED));
         course.is_exact &= tree.total() == now.sources.len() as u64;
         let answer = tree.turn(heavy, changed);
-        course.is_exact &= is_exact(&answer, now, before);
+        course.is_exact &= is_exact(&answer, now, before, heavy);
         course.without_room += answer.without_room;
         let single = |(prefix, _): &(ZoomPrefix, u64)| (prefix.length == 32).then_some(prefix.first);
         let named: Vec<u32> = answer.heavy.iter().filter_map(single).collect();
@@ -117,12 +117,15 @@ fn course(config: &ZoomConfig, windows: &[SourceWindow]) -> Result<ZoomCourse, S
     Ok(course)
 }
 
-/// Returns true if all counts and changes that were named are those of the ordinary maps.
-fn is_exact(answer: &ZoomAnswer, now: &SourceWindow, before: Option<&SourceWindow>) -> bool {
+/// Returns true if all counts and changes that were named are those of the ordinary maps, and each source with `heavy` packets lies in a prefix
+/// that was named.
+fn is_exact(answer: &ZoomAnswer, now: &SourceWindow, before: Option<&SourceWindow>, heavy: u64) -> bool {
     let sum = |window: &SourceWindow, prefix: ZoomPrefix| {
         window.counts.iter().filter(|(source, _)| prefix.has(**source)).map(|(_, count)| count).sum::<u64>()
     };
+    let is_named = |source: u32| answer.heavy.iter().any(|(prefix, _)| prefix.has(source));
     answer.heavy.iter().all(|(prefix, count)| sum(now, *prefix) == *count)
+        && now.counts.iter().all(|(source, count)| *count < heavy || is_named(*source))
         && answer.changes.iter().all(|(prefix, change)| {
             let before = before.map_or(0, |before| sum(before, *prefix));
             sum(now, *prefix) as i64 - before as i64 == *change
@@ -215,9 +218,9 @@ mod tests {
             changes: vec![(whole, change)],
             without_room: 0,
         };
-        assert!(is_exact(&answer(1_000, 1_000), &now, None) && is_exact(&answer(1_000, 0), &now, Some(&now)));
-        assert!(
-            !is_exact(&answer(999, 0), &now, Some(&now)) && !is_exact(&answer(1_000, 1), &now, Some(&now))
-        );
+        let is_right = |answer: &ZoomAnswer, before: Option<&SourceWindow>| is_exact(answer, &now, before, 1);
+        assert!(is_right(&answer(1_000, 1_000), None) && is_right(&answer(1_000, 0), Some(&now)));
+        assert!(!is_right(&answer(999, 0), Some(&now)) && !is_right(&answer(1_000, 1), Some(&now)));
+        assert!(!is_right(&ZoomAnswer::default(), None), "sources are missing");
     }
 }
