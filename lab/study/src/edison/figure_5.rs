@@ -200,8 +200,18 @@ fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
         let design = DESIGNS.iter().find(|(design, _)| *design == name);
         design.and_then(|(_, cores)| machine.lacks_cores(*cores)).map(|lacks| format!("{name}: {lacks}"))
     };
-    let (mut claims, mut missing) = (Vec::new(), Vec::new());
-    let mut need = |name: &str| rate(name).map_err(|why| missing.push(lacking(name).unwrap_or(why))).ok();
+    let (mut claims, mut missing): (Vec<Claim>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut need = |name: &str| {
+        let why = match rate(name) {
+            Ok(rate) => return Some(rate),
+            Err(why) => lacking(name).unwrap_or(why),
+        };
+        // Several comparisons need it.
+        if !missing.contains(&why) {
+            missing.push(why);
+        }
+        None
+    };
     for (few, many, times) in RISES {
         let (Some(few_rate), Some(many_rate)) = (need(few), need(many)) else { continue };
         // More than what arrives cannot be received.
@@ -229,7 +239,6 @@ fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
             _ => {}
         }
     }
-    missing.dedup();
     let fails = claims.iter().any(|claim| claim.holds == Some(false));
     let claims = if missing.is_empty() || fails { Ok(claims) } else { Err(missing.join("; ")) };
     conclude(finding, claims)

@@ -82,7 +82,7 @@ fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
             let rows = rows.only("frame", bytes.into());
             let at = |slots: u32| {
                 value_at(&rows, RSS_TABLE, ("mbufs", slots.into()), DROP)
-                    .map_err(|why| format!("of {bytes} bytes {why}, which a build without DPDK cannot"))
+                    .map_err(|why| format!("of {bytes} bytes {why} (pools of mbufs take a build with DPDK)"))
             };
             let papers = at(PAPERS)?;
             for (number, slots) in SLOTS.into_iter().enumerate() {
