@@ -27,7 +27,8 @@ const STUDY: &str = r#"#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 "$here/edison-lab" study --out results "$@"
 status=$?
-tar -czf results.tar.gz results && echo "results.tar.gz is for: edison-lab study --out FOLDER --beside results"
+tar -czf results.tar.gz results || exit 1
+echo "results.tar.gz is for: edison-lab study --out FOLDER --beside results"
 exit $status
 "#;
 
