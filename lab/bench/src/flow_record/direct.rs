@@ -28,17 +28,9 @@ impl DirectArray {
     /// # Errors
     /// One line: the system gives no such addresses, or the pages of these flows do not fit into memory.
     pub(super) fn new(flows: &[StreamFlow]) -> Result<Self, String> {
-        let needed = needed_bytes(flows);
         let available =
             available_bytes().ok_or("/proc/meminfo does not tell how much memory is available")?;
-        if needed > available / SHARE {
-            return Err(format!(
-                "the pages of {} flows take {} MiB, of {} MiB that are available half may be taken: take fewer flows",
-                flows.len(),
-                needed >> 20,
-                available >> 20
-            ));
-        }
+        check_room(flows.len(), needed_bytes(flows), available)?;
         Self::map()
     }
 
@@ -83,6 +75,18 @@ impl DirectArray {
         }
         Ok(pages)
     }
+}
+
+/// Refuses flows whose pages take more of the memory that is available than they may.
+fn check_room(flows: usize, needed: usize, available: usize) -> Result<(), String> {
+    if needed > available / SHARE {
+        return Err(format!(
+            "the pages of {flows} flows take {} MiB, of {} MiB that are available half may be taken: take fewer flows",
+            needed >> 20,
+            available >> 20
+        ));
+    }
+    Ok(())
 }
 
 /// Bytes of the pages in which these flows have entries, and of the tables by which the processor finds them.
@@ -175,10 +179,9 @@ mod tests {
 
     #[test]
     fn flows_whose_pages_do_not_fit_are_refused() {
-        // As many pages as all memory has.
-        let pages = available_bytes().expect("Linux") / PAGE;
-        let hashes: Vec<u32> = (0..pages as u32).map(|page| page << 8).collect();
-        let error = DirectArray::new(&flows(&hashes)).expect_err("too many");
-        assert!(error.contains(&format!("{pages} flows")) && error.contains("take fewer"), "{error}");
+        assert!(available_bytes().expect("Linux") > PAGE);
+        assert_eq!(check_room(7, 3 << 20, 6 << 20), Ok(()));
+        let error = check_room(7, 3 << 20, (6 << 20) - 1).expect_err("too many");
+        assert!(error.contains("of 7 flows take 3 MiB") && error.contains("take fewer"), "{error}");
     }
 }
