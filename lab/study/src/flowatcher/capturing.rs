@@ -63,21 +63,21 @@ pub(crate) static FIGURE_5C: Figure = Figure {
     title: "loss with one mempool and with one for each queue",
     section: "Section V-A, Figure 5-(c)",
     shows: "The loss where queues share a mempool and where each has its own.",
-    here: "Queues of the software wire have mempools of their own, as those of Edison's ports; one that they share is not made.",
+    here: "Not measured here. A run has either: `edison run --wire rate=100Mpps,queues=2,mbufs=16k` gives each queue a mempool, with `pools=1` they share one.",
     said: &[PaperClaim {
         what: "a pool for each queue",
         value: "loss less by about one order of magnitude",
         place: "Section V-A",
     }],
     points: |_, _| {
-        let reason = "no machine shows it: queues of the software wire never share a mempool";
+        let reason = "this study does not measure it; edison run --wire has pools=1";
         vec![StudyPoint::impossible("flowatcher shared mempool", reason)]
     },
     panels: |_, _| Vec::new(),
     judge: |_, _| {
         FindingResult::open(
             POOLS_OF_THEIR_OWN,
-            "no machine shows it: queues of the software wire have mempools of their own, and none shares one",
+            "this study does not measure it: runs with --wire compare a mempool for each queue with one for all, pools=1",
         )
     },
 };
@@ -88,7 +88,7 @@ pub(crate) static TABLE_3: Figure = Figure {
     title: "programming models and schedulers",
     section: "Section V-A, Table III",
     shows: "The loss of run to completion and of the pipeline, and of the pipeline under SCHED_DEADLINE and SCHED_OTHER.",
-    here: "Both models on two cores: run to completion with two queues, the pipeline with one, at 14.88 and at 100 Mpps. With four cores the pipeline has two queues, as in the paper, and run to completion four. Edison's threads run under SCHED_OTHER: schedulers are not judged.",
+    here: "Both models on two cores: run to completion with two queues, the pipeline with one, at 14.88 and at 100 Mpps. With four cores the pipeline has two queues, as in the paper, and run to completion four. All threads run under SCHED_OTHER: schedulers are not judged, and runs with `--scheduler` compare them.",
     said: &[
         PaperClaim {
             what: "run to completion",
@@ -100,7 +100,7 @@ pub(crate) static TABLE_3: Figure = Figure {
         PaperClaim { what: "SCHED_OTHER", value: "2.6e-6 (0.56e-6)", place: "Table III" },
     ],
     points: |machine, scale| {
-        let reason = "no thread of Edison asks for SCHED_DEADLINE";
+        let reason = "this study does not measure it; edison run --scheduler does";
         let deadline = StudyPoint::impossible("flowatcher SCHED_DEADLINE", reason);
         vec![models(machine, scale), deadline]
     },
