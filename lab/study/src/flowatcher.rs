@@ -9,9 +9,11 @@ pub(crate) mod hashing;
 pub(crate) mod parameters;
 pub(crate) mod precision;
 
+use crate::deciding::{Claim, value_at};
 use crate::figure::Paper;
-use crate::over_wire;
+use crate::over_wire::{self, DROP};
 use crate::point::Scale;
+use crate::row::FigureRows;
 use bench::{Effort, TallyKind, WirePoint};
 use engine::Preset;
 
@@ -47,4 +49,25 @@ fn effort(scale: Scale) -> Effort {
 /// Run to completion on two cores, with two queues: what two cores can do without workers.
 fn two_cores(variant: &str, counting: TallyKind, rate: &'static str) -> WirePoint {
     WirePoint { variant: variant.to_owned(), counting, rate, ..WirePoint::new(preset(), "rss", Some(2), 2) }
+}
+
+/// Claims that one series loses less than another at the overload, and no more at the lower rate, at which little is lost. Each comes with its
+/// name in the text.
+fn loses_less(
+    rows: &FigureRows,
+    lower: &'static str,
+    (more, its): (&str, &str),
+    (less, other): (&str, &str),
+) -> Result<Vec<Claim>, String> {
+    let mut claims = Vec::new();
+    for rate in [lower, OVERLOAD] {
+        let at = |series: &str| value_at(rows, series, (MPPS, mpps(rate)), DROP);
+        let (most, least) = (at(more)?, at(less)?);
+        let text =
+            format!("at {} Mpps {its} loses {} and {other} {}", mpps(rate), most.text("%"), least.text("%"));
+        // Where the one loses nothing, the other may lose nothing.
+        let holds = if rate == OVERLOAD { least.is_below(most) } else { least.is_at_most(most, 0.0) };
+        claims.push(Claim::new(holds, text));
+    }
+    Ok(claims)
 }

@@ -1,7 +1,7 @@
 //! Figure 4: counters that two cores share.
 
-use super::PAPER;
-use crate::deciding::{Claim, conclude, value_at};
+use super::{PAPER, faster_at_every_size};
+use crate::deciding::conclude;
 use crate::figure::{Figure, PaperClaim};
 use crate::machine::MachineProfile;
 use crate::panel::{Axis, Curve, Panel};
@@ -103,19 +103,8 @@ fn panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
 fn judge(rows: &FigureRows, machine: &MachineProfile) -> FindingResult {
     let finding = "at every size a packet takes longer in a table that two cores share than in one for each, in the mean";
     let decide = || {
-        let claim = |row: &FigureRow| {
-            let bytes = row.param("bytes");
-            let at = |series| value_at(rows, series, ("bytes", bytes), "ns_per_packet");
-            let (separate, shared) = (at("separate")?, at("shared")?);
-            let text = format!(
-                "with {} a packet takes {} in the shared table and {} in separate ones",
-                notation::size_text(bytes as usize),
-                shared.text("ns"),
-                separate.text("ns")
-            );
-            Ok(Claim::new(separate.is_below(shared), text))
-        };
-        let claims = rows.rows_of_series("shared").map(claim).collect::<Result<Vec<_>, String>>()?;
+        let separate = ("separate", "separate tables");
+        let claims = faster_at_every_size(rows, separate, ("shared", "the shared table"))?;
         match machine.lacks_cores(2).filter(|_| claims.is_empty()) {
             Some(lacks) => Err(lacks),
             None => Ok(claims),

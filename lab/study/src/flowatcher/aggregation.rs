@@ -1,6 +1,6 @@
 //! Figures 7(a) and 7(b): flow tables, and how threads are laid on cores.
 
-use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, preset, two_cores};
+use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, loses_less, mpps, preset, two_cores};
 use crate::deciding::{Claim, RoundedValue, conclude, value_at};
 use crate::figure::{Figure, PaperClaim};
 use crate::machine::MachineProfile;
@@ -191,21 +191,7 @@ fn thread_points(machine: &MachineProfile, scale: Scale) -> Vec<StudyPoint> {
 }
 
 fn judge_threads(rows: &FigureRows) -> Result<Vec<Claim>, String> {
-    let at = |series, rate| value_at(rows, series, (MPPS, mpps(rate)), DROP);
-    let mut claims = Vec::new();
-    for rate in [QUEUE_RATE, OVERLOAD] {
-        let (one, two) = (at(COOPERATIVE, rate)?, at(TWO_CORES, rate)?);
-        let text = format!(
-            "at {} Mpps one core loses {} and two cores {}",
-            mpps(rate),
-            one.text("%"),
-            two.text("%")
-        );
-        // Where nothing is lost on one core, nothing may be on two.
-        let holds = if rate == OVERLOAD { two.is_below(one) } else { two.is_at_most(one, 0.0) };
-        claims.push(Claim::new(holds, text));
-    }
-    Ok(claims)
+    loses_less(rows, QUEUE_RATE, (COOPERATIVE, "one core"), (TWO_CORES, "two cores"))
 }
 
 #[cfg(test)]

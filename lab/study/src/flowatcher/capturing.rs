@@ -1,6 +1,6 @@
 //! Figure 5 and Table III: batches, queues, mempools, programming models, schedulers.
 
-use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, mpps, preset, two_cores};
+use super::{LINE_RATE, MPPS, OVERLOAD, PAPER, effort, loses_less, mpps, preset, two_cores};
 use crate::deciding::{Claim, conclude, value_at};
 use crate::figure::{Figure, PaperClaim};
 use crate::machine::MachineProfile;
@@ -259,24 +259,8 @@ pub(super) fn models(machine: &MachineProfile, scale: Scale) -> StudyPoint {
 }
 
 pub(super) fn judge_models(rows: &FigureRows) -> Result<Vec<Claim>, String> {
-    let at = |series, rate| value_at(rows, series, (MPPS, mpps(rate)), DROP);
-    let mut claims = Vec::new();
-    for rate in [LINE_RATE, OVERLOAD] {
-        let (completion, pipeline) = (at(COMPLETION, rate)?, at(PIPELINE, rate)?);
-        let text = format!(
-            "at {} Mpps run to completion loses {} and the pipeline on the same cores {}",
-            mpps(rate),
-            completion.text("%"),
-            pipeline.text("%")
-        );
-        let holds = match rate {
-            // Little is lost at this rate: nothing may be.
-            LINE_RATE => pipeline.is_at_most(completion, 0.0),
-            _ => pipeline.is_below(completion),
-        };
-        claims.push(Claim::new(holds, text));
-    }
-    Ok(claims)
+    let pipeline = (PIPELINE, "the pipeline on the same cores");
+    loses_less(rows, LINE_RATE, (COMPLETION, "run to completion"), pipeline)
 }
 
 #[cfg(test)]
