@@ -118,10 +118,7 @@ fn table_losses(scale: Scale) -> StudyPoint {
 fn loss_panels(rows: &FigureRows) -> Vec<Panel> {
     let names = OVER_WIRE.map(|(name, _)| name);
     let panel = |rate: &str, loss| {
-        let is_of_it =
-            |row: &&FigureRow| row.param(MPPS) == mpps(rate) && names.contains(&row.series.as_str());
-        let rows = FigureRows(rows.0.iter().filter(is_of_it).cloned().collect());
-        bars(&rows, &format!("Lost at {} Mpps", mpps(rate)), loss, &names, DROP, None)
+        bars(&rows.only(MPPS, mpps(rate)), &format!("Lost at {} Mpps", mpps(rate)), loss, &names, DROP, None)
     };
     let mut line = panel(LINE_RATE, small_percent("loss"));
     line.curves.push(Curve::from_paper("counting packets in software", &[(4.0, 2e-4)]));
@@ -130,10 +127,7 @@ fn loss_panels(rows: &FigureRows) -> Vec<Panel> {
 
 /// The times of both numbers of flows, and what is counted wrong of the paper's.
 pub(super) fn table_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
-    let [few, many] = [FLOWS, MORE_FLOWS].map(|flows| {
-        let is_table = |row: &&FigureRow| TABLES.contains(&row.series.as_str());
-        FigureRows(rows.only("flows", flows as f64).0.iter().filter(is_table).cloned().collect())
-    });
+    let [few, many] = [FLOWS, MORE_FLOWS].map(|flows| rows.only("flows", flows as f64));
     vec![
         bars(&few, "A packet, 64K flows", nanoseconds("time"), &TABLES, NS, None),
         bars(&many, "A packet, 256K flows", nanoseconds("time"), &TABLES, NS, None),

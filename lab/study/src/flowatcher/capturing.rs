@@ -7,7 +7,7 @@ use crate::machine::MachineProfile;
 use crate::over_wire::{DROP, bars, effort_text, measured, percent, small_percent};
 use crate::panel::{Axis, Curve, Guide, Panel, Spot};
 use crate::point::{Scale, StudyPoint};
-use crate::row::{FigureRow, FigureRows};
+use crate::row::FigureRows;
 use crate::verdict::FindingResult;
 use bench::{TallyKind, WirePoint};
 
@@ -147,10 +147,8 @@ pub(super) fn batch_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> 
 /// What both models lose, and the paper's losses with 95 % confidence at its rate.
 pub(super) fn model_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
     let names = [COMPLETION, PIPELINE];
-    let is_model = |row: &&FigureRow| names.contains(&row.series.as_str());
     let panel = |rate, loss| {
         let rows = rows.only(MPPS, rate);
-        let rows = FigureRows(rows.0.iter().filter(is_model).cloned().collect());
         bars(&rows, &format!("Lost at {rate} Mpps"), loss, &names, DROP, None)
     };
     let mut line = panel(mpps(LINE_RATE), small_percent("loss"));
