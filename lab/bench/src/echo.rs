@@ -19,7 +19,7 @@ mod stream;
 
 use crate::compare::median;
 use crate::monitor::{Monitor, MonitorResult};
-use crate::network::leave_network;
+use crate::network::in_own_network;
 use client::ClientRounds;
 use flow::FlowRecord;
 use host::Host;
@@ -28,7 +28,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 /// Bytes that a client sends and gets back.
@@ -76,16 +75,11 @@ impl EchoLoop {
 
     /// Returns what is missing on this machine: rights, `ip` and `tc`, or a part of the kernel.
     pub fn missing() -> Option<String> {
-        let tried = thread::spawn(|| {
-            leave_network()?;
+        let tried = in_own_network("the attempt to make links failed", || {
             let hosts = [Host::start(|| Ok(()))?, Host::start(|| Ok(()))?];
             EchoRouter::new([hosts[0].number(), hosts[1].number()], 10).map(|_| ())
         });
-        match tried.join() {
-            Ok(Ok(())) => None,
-            Ok(Err(reason)) => Some(reason),
-            Err(_) => Some("the attempt to make links failed".to_owned()),
-        }
+        tried.err()
     }
 
     /// Lets clients begin rounds for the time that is set, and measures the device meanwhile.
@@ -100,11 +94,7 @@ impl EchoLoop {
                 Self::MOST_CLIENTS
             ));
         }
-        let run = thread::spawn(move || {
-            leave_network()?;
-            spec.run_here()
-        });
-        run.join().unwrap_or_else(|_| Err("the thread that measures the device failed".to_owned()))
+        in_own_network("the thread that measures the device failed", move || spec.run_here())
     }
 
     /// Runs with the device in the network of this thread.

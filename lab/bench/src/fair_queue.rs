@@ -16,7 +16,7 @@ mod sender;
 mod shares;
 
 use crate::monitor::{Monitor, MonitorResult};
-use crate::network::leave_network;
+use crate::network::in_own_network;
 use flow::FlowRecord;
 use link::Router;
 use sender::PacketSchedule;
@@ -84,15 +84,10 @@ impl FairQueue {
 
     /// Returns what is missing on this machine: rights, `ip` and `tc`, or a part of the kernel.
     pub fn missing() -> Option<String> {
-        let tried = std::thread::spawn(|| {
-            leave_network()?;
+        let tried = in_own_network("the attempt to make links failed", || {
             Router::new(Queueing::Fair, 2, 1e6).map(|_| ())
         });
-        match tried.join() {
-            Ok(Ok(())) => None,
-            Ok(Err(reason)) => Some(reason),
-            Err(_) => Some("the attempt to make links failed".to_owned()),
-        }
+        tried.err()
     }
 
     /// Sends, and measures before and after the device.
@@ -107,11 +102,7 @@ impl FairQueue {
                 Self::MOST_FLOWS
             ));
         }
-        let run = std::thread::spawn(move || {
-            leave_network()?;
-            spec.run_here()
-        });
-        run.join().unwrap_or_else(|_| Err("the thread that measures the device failed".to_owned()))
+        in_own_network("the thread that measures the device failed", move || spec.run_here())
     }
 
     /// Runs in the namespace of this thread.

@@ -12,6 +12,21 @@ pub(crate) fn leave_network() -> Result<(), String> {
     }
 }
 
+/// Runs `work` on a thread with a network of its own, and waits for its end.
+///
+/// # Errors
+/// One line: there is no such network, what `work` says, or `failed` if it panics.
+pub(crate) fn in_own_network<T: Send + 'static>(
+    failed: &str,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let thread = std::thread::spawn(move || {
+        leave_network()?;
+        work()
+    });
+    thread.join().unwrap_or_else(|_| Err(failed.to_owned()))
+}
+
 /// The number by which `ip` finds the network of the calling thread.
 pub(crate) fn thread_number() -> i32 {
     // SAFETY: it takes nothing and cannot fail.
