@@ -134,25 +134,22 @@ fn all_flows(
         turns.push(IbltContender::Table { table, load, outcome });
     }
     let mut is_map_right = true;
-    let times = in_turn(&mut turns, seconds, |turn| {
-        let began;
-        match turn {
-            IbltContender::Map(map) => {
-                map.clear();
-                began = thread_time();
-                stream.keys.iter().for_each(|key| *map.entry(*key).or_default() += 1);
-                let time = thread_time() - began;
-                is_map_right &= map == truth;
-                time
-            }
-            IbltContender::Table { table, load, outcome } => {
-                Summary::reset(&mut **table);
-                began = thread_time();
-                table.count_keys(&stream.keys);
-                let time = thread_time() - began;
-                outcome.decode(table, truth, *load);
-                time
-            }
+    let times = in_turn(&mut turns, seconds, |turn| match turn {
+        IbltContender::Map(map) => {
+            map.clear();
+            let began = thread_time();
+            stream.keys.iter().for_each(|key| *map.entry(*key).or_default() += 1);
+            let time = thread_time() - began;
+            is_map_right &= map == truth;
+            time
+        }
+        IbltContender::Table { table, load, outcome } => {
+            Summary::reset(&mut **table);
+            let began = thread_time();
+            table.count_keys(&stream.keys);
+            let time = thread_time() - began;
+            outcome.decode(table, truth, *load);
+            time
         }
     });
     let map_ns = times[0].clone();

@@ -109,14 +109,14 @@ impl Libraries {
             let what = line.rsplit_once(" (").map_or(line, |(what, _)| what);
             match what.split_once(" => ") {
                 Some((name, "not found")) => return Err(format!("the library {name} is not found")),
-                Some((name, file)) if name.starts_with('/') => loader = Some((name, file)),
+                Some((name, file)) if name.starts_with('/') => loader = Some(file),
                 Some((name, file)) => files.push((name.to_owned(), PathBuf::from(file))),
-                None if what.starts_with('/') => loader = Some((what, what)),
+                None if what.starts_with('/') => loader = Some(what),
                 None => {}
             }
         }
-        let (_, file) = loader.ok_or("the loader lists no libraries: this program is linked statically")?;
-        Ok(Self { loader: PathBuf::from(file), files, plug_in: None })
+        let loader = loader.ok_or("the loader lists no libraries: this program is linked statically")?;
+        Ok(Self { loader: PathBuf::from(loader), files, plug_in: None })
     }
 }
 
