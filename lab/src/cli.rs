@@ -112,7 +112,7 @@ Examples:
   edison-lab study --out study --quick                all of them, in less than ten minutes
   edison-lab study alipourfard figure-1 --out study   one of them
   edison-lab study --out study --anew                 again, what the folder has too
-  edison-lab study --out study --beside study-16      beside it, the results of another machine
+  edison-lab study --out study --beside study-16      with the results of another machine
 
 The folder gets index.html, figures.json, and a CSV and an SVG file for each figure. What was
 measured is kept in it: a study that was ended goes on with the same command. It exits with 3 if it
@@ -134,7 +134,7 @@ pub(crate) struct StudyOptions {
     /// Measure again what the folder has
     #[arg(long)]
     pub(crate) anew: bool,
-    /// Show beside it what a study has measured on another machine: the folder of its results
+    /// Show the results of another machine next to these: the folder of its study
     #[arg(long, value_name = "DIR", conflicts_with = "list")]
     pub(crate) beside: Option<PathBuf>,
     /// List papers and figures, each with its command

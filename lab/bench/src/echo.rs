@@ -124,7 +124,7 @@ impl EchoLoop {
     }
 }
 
-/// Puts Edison's counts beside those of the clients and of the kernel.
+/// Compares Edison's counts with those of the clients and of the kernel.
 fn answer(rounds: &ClientRounds, seen: &MonitorResult, carried: Carried, sent_again: u64) -> EchoRun {
     let [there, back] = [true, false].map(|to_server| {
         seen.records.iter().filter(|record| is_to_server(record) == to_server).collect::<Vec<_>>()

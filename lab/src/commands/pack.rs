@@ -39,7 +39,7 @@ The papers' figures on this machine:
     ./study.sh               all points
 
 What was measured is kept: the same command goes on where it was ended. results/index.html is the page. To show it
-beside the results of another machine, unpack results.tar.gz there:
+next to the results of another machine, unpack results.tar.gz there:
 
     edison-lab study --out study --beside results
 

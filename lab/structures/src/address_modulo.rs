@@ -11,8 +11,8 @@ use sketch::{
 /// Three rows of counters. The report takes an address as a number modulo 1,024 and does not say how three numbers come from two addresses:
 /// here they are the source, the destination, and the sum of both.
 ///
-/// It is Count-Min with functions that everybody knows. Addresses of a plan, alike in their last bits, share counters, and who sends
-/// chooses addresses that do: the bound of Count-Min does not hold, only that no flow has more than its least counter.
+/// It is Count-Min with functions that are no secret. Addresses of a plan, alike in their last bits, share counters, and a sender can
+/// choose addresses that do: the bound of Count-Min does not hold, only that no flow has more than its least counter.
 #[derive(Clone, Debug)]
 pub struct AddressModulo {
     config: GridConfig<Self>,
@@ -131,7 +131,7 @@ mod tests {
         promise.must_hold();
     }
 
-    /// Who knows the rows chooses pairs that share all counters; of these, one is asked.
+    /// A sender that knows the rows chooses pairs that share all counters: each seems to have the packets of all.
     #[test]
     fn chosen_addresses_share_all_counters_and_others_none() {
         let chosen: Vec<_> = (0..500).map(|i| pair(7 + 1_024 * i, 100 + 2_048 * i)).collect();

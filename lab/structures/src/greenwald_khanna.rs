@@ -16,7 +16,7 @@ use std::cell::Cell;
 /// sorted and merged when it is full (Luo, Wang, Yi, Cormode, "Quantiles over data streams", VLDB Journal 2016), so that a value costs the
 /// sort and four passes over a tuple. As long as all values have a tuple, answers are exact.
 ///
-/// What lies between two tuples of one value has that value too, so that a value that comes often (a size of packets) takes two tuples and its
+/// All values between two tuples of one value are that value, so that a value that comes often (a size of packets) takes two tuples and its
 /// ranks are no error. The paper does not tell equal values apart.
 #[derive(Clone, Debug)]
 pub struct GreenwaldKhanna {

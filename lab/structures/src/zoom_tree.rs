@@ -333,7 +333,7 @@ mod tests {
         window.iter().filter(|(number, _)| prefix.has(**number)).map(|(_, weight)| weight).sum()
     }
 
-    /// Whatever is heavy and changes, leaves cover all numbers, once, and what is named is exact.
+    /// Leaves cover each number once, and what is named is exact, in every window.
     #[test]
     fn counts_and_changes_are_exact_in_every_window() {
         for (leaves, stride) in [(256, 1), (256, 8), (2_000, 4), (300, 5)] {

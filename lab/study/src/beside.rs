@@ -1,4 +1,4 @@
-//! The results of another machine, which the page shows beside those of this one.
+//! The results of another machine, which the page shows next to those of this one.
 
 use crate::csv;
 use crate::figure::Figure;

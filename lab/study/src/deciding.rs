@@ -33,7 +33,7 @@ impl RoundedValue {
         Self { value: self.value + value, least: self.least + least, most: self.most + most }
     }
 
-    /// How many times the other value it is.
+    /// Returns how many times the other value it is.
     pub(crate) fn over(self, other: Self) -> Self {
         Self {
             value: self.value / other.value,
@@ -42,7 +42,7 @@ impl RoundedValue {
         }
     }
 
-    /// Whether it is less than the other; `None` where rounds overlap.
+    /// Returns true if it is less than the other; `None` where rounds overlap.
     pub(crate) fn is_below(self, other: Self) -> Option<bool> {
         match () {
             () if self.most < other.least => Some(true),
@@ -51,7 +51,7 @@ impl RoundedValue {
         }
     }
 
-    /// Whether it is at most so much greater than the other; `None` where rounds tell neither.
+    /// Returns true if it is at most so much greater than the other; `None` where rounds tell neither.
     pub(crate) fn is_at_most(self, other: Self, more: f64) -> Option<bool> {
         match () {
             () if self.most <= other.least + more => Some(true),
@@ -60,7 +60,7 @@ impl RoundedValue {
         }
     }
 
-    /// Whether both are less than so much apart; `None` where rounds tell neither.
+    /// Returns true if both are less than so much apart; `None` where rounds tell neither.
     pub(crate) fn is_within(self, other: Self, distance: f64) -> Option<bool> {
         let farthest = (self.most - other.least).max(other.most - self.least);
         let nearest = (self.least - other.most).max(other.least - self.most);

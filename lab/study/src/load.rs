@@ -1,4 +1,4 @@
-//! What else the machine did while a point was measured.
+//! The load of the machine by others while a point was measured.
 
 use crate::row::FigureRow;
 use std::fs;
@@ -17,13 +17,13 @@ pub(crate) const MUCH_OTHERS_SHARE: f64 = 0.02;
 /// Processor time that passed on some cores, in ticks of `/proc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ProcessorTicks {
-    /// In processes, user and system.
+    /// The time in processes, user and system.
     busy: f64,
-    /// Taken by the host for other machines.
+    /// The time that the host took for other machines.
     steal: f64,
-    /// All of it, idle too.
+    /// The whole time, idle too.
     total: f64,
-    /// Of this process and of its children that have ended.
+    /// The time of this process and of its children that have ended.
     own: f64,
 }
 
@@ -81,7 +81,7 @@ impl LoadWatch {
     }
 }
 
-/// What the machine did besides a measurement.
+/// The load of the machine by others during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MachineLoad {
     /// The average of runnable processes over the minute before.

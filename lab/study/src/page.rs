@@ -25,10 +25,10 @@ pub(crate) struct PageFigure {
     pub(crate) impossible: Vec<(String, String)>,
     /// Points that are not measured though it could.
     pub(crate) missing: usize,
-    /// What else the machine did while the points were measured; `None` where it was not recorded.
+    /// The load of the machine by others while the points were measured; `None` where it was not recorded.
     pub(crate) load: Option<LoadRange>,
     pub(crate) verdict: FindingResult,
-    /// The same figure on another machine.
+    /// This figure on another machine.
     pub(crate) beside: Option<BesideFigure>,
     pub(crate) svg: String,
 }
@@ -100,14 +100,14 @@ pub(crate) fn page(
          <p>Each table and figure is measured on one machine by <code>edison-lab study</code> and drawn beside what the paper's text says. \
          Plots of the papers are not in their text, so that only values which prose and tables state are marked, as diamonds. \
          Variants that are compared are measured in turn, in one run; values are medians, and thin vertical lines go from the least to the most. \
-         A finding is judged where these do not overlap, on a machine that did nothing else: less than {MUCH_STEAL} % of its processor time was stolen by its host, and \
+         A finding is judged where these do not overlap, on a machine that did nothing else: at most {MUCH_STEAL} % of its processor time was stolen by its host, and \
          other processes kept at most {MUCH_OTHERS} cores busy, or {} % of all. Elsewhere it is not decided. \
          <strong>Every answer that was timed was compared with the truth</strong>: what was wrong is not on this page, and what is a prediction has no entry under <em>checked</em>.</p>\n",
         100.0 * MUCH_OTHERS_SHARE
     );
     html.push_str(&facts(machine, scale, now));
     if let Some(other) = other {
-        html.push_str(&table_of("The machine beside", &other.facts()));
+        html.push_str(&table_of("The other machine", &other.facts()));
     }
     html.push_str(&overview(shown, other.is_some()));
     for of_paper in shown.chunk_by(|one, next| one.figure.paper.name == next.figure.paper.name) {
@@ -160,7 +160,7 @@ fn overview(shown: &[PageFigure], has_other: bool) -> String {
             )
         })
         .collect();
-    let heading = if has_other { "<th scope=\"col\">On the machine beside</th>" } else { "" };
+    let heading = if has_other { "<th scope=\"col\">On the other machine</th>" } else { "" };
     format!(
         "<h2>What holds</h2>\n<table>\n<tr><th scope=\"col\">Figure</th><th scope=\"col\">About</th>\
          <th scope=\"col\">The paper's finding</th>{heading}</tr>\n{rows}</table>\n"
@@ -218,7 +218,7 @@ fn section(one: &PageFigure) -> String {
     html.push_str("</details>\n");
     if let Some(other) = &one.beside {
         html.push_str(&format!(
-            "<details>\n<summary>All values of the machine beside ({} rows)</summary>\n{}</details>\n",
+            "<details>\n<summary>All values of the other machine ({} rows)</summary>\n{}</details>\n",
             other.rows.len(),
             values(&other.rows)
         ));
@@ -242,7 +242,7 @@ fn section(one: &PageFigure) -> String {
     html
 }
 
-/// What a machine has of a figure: the picture, the verdict, what else it did, and what it cannot measure.
+/// A machine's part of a figure: the picture, the verdict, the load by others, and what it cannot measure.
 fn result(
     svg: &str,
     verdict: &FindingResult,

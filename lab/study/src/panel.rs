@@ -13,9 +13,9 @@ pub struct Panel {
     pub y: Axis,
     /// The curves in the order of the legend.
     pub curves: Vec<Curve>,
-    /// What a paper's text says that is no value at one place.
+    /// The statements of a paper's text that are no value at one place.
     pub guides: Vec<Guide>,
-    /// What is written in the place of values that are missing: the place on the axis `x`, and why.
+    /// The reasons that are written in the place of missing values, each with its place on the axis `x`.
     pub remarks: Vec<(f64, String)>,
 }
 
@@ -25,14 +25,14 @@ impl Panel {
         Self { title: title.into(), x, y, curves, guides: Vec::new(), remarks: Vec::new() }
     }
 
-    /// Adds what a paper's text says.
+    /// Adds statements of a paper's text.
     #[must_use]
     pub fn with_guides(mut self, guides: impl IntoIterator<Item = Guide>) -> Self {
         self.guides.extend(guides);
         self
     }
 
-    /// Adds what is written in the place of missing values.
+    /// Adds reasons that are written in the place of missing values.
     #[must_use]
     pub fn with_remarks(mut self, remarks: impl IntoIterator<Item = (f64, String)>) -> Self {
         self.remarks.extend(remarks);
@@ -48,7 +48,7 @@ impl Panel {
 /// A statement of a paper's text that is marked in a diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guide {
-    /// Where it is marked.
+    /// The place where it is marked.
     pub place: GuidePlace,
     /// The statement, in a few words.
     pub text: String,
@@ -76,7 +76,7 @@ impl Guide {
         Self { place: GuidePlace::Upright(x), text: text.to_owned() }
     }
 
-    /// What can only be said.
+    /// Words that have no place on the axes.
     pub fn below(text: &str) -> Self {
         Self { place: GuidePlace::Below, text: text.to_owned() }
     }
@@ -105,7 +105,7 @@ pub enum Axis {
         /// The quantity that the axis shows.
         label: String,
     },
-    /// Names; a spot's place is the number of its name. Only for x: bars are drawn from 0 of a linear axis, and dots beside a logarithmic one, which
+    /// Names; a spot's place is the number of its name. Only for x: bars are drawn from 0 of a linear axis, and dots where that axis is logarithmic and
     /// has no 0.
     Names {
         /// The kind of things that the names are of.

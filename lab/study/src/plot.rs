@@ -25,7 +25,7 @@ const HEIGHT: u32 = 330;
 /// The height of a line of the legend, and about the width of a letter, pixels.
 const LINE: u32 = 18;
 const LETTER: f64 = 6.6;
-/// The same of names below an axis, and of words within a diagram.
+/// The width of a letter of names below an axis, and of words within a diagram, pixels.
 const SMALL_LETTER: f64 = 5.6;
 /// The most names of a panel that is not wide.
 const FEW_NAMES: usize = 7;

@@ -29,7 +29,7 @@ pub struct StudyRequest<'a> {
     pub scale: Scale,
     /// Measures again what was measured before.
     pub anew: bool,
-    /// The folder of a study on another machine, whose results are shown beside.
+    /// The folder of a study on another machine, whose results are shown next to these.
     pub beside: Option<&'a Path>,
     /// Ends the study after the point that is being measured.
     pub stop: &'a AtomicBool,
@@ -218,7 +218,7 @@ fn write(
     folder.write("figures.json", &(text + "\n"))
 }
 
-/// What another machine has of a figure, judged by its values; `None` if it has nothing.
+/// Another machine's part of a figure, judged by its values; `None` if it has nothing.
 fn show_other(figure: &'static Figure, other: &OtherMachine) -> Result<Option<BesideFigure>, String> {
     let Some(found) = other.rows(figure)? else { return Ok(None) };
     let rows = FigureRows(found.rows);
@@ -451,8 +451,7 @@ mod tests {
         assert_eq!((&figure["holds"], &figure["beside"]["holds"]), (&json!(true), &json!(false)), "{figure}");
         assert!(figure["beside"]["machine"].as_str().is_some_and(|machine| machine.contains("4096 cores")));
         let page = std::fs::read_to_string(here.join("index.html")).expect("a page");
-        for there in ["4096 cores", "The machine beside", "&lt;no&gt; card", "made-up-figure-3-beside-title"]
-        {
+        for there in ["4096 cores", "The other machine", "&lt;no&gt; card", "made-up-figure-3-beside-title"] {
             assert!(page.contains(there), "{there}");
         }
         assert!(!page.contains("<no>"));

@@ -3,7 +3,7 @@
 use crate::load::LoadRange;
 use std::fmt;
 
-/// What a verdict rests on.
+/// The kind of values that a verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictBasis {
     /// Values of rounds that were timed: what else the machine did matters.
@@ -23,9 +23,9 @@ pub struct FindingResult {
     pub holds: Option<bool>,
     /// The reason: the measured values that decide, or why they do not.
     pub why: String,
-    /// What the verdict rests on.
+    /// The kind of values that the verdict rests on.
     pub basis: VerdictBasis,
-    /// What is in doubt of the machine, because of which it is not decided.
+    /// The doubt about the machine for which it is not decided.
     pub doubt: Option<&'static str>,
 }
 

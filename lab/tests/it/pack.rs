@@ -45,7 +45,7 @@ fn the_archive_runs_with_its_own_libraries() {
     run(script.current_dir(&there)).expect(0);
     assert!(there.join("results.tar.gz").is_file() && there.join("results/machine.json").is_file());
 
-    // Here its results are shown beside.
+    // Here its results are shown next to those of this machine.
     let out = scratch.path().join("study");
     let ended = run(lab()
         .args(["study", "alipourfard", "figure-4", "--out"])

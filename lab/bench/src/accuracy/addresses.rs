@@ -46,7 +46,7 @@ fn network(first: u32, number: u32) -> u32 {
 /// Measures both on each kind of addresses.
 ///
 /// # Errors
-/// What is wrong with the stream.
+/// One line: the stream is wrong.
 pub(super) fn run(stream: &StreamKind, seeds: u64, out: &mut dyn FnMut(BenchResult)) -> Result<(), String> {
     let questions: Vec<_> = AccuracyQuestion::all(stream.packets())
         .into_iter()

@@ -35,7 +35,7 @@ pub(super) enum LabStructure {
 }
 
 impl LabStructure {
-    /// Those that are tried in every memory, design and skew.
+    /// The structures that are tried in every memory, design and skew.
     const ALWAYS: [Self; 3] =
         [Self::GreenwaldKhanna, Self::MankuRajagopalanLindsay, Self::CompressedCounting];
 

@@ -85,7 +85,7 @@ impl StreamKind {
         self.with_keys(self.name(), zipf, |_, _, key| key)
     }
 
-    /// The same with other keys, and a name of its own: `key` gets a flow's rank, the number of all flows, and the flow's key.
+    /// Returns the stream with other keys, and with a name of its own: `key` gets a flow's rank, the number of all flows, and the flow's key.
     ///
     /// # Errors
     /// See [`StreamKind::sample`].

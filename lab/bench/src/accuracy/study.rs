@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// Of structures whose bounds are certain none is broken, whoever counted, and ranks are as near as their memory promises.
+    /// Structures with certain bounds keep them in every design, and ranks are as near as their memory promises.
     #[test]
     fn summaries_of_ranks_keep_their_bounds_in_every_design() {
         for design in TrialDesign::SEVERAL.into_iter().chain([TrialDesign::ONE]) {

@@ -24,7 +24,7 @@ impl<T: Send + 'static> Host<T> {
             let has_left = leave_network();
             let may_go_on = has_left.is_ok();
             let _ = tell.send(has_left.map(|()| thread_number()));
-            // Nobody says so where the device could not be made.
+            // Where the device could not be made, the host is dropped and nothing comes.
             if may_go_on && wait.recv().is_ok() {
                 let _ = done.send(work());
                 // Until the host is dropped.

@@ -32,7 +32,7 @@ async fn serve(service: Duration, stop: &AtomicBool, ready: &Sender<()>) -> io::
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::from((ADDRESS, PORT)))?;
     let listener = socket.listen(BACKLOG)?;
-    // Nobody waits for it who does not want to.
+    // A caller that has failed meanwhile does not wait.
     let _ = ready.send(());
     while !stop.load(Ordering::Relaxed) {
         tokio::select! {
@@ -46,7 +46,7 @@ async fn serve(service: Duration, stop: &AtomicBool, ready: &Sender<()>) -> io::
     Ok(())
 }
 
-/// Sends back what one client sent, and waits for the end of the connection. A client that goes is none of the server's trouble.
+/// Sends back what one client sent, and waits for the end of the connection. A client that leaves is no fault of the server.
 async fn echo(stream: TcpStream, service: Duration) -> io::Result<()> {
     let mut bytes = [0; PAYLOAD];
     if receive(&stream, &mut bytes).await? {

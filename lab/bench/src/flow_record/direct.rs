@@ -68,7 +68,7 @@ impl DirectArray {
             }
             for (page, _) in is_there.iter().enumerate().filter(|(_, there)| *there & 1 == 1) {
                 let first = (piece * PIECE + page * PAGE) / ENTRY;
-                // SAFETY: a page of the mapping, whose entries are zero or were counted; nobody changes them meanwhile.
+                // SAFETY: a page of the mapping, whose entries are zero or were counted; `&self` keeps them unchanged.
                 let entries = unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(first), PAGE / ENTRY) };
                 pages.push((first as u32, entries));
             }
@@ -107,7 +107,7 @@ fn available_bytes() -> Option<usize> {
 
 impl Drop for DirectArray {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this array's own, and nobody has a reference into it.
+        // SAFETY: the mapping is this array's own, and there is no reference into it.
         unsafe { libc::munmap(self.0.as_ptr().cast(), BYTES) };
     }
 }
@@ -122,7 +122,7 @@ impl BenchFlowTable for DirectArray {
     }
 
     fn renew(&mut self) {
-        // SAFETY: all of the mapping, which is zero again afterwards; nobody has a reference into it.
+        // SAFETY: all of the mapping, which is zero again afterwards; there is no reference into it.
         unsafe { libc::madvise(self.0.as_ptr().cast(), BYTES, libc::MADV_DONTNEED) };
     }
 

@@ -107,7 +107,7 @@ fn judge(rows: &FigureRows, _: &MachineProfile) -> FindingResult {
     conclude(finding, decide()).summed_up(&means(rows, "28", "120"))
 }
 
-/// How much higher the throughput of the hash table is in the mean, beside what a paper has.
+/// Says how much higher the throughput of the hash table is in the mean, here and in a paper.
 pub(crate) fn means(rows: &FigureRows, count_min: &str, heap: &str) -> String {
     let of = |other| {
         let ratio = mean_ratio(rows, SIMPLE, other, "bytes", "mpps").unwrap_or(f64::NAN);

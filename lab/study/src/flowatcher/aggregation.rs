@@ -38,7 +38,7 @@ pub(crate) static FIGURE_7A: Figure = Figure {
     title: "loss by flow table",
     section: "Section V-B, Figure 7(a)",
     shows: "The distribution of the loss at 14.88 Mpps with the double hash, lists and the combined hash, and of counting packets in software and in hardware.",
-    here: "The time of a packet in each table, built as the paper describes them, of 65,536 flows drawn alike (and four times as many, which decide nothing), and the flows that each counts wrong; besides Edison's table. Entries of a list lie in one block in the order of arrival: allocating them costs less than in the paper. The loss is that of each table under two cores over the software wire, at the paper's rate, at which next to nothing is lost, and at 100 Mpps: one value with its rounds in the place of a distribution. Times decide.",
+    here: "The time of a packet in each table, built as the paper describes them, of 65,536 flows drawn alike (and four times as many, which decide nothing), and the flows that each counts wrong; Edison's table is measured too. Entries of a list lie in one block in the order of arrival: allocating them costs less than in the paper. The loss is that of each table under two cores over the software wire, at the paper's rate, at which next to nothing is lost, and at 100 Mpps: one value with its rounds in the place of a distribution. Times decide.",
     said: &[
         PaperClaim { what: "counting packets", value: "about 2e-6 lost", place: "Section V-B" },
         PaperClaim {
@@ -101,7 +101,7 @@ const OVER_WIRE: [(&str, TallyKind); 5] = [
     ("packets alone", TallyKind::Packets),
 ];
 
-/// What two cores lose with each table, at both rates.
+/// Measures the loss of two cores with each table, at both rates.
 fn table_losses(scale: Scale) -> StudyPoint {
     let effort = effort(scale);
     let effort_text = effort_text(&effort);

@@ -144,7 +144,7 @@ pub(super) fn batch_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> 
         .into()
 }
 
-/// What both models lose, and the paper's losses with 95 % confidence at its rate.
+/// The losses of both models, and the paper's with 95 % confidence at its rate.
 pub(super) fn model_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
     let names = [COMPLETION, PIPELINE];
     let panel = |rate, loss| {

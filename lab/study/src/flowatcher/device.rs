@@ -124,7 +124,7 @@ fn rows_of(runs: &[FairQueueRun], queueing: Queueing) -> Vec<FigureRow> {
 /// A value of a run as a whole.
 type RunValue = fn(&FairQueueRun) -> f64;
 
-/// What is said of a run as a whole, by name.
+/// The values of a run as a whole, by name.
 const SUMMARIES: [(&str, RunValue); 5] = [
     ("fast_flows_near_fair", near_fair),
     ("slow_flows_whole", whole),

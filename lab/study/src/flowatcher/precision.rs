@@ -122,7 +122,7 @@ fn judge_counting(rows: &FigureRows) -> Result<Vec<Claim>, String> {
     Ok(claims)
 }
 
-/// What Table IV has of three testbeds, and of this machine what it shows.
+/// The values of Table IV of three testbeds, and those that this machine shows.
 fn profile_panels(rows: &FigureRows, _: &MachineProfile) -> Vec<Panel> {
     let names = ["here", "testbed 1", "testbed 2", "testbed 3"].map(str::to_owned);
     let row = rows.at(PACKETS, "zipf", 0.0);

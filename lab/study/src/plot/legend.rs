@@ -33,7 +33,7 @@ fn text_of(curve: &Curve) -> String {
     }
 }
 
-/// What a paper says that has no place on the axes: a line each, below the legend.
+/// The statements of a paper that have no place on the axes: a line each, below the legend.
 pub(super) fn said(panel: &Panel) -> Vec<String> {
     let corners = panel.guides.iter().filter(|guide| guide.place == GuidePlace::Below);
     corners.map(|guide| format!("paper: {}", guide.text)).collect()

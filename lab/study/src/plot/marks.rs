@@ -1,4 +1,4 @@
-//! What is drawn within a panel: bars, dots, curves, statements of papers, and remarks.
+//! The marks within a panel: bars, dots, curves, statements of papers, and remarks.
 
 use super::{Area, Places, SMALL_LETTER, TEXT, fault, label};
 use crate::axis::Scaled;
@@ -69,7 +69,7 @@ pub(super) fn draw_bars(
     Ok(())
 }
 
-/// Draws the dots of a curve beside a logarithmic axis, next to those of the others; 0 is written at its low end.
+/// Draws the dots of a curve by a logarithmic axis, next to those of the others; 0 is written at its low end.
 pub(super) fn draw_dots(
     root: &Area,
     panel: &Panel,
@@ -140,7 +140,7 @@ fn whisker(
     root.draw(&PathElement::new(vec![at(least), at(most)], colour.stroke_width(1))).map_err(fault)
 }
 
-/// Draws what a paper's text says of no single value, its words on white. `corners`: low left and high right of the diagram.
+/// Draws the statements of a paper's text that are no single value, their words on white. `corners`: low left and high right of the diagram.
 pub(super) fn draw_guides(
     root: &Area,
     panel: &Panel,
@@ -192,7 +192,7 @@ pub(super) fn draw_remarks(root: &Area, panel: &Panel, low: f64, at: Places) -> 
     }
     for (place, text) in &panel.remarks {
         let (x, y) = at(*place, low);
-        // Beside what a paper has in the same place.
+        // To the left of what a paper has in the same place.
         let has_paper = |curve: &Curve| curve.of_paper && curve.spots.iter().any(|spot| spot.x == *place);
         let aside = if panel.curves.iter().any(has_paper) { 10 } else { 0 };
         root.draw(&Text::new(text.clone(), (x - aside, y - 6), style.clone())).map_err(fault)?;

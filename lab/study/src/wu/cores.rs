@@ -12,7 +12,7 @@ use crate::verdict::FindingResult;
 
 const DROPS_FALL: &str = "with more cores than 2 RSS drops less, by a tenth at least, and SYNC no more";
 const LATENCY_STAYS: &str = "more cores than 2 make receiving and processing hardly faster";
-/// What no machine decides: the software wire lies in memory, and a card is on a socket.
+/// The part that no machine decides: the software wire lies in memory, and a card is on a socket.
 const NO_SOCKET: &str = "no machine shows it: the software wire is on no socket, as a card is";
 /// A fall of the drop rate that is one, as a share of it; and percentage points that are nothing.
 const FALL: f64 = 0.1;

@@ -15,7 +15,7 @@ use notation::Rate;
 /// Bytes, and what arrives of such frames.
 pub(super) const FRAMES: [(u32, &str); 3] = [(64, "72Mpps"), (754, "100Gbps"), (1514, "8Mpps")];
 const FINDING: &str = "of the smallest frames at least 1 % are dropped, and twice as many as of larger ones";
-/// What the paper calls dramatic: percent that are lost of the smallest frames, and how many times those of the others.
+/// The rise that the paper calls dramatic: percent that are lost of the smallest frames, and how many times those of the others.
 const LEAST: f64 = 1.0;
 const TIMES: f64 = 2.0;
 
