@@ -5,12 +5,15 @@ use crate::figure::Figure;
 use crate::machine::MachineProfile;
 use crate::row::FigureRow;
 use serde::Deserialize;
+use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The file of a study's folder that describes the machine.
 pub(crate) const MACHINE: &str = "machine.json";
+/// The file that lists its figures.
+pub(crate) const FIGURES_FILE: &str = "figures.json";
 
 /// The folder of a study on another machine: its values, of any version of the program.
 #[derive(Debug)]
@@ -77,7 +80,19 @@ impl OtherMachine {
             |row: &FigureRow| row.note.as_deref()?.strip_prefix(csv::NOT_MEASURED).map(str::to_owned);
         let impossible = rows.iter().filter_map(|row| Some((row.series.clone(), reason(row)?))).collect();
         let rows = rows.into_iter().filter(|row| reason(row).is_none()).collect();
-        Ok(Some(OtherRows { rows, impossible }))
+        Ok(Some(OtherRows { rows, impossible, missing: self.missing(figure)? }))
+    }
+
+    /// Returns the number of points that were not measured though the machine could, by `figures.json`; 0 where it does not say.
+    fn missing(&self, figure: &Figure) -> Result<u64, String> {
+        let file = self.path.join(FIGURES_FILE);
+        let Some(text) = read(&file)? else { return Ok(0) };
+        let listed: Vec<Value> =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let is_it = |one: &&Value| one["paper"] == figure.paper.name && one["figure"] == figure.name;
+        let Some(one) = listed.iter().find(is_it) else { return Ok(0) };
+        let number = |name: &str| one["points"][name].as_u64().unwrap_or(0);
+        Ok(number("of").saturating_sub(number("measured") + number("impossible_here")))
     }
 }
 
@@ -86,6 +101,8 @@ impl OtherMachine {
 pub(crate) struct OtherRows {
     pub(crate) rows: Vec<FigureRow>,
     pub(crate) impossible: Vec<(String, String)>,
+    /// Points that were not measured though the machine could.
+    pub(crate) missing: u64,
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {

@@ -1,6 +1,6 @@
 //! Measures what a folder does not have yet, and writes what it has.
 
-use crate::beside::{MACHINE, OtherMachine};
+use crate::beside::{FIGURES_FILE, MACHINE, OtherMachine};
 use crate::csv;
 use crate::figure::Figure;
 use crate::folder::WritableFolder;
@@ -215,7 +215,7 @@ fn write(
     folder.write(MACHINE, &(profile + "\n"))?;
     let other = other.map(|other| &other.machine);
     folder.write("index.html", &page::page(&shown, (machine, other), request.scale, &now()))?;
-    folder.write("figures.json", &(text + "\n"))
+    folder.write(FIGURES_FILE, &(text + "\n"))
 }
 
 /// Another machine's part of a figure, judged by its values; `None` if it has nothing.
@@ -224,7 +224,12 @@ fn show_other(figure: &'static Figure, other: &OtherMachine) -> Result<Option<Be
     let rows = FigureRows(found.rows);
     let machine = &other.machine;
     let load = LoadRange::of_rows(&rows.0);
-    let verdict = (figure.judge)(&rows, machine).under(load, machine.cores);
+    let mut verdict = (figure.judge)(&rows, machine);
+    if found.missing > 0 {
+        let why = format!("{} of its points are not measured yet", found.missing);
+        verdict = FindingResult::open(&verdict.finding, why);
+    }
+    let verdict = verdict.under(load, machine.cores);
     let svg = plot::svg(
         &format!("{}-beside", figure.id()),
         &format!("{} {} on another machine: {}", figure.paper.name, figure.name, figure.title),
@@ -457,6 +462,16 @@ mod tests {
         assert!(!page.contains("<no>"));
         assert!(here.join("made-up-figure-3-beside.svg").exists());
         assert_eq!(outcome.figures.as_array().map(Vec::len), Some(1));
+        // Points that were not measured there leave the finding open.
+        let points = json!({ "of": 3, "measured": 1, "impossible_here": 1 });
+        let listed = json!([{ "paper": "made-up", "figure": "figure-3", "points": points }]);
+        std::fs::write(there.join(FIGURES_FILE), listed.to_string()).expect("written");
+        let outcome = among(&[&PAIR], &request, &mut |_| {}).expect("both folders");
+        let beside = &outcome.figures[0]["beside"];
+        assert_eq!(
+            (&beside["holds"], &beside["why"]),
+            (&json!(null), &json!("1 of its points are not measured yet"))
+        );
         // What is no folder of results is said before anything is measured.
         let nothing = StudyRequest { beside: Some(place.path()), ..request };
         let error = among(&[&PAIR], &nothing, &mut |_| panic!("measured")).expect_err("no results");
