@@ -54,7 +54,8 @@ impl AccuracyCase {
     /// much memory.
     pub(super) fn all(questions: &[AccuracyQuestion], memory: usize) -> Vec<Self> {
         let of = |(question, asked): (usize, &AccuracyQuestion)| {
-            // The Reversible sketch tells keys of four bytes, and the questions are of longer ones.
+            // The questions have keys of more than the four bytes that the Reversible sketch reads off its counters; the one with sets of
+            // bytes is not compared.
             let structures =
                 task::catalog::structures(asked.kind).filter(|one| *one != Structure::Reversible);
             let lab = LabStructure::of_kind(asked.kind).map(CaseStructure::Lab);
