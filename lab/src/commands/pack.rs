@@ -43,7 +43,7 @@ next to the results of another machine, unpack results.tar.gz there:
 
     edison-lab study --out study --beside results
 
-Nothing else may run meanwhile: a busy machine decides nothing. ./edison-lab takes all commands of edison-lab.
+Nothing else may run meanwhile: a busy machine decides nothing. ./edison-lab takes all commands of edison-lab but pack.
 argus and pmacct, which one figure compares with, are not in this archive: install argus-server, argus-client, pmacct.
 ";
 
