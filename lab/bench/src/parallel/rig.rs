@@ -421,9 +421,9 @@ fn judge(
         RigAnswer::Estimates(size, asked) => traffic.estimates_agree(&asked, size, least, most)?,
         RigAnswer::Packets(counted) => counted == packets.received,
     };
-    // Of one pass: in several, the truth of the last one is not known.
     // Without a sample, all packets are measured: its answers are compared in the same way.
     let sampled = sampled.unwrap_or_else(|| Sampled::new(Share::ALL, packets.measured, 0, LONGEST));
+    // Of one pass: in several, the truth of the last one is not known.
     let accuracy = (all == pass && !has_lost && has_records).then(|| traffic.accuracy(&sampled, records));
     let is_right = is_whole && !(is_replay && has_lost) && agrees;
     Ok(RunMeasurement {
