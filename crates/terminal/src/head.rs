@@ -185,8 +185,9 @@ pub(crate) fn steps(steps: &StepsReport) -> Vec<String> {
         .iter()
         .filter_map(|thread| thread.busy.map(|busy| format!("{} {:.0} %", thread.role, 100.0 * busy)));
     let busy = busy.collect::<Vec<_>>().join(", ");
+    let busy = if busy.is_empty() { busy } else { format!("; busy: {busy}") };
     lines.push(format!(
-        "          timed: {} packets, one burst in {}, at a cost of {:.4} % of the threads' time; busy: {busy}",
+        "          timed: {} packets, one burst in {}, at a cost of {:.4} % of the threads' time{busy}",
         grouped(steps.timed_packets),
         steps.one_of,
         steps.cost_percent

@@ -67,7 +67,7 @@ fn a_report_has_the_schema() {
         }
     }
     let mut wrong = serde_json::to_value(report(vec![64])).expect("JSON");
-    wrong["sizes"][0]["throughput"]["limit"] = "nobody".into();
+    wrong["sizes"][0]["throughput"]["limit"] = "weather".into();
     assert!(!validator().is_valid(&wrong));
 }
 
