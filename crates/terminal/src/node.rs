@@ -285,7 +285,7 @@ mod tests {
         assert!(!table([Some(Site::default()), None])[0].contains("site"));
         let with = table([Some(chicago), None]);
         assert!(
-            with[0].starts_with("node  site") && with[1].starts_with("A     Chicago (41.88,-87.63)"),
+            with[0].starts_with("  node  site") && with[1].starts_with("  A     Chicago (41.88,-87.63)"),
             "{with:?}"
         );
         assert_eq!(site(&Site { name: None, at }), Some("41.88,-87.63".to_owned()));
