@@ -47,6 +47,8 @@ export async function explore({ open, base, api, fail }) {
   await zoomed({ page, go, fail });
   await saved({ page, go, fail });
   await compared({ page, go, fail });
+  await picked({ page, go, fail });
+  await told({ page, go, fail });
   await refused({ page, go, fail });
   await flow({ page, go, base, fail });
   await page.context().close();
@@ -129,7 +131,7 @@ async function clicked({ page, go, fail }) {
 }
 
 async function zoomed({ page, go, fail }) {
-  await go('/explore');
+  await go('/explore?from=-1h');
   const box = await page.locator('.u-over').first().boundingBox();
   const drag = async (from, to) => {
     await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
@@ -145,7 +147,7 @@ async function zoomed({ page, go, fail }) {
   if (!(length > 600 && length < 1200)) fail(`explore: a drag over 23 % of an hour is ${length} s`);
   await page.goBack();
   await settled(page);
-  if (page.url().includes('from=')) fail('explore: back does not zoom out');
+  if (!page.url().endsWith('from=-1h')) fail('explore: back does not zoom out');
 }
 
 /** The file has the figures of the table. */
@@ -163,7 +165,7 @@ async function saved({ page, go, fail }) {
 
 async function compared({ page, go, fail }) {
   await go('/explore?from=-10min');
-  await page.selectOption('form select >> nth=3', 'same');
+  await page.getByLabel('compare with').selectOption('same');
   await page.waitForFunction(() => location.search.includes('compare=same'));
   await settled(page);
   const changes = await page.locator('[data-change]').allTextContents();
@@ -171,6 +173,77 @@ async function compared({ page, go, fail }) {
   if (!/Dashed|Nothing is remembered/.test(await page.textContent('main'))) fail('explore: what is dashed is not said');
   await page.click('button:has-text("table")');
   await page.waitForSelector('[aria-label="Over time"] table');
+}
+
+/** Times as people type them, by the keyboard alone; each is in the address. */
+async function picked({ page, go, fail }) {
+  const parameter = (name) => new URL(page.url()).searchParams.get(name);
+  const asks = async (name, said) => {
+    await page.waitForFunction(([name, said]) => new URLSearchParams(location.search).get(name) === said, [name, said], { timeout: 5000 }).catch(() => fail(`explore: ${name} is ${parameter(name)}, not ${said}`));
+    await settled(page);
+    const wrong = page.locator('[role=alert]');
+    if (await wrong.count()) fail(`explore: ${name}=${said} is refused: ${await wrong.first().textContent()}`);
+  };
+  const openPicker = async () => {
+    await page.locator('details.pick summary').focus();
+    await page.keyboard.press('Enter');
+  };
+  await go('/explore');
+  await openPicker();
+  await page.getByRole('button', { name: /^15 min/ }).focus();
+  await page.keyboard.press('Enter');
+  await asks('from', '-15min');
+  for (const typed of ['-2h30m', 'now-1h', 'yesterday', '-90s']) {
+    await openPicker();
+    await page.locator('.pop input[aria-label=from]').fill(typed);
+    await page.keyboard.press('Enter');
+    await asks('from', typed);
+  }
+  const [, from, to] = /from '([^']+)' to '([^']+)'/.exec(await page.textContent('[data-equery]')) ?? [];
+  const length = (Date.parse(to) - Date.parse(from)) / 1000;
+  if (!(length >= 80 && length <= 110)) fail(`explore: -90s asks for ${length} s`);
+  await go('/explore?from=yesterday');
+  const day = /from '([^']+)' to '([^']+)'/.exec(await page.textContent('[data-equery]')) ?? [];
+  if (Date.parse(day[2]) - Date.parse(day[1]) !== 86_400_000 || !day[1].endsWith('T00:00:00Z')) fail(`explore: yesterday is ${day[1]} to ${day[2]}`);
+  // What is typed of a date is UTC in the address, and a zone is a choice of its own.
+  await openPicker();
+  await page.locator('.pop input[aria-label=from]').fill('2026-11-26 14:20');
+  await page.locator('.pop input[aria-label=to]').fill('2026-11-26 15:20');
+  await page.keyboard.press('Enter');
+  await asks('from', '2026-11-26T14:20:00Z');
+  await openPicker();
+  await page.getByRole('button', { name: /^local/ }).click();
+  await asks('tz', 'local');
+  await page.keyboard.press('Escape');
+  // A view of the same address asks again by itself.
+  await go('/explore?from=-15min&refresh=5s');
+  let asked = 0;
+  const count = (request) => request.method() === 'POST' && request.url().endsWith('/history') && (asked += 1);
+  page.on('request', count);
+  await page.waitForTimeout(11_000);
+  page.off('request', count);
+  if (asked < 2) fail(`explore: asked ${asked} times in 11 s with refresh=5s`);
+}
+
+/** What the cursor, or an arrow key, has of a chart: every series, in the order of the stack, then all, which is their sum. */
+async function told({ page, go, fail }) {
+  await go('/explore?from=-15min&compare=same');
+  await page.locator('[role=slider]').focus();
+  await page.keyboard.press('End');
+  for (let back = 0; back < 8; back += 1) await page.keyboard.press('ArrowLeft');
+  const rows = await page.locator('[data-tip] tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent.trim())));
+  const groups = await page.locator('[data-group] td:nth-child(2)').allTextContents();
+  const others = await page.locator('[data-others]').count();
+  const names = rows.map(([, name]) => name).reverse();
+  const wanted = groups.map((name) => name.trim());
+  if (names.slice(0, wanted.length).join() !== wanted.join()) fail(`explore: the cursor tells ${names.join()}, not ${wanted.join()}`);
+  if (names.length !== wanted.length + others) fail(`explore: the cursor tells ${names.length} series, not ${wanted.length + others}`);
+  const foot = await page.locator('[data-tip] tfoot').textContent();
+  if (!/all/.test(foot) || (names.length > 1 && !/before/.test(foot))) fail(`explore: the cursor does not tell all and before: ${foot}`);
+  const spoken = await page.locator('[role=slider]').getAttribute('aria-valuetext');
+  if (wanted.length && !spoken.includes(wanted[0])) fail(`explore: a chart does not say what it shows: ${spoken}`);
+  const shares = rows.map((row) => Number(/([\d.]+) %/.exec(row[3] ?? '')?.[1] ?? 0)).reduce((a, b) => a + b, 0);
+  if (rows.length > 1 && !(shares > 95 && shares <= 100.5)) fail(`explore: shares of the cursor are ${shares} % together`);
 }
 
 /** What is wrong with a filter is said below it, in the checker's words; fixtures are also busy, and answered in part. */
@@ -183,7 +256,7 @@ async function refused({ page, go, fail }) {
   if (!said.includes('character 20 of the filter') || !said.includes('total_bite')) fail(`explore: the place in the filter is not said: ${said}`);
   await go(`/explore?by=${encodeURIComponent('src_addr')}&only=${encodeURIComponent("service = 'it''s'")}`);
   if (await page.locator('[role=alert]').count()) fail(`explore: a text in quotes is refused: ${await page.textContent('[role=alert]')}`);
-  await go('/explore?from=yesterday');
+  await go('/explore?from=lately');
   if (!(await page.textContent('[role=alert]')).includes('-1h')) fail('explore: a wrong time does not say what a time is');
   await go('/explore?where=vlan+%3D+429');
   if (await page.locator('[role=alert]').count()) {

@@ -39,10 +39,11 @@ export function capture() {
     mode: 'run', history: false, version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: ['trace.pcapng'],
     broker: null, refused: {}, faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: 8, partial: 0, late: 0, lost: 0, missing: 0, doubled: 0 }, notes: [], span: { start: STARTED, end: ENDED },
     nodes: [{
-      name: 'probe-1', state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: null, spool: { messages: 0, bytes: 0, dropped: 0 },
+      name: 'probe-1', site: null, state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: null, spool: { messages: 0, bytes: 0, dropped: 0 },
       clock: null, tasks: { wanted: 0, applied: 0, refused: null }, version: '0.1.0', sources: ['trace.pcapng'], gaps: [], missing: [], watched: 1, refused: {},
     }],
   });
   const fixed = { error: 'a run takes no queries: give them on its command line' };
-  return { answers, events: [], stories: [], status, queries: () => [query], install: () => [409, fixed], remove: () => [409, fixed] };
+  const account = () => ({ ...packets, lost: null, coverage: null });
+  return { account, answers, events: [], stories: [], status, queries: () => [query], install: () => [409, fixed], remove: () => [409, fixed] };
 }

@@ -31,10 +31,11 @@ const until = ({ size, src_port: seed }, second) => {
 };
 const kept = (from, to, spans) => spans.map(([a, b]) => [Math.max(a, from), Math.min(b, to)]).filter(([a, b]) => a < b);
 
-export function history({ nodes, isHostile, isEmpty }) {
+/** `isOld`: what is remembered ended two hours ago; `isYoung`: it began ten minutes ago. */
+export function history({ nodes, isHostile, isEmpty, isOld, isYoung }) {
   const now = () => Math.floor(Date.now() / 1000);
   const began = now();
-  const spans = () => [[began - REMEMBERED, began - GAP[0]], [began - GAP[1], now()]];
+  const spans = () => (isOld ? [[began - REMEMBERED, began - 7200]] : isYoung ? [[began - 600, now()]] : [[began - REMEMBERED, began - GAP[0]], [began - GAP[1], now()]]);
   const services = { 443: 'https', 80: 'http', 22: 'ssh', 53: isHostile ? `=cmd|'${IMAGE}` : 'domain' };
   const rows = FLOWS.map((flow) => ({
     ...flow,

@@ -2,7 +2,7 @@
 //
 // `/mock/play` and `/mock/away` are the fixture's own: see `control`.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states]
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states | --live | --calm | --nodes N] [--old | --young]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,10 @@ import { capture } from './capture.mjs';
 import { day } from './day.mjs';
 import { history } from './history.mjs';
 import { checked, language } from './language.mjs';
+import { live } from './live.mjs';
 import { locate } from './locate.mjs';
+import { many } from './many.mjs';
+import { traffic } from './now.mjs';
 import { states } from './states.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -33,9 +36,24 @@ const played = ofDay?.played ?? (words.includes('--run')
   ? capture()
   : words.includes('--states')
   ? states({ tell })
+  : words.includes('--live') || words.includes('--calm')
+  ? live({ tell, loss: words.includes('--calm') ? 0 : undefined })
+  : words.includes('--nodes')
+  ? many({ tell, count: option('--nodes', 1000) })
   : locate({ tell, after: option('--after', 5), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') }));
 
-const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty') });
+const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.map(({ name }) => name), isHostile: words.includes('--hostile'), isEmpty: words.includes('--empty'), isOld: words.includes('--old'), isYoung: words.includes('--young') });
+
+/** What the traffic does; not of fixtures that say nothing of it. */
+function trafficOf() {
+  const { nodes, span } = played.status();
+  const names = nodes.map(({ name }) => name);
+  if (words.includes('--run')) return traffic({ kind: 'capture', nodes: names, begin: Date.parse(span.start) / 1000, end: Date.parse(span.end) / 1000, account: played.account() });
+  if (words.includes('--states') || words.includes('--empty') || ofDay) return null;
+  const account = played.account?.() ?? { received: 3_900_000, measured: 3_899_932, not_measured: { arp: 68 }, lost: { imissed: 0 }, coverage: 1 };
+  const isLive = words.includes('--live');
+  return traffic({ kind: 'live', nodes: names, account, gap: isLive ? [] : [20, 21], part: isLive ? null : 30, isCalm: words.includes('--calm') });
+}
 
 const json = (response, status, body) => {
   response.writeHead(status, { ...headers(), 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -59,6 +77,12 @@ const server = createServer(async (request, response) => {
   if (path === '/stream') return stream(request, response);
   if (path === '/session') return json(response, 200, { name: null, role: 'admin' });
   if (path === '/status') return json(response, 200, played.status());
+  if (path === '/now' || path === '/unusual') {
+    const found = trafficOf();
+    const node = ask('node');
+    if (!found || (node && !played.status().nodes.some(({ name }) => name === node))) return json(response, 404, { error: found ? `there is no node ${node}` : 'nothing is kept here of what the traffic does' });
+    return json(response, 200, path === '/now' ? found.answer(url.searchParams) : found.unusual());
+  }
   if (path === '/nodes') return json(response, 200, { nodes: played.status().nodes });
   if (path === '/answers') return answers(newest(played.answers.filter(fits), 100).map((one) => listed(one, Number(ask('rows') ?? Infinity))), ask('format'), response);
   if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
