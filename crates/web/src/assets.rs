@@ -16,7 +16,7 @@ static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 const INDEX: &str = "index.html";
 
 /// The paths of the page's views, without slashes at their ends. What a view is about follows them after a question mark.
-const VIEWS: [&str; 6] = ["", "/chain", "/events", "/queries", "/explore", "/flow"];
+const VIEWS: [&str; 7] = ["", "/chain", "/events", "/queries", "/explore", "/flow", "/nodes"];
 /// The begin of the path of the page of a story. The name of the story follows it.
 const STORIES: &str = "/stories/";
 

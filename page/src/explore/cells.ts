@@ -1,6 +1,7 @@
 // Figures as cells of a table, all of one unit.
 
 import { number } from '../words/number';
+import { amount } from './measures';
 import { change, isExact, type Range } from './range';
 import type { Integer } from '../api/types';
 
@@ -15,15 +16,26 @@ export function figureCell(range: Range, by: number): string {
   return upper === null ? `≥ ${one(lower ?? value)}` : `${one(value)} [${one(lower)}–${one(upper)}]`;
 }
 
-/** How much more it is than before: `+27 %`. */
+/** Three digits; the whole figure is in the title of the cell. */
+export function shortCell({ value, lower, upper }: Range, unit: string): string {
+  if (value === null && lower === null) return 'not known';
+  if (isExact({ value, lower, upper })) return amount(value!, unit);
+  return upper === null ? `≥ ${amount((lower ?? value)!, unit)}` : `${amount((lower ?? 0)!, unit)} to ${amount(upper, unit)}`;
+}
+
+/** Less of a change, in percent, is no news. */
+const SAME = 3;
+
+/** How much more it is than before: `+27 %`, `same`, `new`. */
 export function changeCell(now: Range, before: Range | undefined): string {
-  if (!before || before.value === null || now.value === null) return 'unknown';
+  if (!before || before.value === null || now.value === null) return 'not known';
   const by = Number(change(now.value, before.value));
   // Where the earlier value is a lower bound, the growth is an upper bound.
   const [isMore, wasMore] = [now.upper === null, before.upper === null];
   const lead = isExact(now) && isExact(before) ? '' : isMore === wasMore ? 'about ' : wasMore ? 'at most ' : 'at least ';
-  if (Number(before.value) === 0) return by === 0 ? '±0' : wasMore ? 'unknown' : 'new';
+  if (Number(before.value) === 0) return by === 0 ? 'same' : wasMore ? 'not known' : 'new';
   const share = Math.abs(by / Number(before.value)) * 100;
+  if (share < SAME && (lead === '' || lead === 'about ')) return lead ? 'about the same' : 'same';
   const digits = share >= 10 ? number(Math.round(share)) : String(Math.floor(share * 10) / 10);
-  return `${lead}${by > 0 ? '+' : by < 0 ? '−' : '±'}${digits} %`;
+  return `${lead}${by > 0 ? '+' : '−'}${digits} %`;
 }

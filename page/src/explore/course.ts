@@ -104,7 +104,7 @@ export function course(answers: Answer[], of: Question, groups: { node: string |
   const others = all && { id: 'others', figures: all.figures.map((one, at) => (one && pinned[at] ? minus(one, pinned[at]!) : one && known.has(at) ? one : null)) };
   const answered = new Set([...own, ...total].filter(({ answer, at }) => answer.rows.length || answer.status === 'complete' || all?.figures[at]).map(({ at }) => at));
   const last = Math.max(-1, ...answered);
-  const isNow = of.asked.to === '' && last >= 0 && (count - 1 - last) * period.every <= Math.max(LAG, period.every);
+  const isNow = of.to === '' && last >= 0 && (count - 1 - last) * period.every <= Math.max(LAG, period.every);
   const newest = isNow ? count - 1 - last : 0;
   return { times, every: period.every, lines: [...lines.values()], others, all, marks: marks([...own, ...total]), gaps: count - answered.size - newest, newest };
 }

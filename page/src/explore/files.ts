@@ -3,9 +3,9 @@
 import type { Cell } from '../words/csv';
 import type { Course } from './course';
 import { timeText } from './period';
-import type { Range } from './range';
+import { NONE, type Range, times } from './range';
 import { identity, type Ranking } from './ranking';
-import { unitOverTime } from './sentence';
+import { overTime } from './sentence';
 import type { Question } from './text';
 
 const figure = ({ value, lower, upper }: Range): Cell[] => [value, lower, upper];
@@ -28,7 +28,7 @@ export function rankingRows(of: Question, ranking: Ranking, before: Map<string, 
 
 /** The course: a line for each window; a window without an answer has empty cells. */
 export function courseRows(of: Question, course: Course, names: string[]): Cell[][] {
-  const unit = unitOverTime(of.measure.unit, of.measure.isRate);
+  const { unit, by } = overTime(of.measure);
   const lines = [...course.lines, ...(course.others ? [course.others] : [])];
   const titles = [...names, ...(course.others ? ['others'] : [])];
   const hasBounds = lines.map((line) => line.figures.some((one) => one && (one.lower !== one.value || one.upper !== one.value)));
@@ -36,6 +36,9 @@ export function courseRows(of: Question, course: Course, names: string[]): Cell[
   const status = (at: number) => course.marks.find(({ from, to }) => at >= from && at < to)?.reason ?? (lines.some(({ figures }) => figures[at]) ? 'complete' : 'no answer');
   return [head, ...course.times.map((time, at) => [
     timeText(time), timeText(time + course.every), status(at),
-    ...lines.flatMap(({ figures }, which) => [figures[at]?.value, ...(hasBounds[which] ? [figures[at]?.lower, figures[at]?.upper] : [])]),
+    ...lines.flatMap(({ figures }, which) => {
+      const { value, lower, upper } = figures[at] ? times(figures[at], by) : NONE;
+      return [value, ...(hasBounds[which] ? [lower, upper] : [])];
+    }),
   ])];
 }

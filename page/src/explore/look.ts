@@ -1,11 +1,13 @@
 // How groups look, and where their flows are shown.
 
 import type { Value } from '../api/types';
+import { counted } from '../words/number';
 import type { Course } from './course';
 import { FLOW_FIELDS } from './measures';
 import { timeText } from './period';
 import type { Drawn } from './plot';
 import type { Ranking } from './ranking';
+import { times } from './range';
 import { valueText } from './sentence';
 import type { Question } from './text';
 
@@ -19,11 +21,13 @@ export const groupName = (of: Question, ranking: Ranking, at: number): string =>
   return [...(of.isByNode && node !== null ? [node] : []), ...values].join(' ') || of.measure.name;
 };
 
+const othersName = ({ others, bounds }: Ranking) => (Number(others.groups) > 0 && !bounds.length ? counted(others.groups, 'other') : 'others');
+
 /** The lines of a chart: earlier ones of the whole where areas are drawn. */
 export function drawn(of: Question, ranking: Ranking, now: Course, before: Course | null, isStacked: boolean): Drawn[] {
   const names = ranking.groups.map((_, at) => groupName(of, ranking, at));
   const lines = now.lines.map((line, at): Drawn => ({ name: names[at], color: colorOf(at), figures: line.figures }));
-  const others: Drawn[] = now.others && isStacked ? [{ name: 'others', color: '--unknown', figures: now.others.figures }] : [];
+  const others: Drawn[] = now.others && isStacked ? [{ name: othersName(ranking), color: '--others', fill: '--others-fill', figures: now.others.figures }] : [];
   if (!before) return [...lines, ...others];
   const whole = before.all ?? (before.lines.length === 1 ? before.lines[0] : null);
   const earlier = isStacked && whole
@@ -31,6 +35,10 @@ export function drawn(of: Question, ranking: Ranking, now: Course, before: Cours
     : before.lines.map((line, at): Drawn => ({ name: `${names[at]} before`, color: colorOf(at), figures: line.figures, isEarlier: true }));
   return [...lines, ...others, ...earlier];
 }
+
+/** Of lines in another unit. */
+export const scaled = (lines: Drawn[], by: number): Drawn[] =>
+  by === 1 ? lines : lines.map((line) => ({ ...line, figures: line.figures.map((figure) => figure && times(figure, by)) }));
 
 const SHORT: Record<string, string> = { src_addr: 'src', dst_addr: 'dst', src_port: 'sport', dst_port: 'dport', protocol: 'proto' };
 

@@ -1,6 +1,7 @@
 // What can be asked of flows: measures, and the fields by which they are grouped.
 
 import type { Integer } from '../api/types';
+import { short } from '../words/number';
 
 export interface Measure {
   id: string;
@@ -77,19 +78,9 @@ export const FLOW_FIELDS = ['src_addr', 'dst_addr', 'src_port', 'dst_port', 'pro
 
 export const dimension = (field: string): Dimension => DIMENSIONS.find((one) => one.field === field) ?? { field, name: field };
 
-const PREFIXES: [number, string][] = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
-
 /** Three digits and what they are of: `12.3 GB`, `1.25 M packets`, `3.2 ms`. */
 export function amount(value: Integer, unit: string): string {
-  const size = Number(value);
-  if (unit === 'ns') return time(size);
-  const [base, behind] = /^bytes/.test(unit) ? ['B', unit.slice('bytes'.length)] : ['', size === 1 ? unit.replace(/^(\w+)s$/, '$1') : unit];
-  const [by, prefix] = PREFIXES.find(([least]) => Math.abs(size) >= least) ?? [1, ''];
-  const scaled = size / by;
-  const digits = by === 1 && Number.isInteger(scaled) ? 0 : Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
-  const figure = digits ? scaled.toFixed(digits).replace(/\.?0+$/, '') : scaled.toFixed(0);
-  if (base) return `${figure} ${prefix}B${behind}`;
-  return `${figure}${prefix ? ` ${prefix}` : ''}${behind ? ` ${behind}` : ''}`;
+  return unit === 'ns' ? time(Number(value)) : short(value, unit.replace(/^bytes/, 'B'));
 }
 
 function time(ns: number): string {

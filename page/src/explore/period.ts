@@ -1,40 +1,16 @@
 // Which time is asked about, and how long its windows are.
 
 import type { Node, Status, Time } from '../api/types';
-import { milliseconds, time } from '../words/time';
+import { milliseconds, time, day } from '../words/time';
+import { durationText, FORMS, isRelative, moment, seconds } from './moment';
+
+export { durationText, seconds } from './moment';
 
 /** Windows that a chart draws by itself, and the most that it takes. */
 export const USUAL_WINDOWS = 240;
 export const MOST_WINDOWS = 10_000;
 
-const UNITS: Record<string, number> = { s: 1, min: 60, h: 3600, d: 86_400, w: 604_800 };
 export const LADDER = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800];
-
-/** Seconds of `30s`, `10min`, `1h`; null if it is none. */
-export function seconds(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)\s*(s|min|h|d|w)$/.exec(text.trim());
-  const found = match ? Number(match[1]) * UNITS[match[2]] : 0;
-  return found > 0 && Number.isFinite(found) ? found : null;
-}
-
-/** `90s`, `10min`, `1h`: as Equery writes it. */
-export function durationText(length: number): string {
-  const [unit, size] = Object.entries(UNITS).reverse().find(([, size]) => length >= size && length % size === 0) ?? ['s', 1];
-  return `${length / size}${unit}`;
-}
-
-/** Seconds since the epoch; `now` where nothing is said; null if it is no time. */
-function moment(text: string, now: number): number | null {
-  const said = text.trim();
-  if (said === '') return now;
-  if (said.startsWith('-')) {
-    const ago = seconds(said.slice(1));
-    return ago === null ? null : now - ago;
-  }
-  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)Z?)?$/.exec(said);
-  const found = match ? Date.parse(`${match[1]}T${match[2] ?? '00:00'}Z`) / 1000 : NaN;
-  return Number.isFinite(found) && found >= 0 ? found : null;
-}
 
 export interface Period {
   /** Seconds since the epoch, multiples of `every`. */
@@ -45,13 +21,16 @@ export interface Period {
   isCoarser: boolean;
 }
 
+/** Nothing was said, for which the end of a run may stand. */
+const isNow = (to: string, now: string) => to.trim() === '' || to === now;
+
 /** From when to when, seconds since the epoch, or what is wrong with it. */
 function between(from: string, to: string, now: string): { start: number; end: number } | string {
   const today = milliseconds(now) / 1000;
-  const [start, end] = [moment(from, today), moment(to, today)];
-  const form = 'a time is -1h, -30min, 2026-11-26 or 2026-11-26 14:20 (UTC)';
-  if (start === null) return `From "${from}": ${form}.`;
-  if (end === null) return `To "${to}": ${form}.`;
+  // Yesterday ends with it.
+  const [start, end] = [moment(from, today), moment(/^\s*yesterday\s*$/i.test(from) && isNow(to, now) ? 'today' : to, today)];
+  if (start === null) return `From "${from}": ${FORMS}.`;
+  if (end === null) return `To "${to}": ${FORMS}.`;
   return end <= start ? 'The period is empty: it ends before it begins.' : { start, end };
 }
 
@@ -65,7 +44,7 @@ function period(from: string, to: string, every: string, now: string, base: numb
   const isCoarser = (end - start) / wanted > MOST_WINDOWS;
   const length = isCoarser ? fitting(end - start, base, MOST_WINDOWS - 2) : wanted;
   // What is relative ends with the last window that is over.
-  const last = to.trim() === '' || to.trim().startsWith('-') ? Math.floor(end / length) : Math.ceil(end / length);
+  const last = to.trim() === '' || isRelative(to) ? Math.floor(end / length) : Math.ceil(end / length);
   const first = Math.min(Math.floor(start / length), last - 1);
   return { start: first * length, end: last * length, every: length, isCoarser };
 }
@@ -101,10 +80,11 @@ export const timeText = (at: number): string => new Date(at * 1000).toISOString(
 
 /** `in the last hour`, or from when to when. */
 export function periodWords(from: string, to: string, { start, end }: Period, now: string): string {
-  const ago = from.startsWith('-') && to === '' ? seconds(from.slice(1)) : null;
-  if (ago !== null) return `in the last ${{ 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' }[ago] ?? spaced(ago)}`;
+  const ago = isRelative(from) && to === '' ? seconds(from.replace(/^(now\s*)?-/, '')) : null;
+  if (/^(today|yesterday)$/i.test(from) && to === '') return from.toLowerCase();
+  if (ago !== null) return `in the last ${{ 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' }[ago] ?? spaced(Math.round(ago))}`;
   const [first, last] = [timeText(start), timeText(end)];
-  return `from ${time(first, now)} to ${time(last, first.slice(0, 10) === last.slice(0, 10) ? undefined : now)}`;
+  return `from ${time(first, now)} to ${time(last, day(first) === day(last) ? undefined : now)}`;
 }
 
 export const spaced = (length: number) => durationText(length).replace(/(\d)([a-z])/, '$1 $2');

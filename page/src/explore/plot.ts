@@ -6,6 +6,8 @@ export interface Drawn {
   name: string;
   /** The name of a colour of app.css. */
   color: string;
+  /** What areas are filled with, where that is another one. */
+  fill?: string;
   figures: (Range | null)[];
   width?: number;
   /** Of an earlier period: dashed, and not stacked. */
@@ -17,13 +19,16 @@ export interface Series {
   width: number;
   isDashed: boolean;
   isHidden: boolean;
-  isFilled: boolean;
+  /** The name of the colour of the area below; null for none. */
+  fill: string | null;
 }
 
 export interface Plot {
   data: (number | null)[][];
   series: Series[];
   bands: { upper: number; lower: number; color: string; opacity: string }[];
+  /** Points of a window: few windows are steps, each as wide as it is. */
+  points: 1 | 2;
 }
 
 const middle = ({ value }: Range) => (value === null ? null : Number(value));
@@ -41,12 +46,20 @@ function stacked(lines: Drawn[], at: number, value: number): Range {
   return isSame ? { value, lower: value, upper: value } : { value, lower, upper };
 }
 
-/** Points lie in the middle of their windows. */
+/** Fewer windows are drawn as steps: a slope would tell of times between them. */
+const FEW = 30;
+/** Of a window: where its step begins and ends. */
+const EDGE = 1e-4;
+
+/** Points lie in the middle of their windows, or at both ends of a step. */
 export function plotted(times: number[], every: number, lines: Drawn[], isStacked: boolean): Plot {
-  const plot: Plot = { data: [times.map((time) => time + every / 2)], series: [], bands: [] };
+  const isFew = times.length < FEW;
+  const points = isFew ? 2 : 1;
+  const edges = (time: number) => [time + every * EDGE, time + every * (1 - EDGE)];
+  const plot: Plot = { data: [isFew ? times.flatMap(edges) : times.map((time) => time + every / 2)], series: [], bands: [], points };
   const add = (data: (number | null)[], color: string, more: Partial<Series> = {}) => {
-    plot.data.push(data);
-    plot.series.push({ color, width: 1.5, isDashed: false, isHidden: false, isFilled: false, ...more });
+    plot.data.push(isFew ? data.flatMap((value) => [value, value]) : data);
+    plot.series.push({ color, width: 1.5, isDashed: false, isHidden: false, fill: null, ...more });
     return plot.series.length - 1;
   };
   const band = (line: Drawn, top: number) => {
@@ -60,20 +73,25 @@ export function plotted(times: number[], every: number, lines: Drawn[], isStacke
     // One on top of the other: each covers those above it, so that no clip is needed, which would take most of the time. A line without
     // a figure adds nothing, unless the window has no answer at all.
     const sums = times.map((_, at): number | null => (now.some(({ figures }) => figures[at]) ? 0 : null));
-    const tops = now.map(({ color, figures }) => {
+    const tops = now.map(({ color, fill, figures }) => {
       figures.forEach((figure, at) => {
         if (sums[at] !== null) sums[at] += (figure && middle(figure)) ?? 0;
       });
-      return { color, sums: [...sums] };
+      return { color, fill, sums: [...sums] };
     });
     const highest = plot.series.length;
-    for (const { color, sums } of tops.reverse()) add(sums, color, { isFilled: true });
+    // A thin gap of the ground between areas; those of a pale fill have a line of their own.
+    for (const { color, fill, sums } of tops.reverse()) add(sums, fill ? color : '--panel', { fill: fill ?? color, width: 1 });
     const whole = { name: '', color: '--ink', figures: sums.map((sum, at) => (sum === null ? null : stacked(now, at, sum))) };
     if (now.length) band(whole, highest);
   } else {
     for (const line of now) band(line, add(column(line.figures, middle), line.color, { width: Math.max(1.2, line.width ?? 1.5) }));
   }
-  for (const { color, figures } of before) add(column(figures, middle), color, { isDashed: true, width: 1.2 });
+  for (const { color, figures } of before) {
+    // Over areas a line is seen on a ground of its own.
+    if (isStacked) add(column(figures, middle), '--panel', { width: 3.5 });
+    add(column(figures, middle), color, { isDashed: true, width: isStacked ? 1.6 : 1.2 });
+  }
   return plot;
 }
 

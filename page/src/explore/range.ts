@@ -48,6 +48,12 @@ export function minus(whole: Range, part: Range): Range {
   };
 }
 
+/** A multiple of a figure that is a rate. */
+export function times({ value, lower, upper }: Range, by: number): Range {
+  const one = (of: Integer | null) => (of === null || by === 1 ? of : Number(of) * by);
+  return { value: one(value), lower: one(lower), upper: one(upper) };
+}
+
 export const change = (now: Integer | null, before: Integer | null): Integer | null => combined(now, before, -1n);
 
 /** As the parts of a share: null where one is not known. */

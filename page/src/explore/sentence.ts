@@ -1,11 +1,12 @@
 // The answer in one sentence.
 
-import type { Column, Integer, Value } from '../api/types';
-import { percent } from '../words/number';
-import { time } from '../words/time';
+import type { Column, Value } from '../api/types';
+import { number, percent } from '../words/number';
+import { milliseconds, time } from '../words/time';
 import { value } from '../words/value';
+import { changeCell } from './cells';
 import type { Course } from './course';
-import { amount, dimension } from './measures';
+import { amount, dimension, type Measure } from './measures';
 import { periodWords, spaced, timeText } from './period';
 import { isExact, share, type Range } from './range';
 import type { Group, Ranking } from './ranking';
@@ -74,8 +75,8 @@ function subject(group: Group, of: Question, ranking: Ranking): { who: string; v
 const capital = (text: string) => text.replace(/^(source|destination|either|protocol|service|conversation|flows|at least|about|an unknown|lost|sent|missed)\b/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
 
 export function sentence(of: Question, ranking: Ranking, course: Course | null, now: string, isMeasured: boolean): string {
-  const { measure, asked, period } = of;
-  const when = periodWords(asked.from, asked.to, period, now);
+  const { measure, period } = of;
+  const when = periodWords(of.from, of.to, period, now);
   const first = ranking.groups[0];
   const whole = `${figureWords(ranking.all, measure.unit)}${measure.suffix}`;
   if (!ranking.watched && !first) return ranking.isPartial ? `Nothing is known ${when}.` : `Nothing is remembered ${when}.`;
@@ -101,8 +102,27 @@ function most(course: Course | null, { measure, period }: Question, now: string)
   const figures = course?.lines[0]?.figures ?? [];
   const largest = figures.reduce((best, one, at) => (one && Number(one.value) > Number(figures[best]?.value ?? 0) ? at : best), -1);
   if (largest < 0 || !measure.isSum) return '';
-  const rate = amount(figures[largest]!.value as Integer, unitOverTime(measure.unit, measure.isRate));
+  const { unit, by } = overTime(measure);
+  const rate = amount(Number(figures[largest]!.value) * by, unit);
   return `; the most in ${spaced(period.every)} at ${time(timeText(course!.times[largest]), now)}, ${rate}`;
 }
 
-export const unitOverTime = (unit: string, isRate: boolean) => (isRate ? `${unit}/s` : unit);
+/** What a chart shows of a measure: bytes per second are bits per second, which are eight times as many. */
+export function overTime({ unit, isRate }: Measure): { unit: string; by: number } {
+  if (!isRate) return { unit, by: 1 };
+  return unit === 'bytes' ? { unit: 'bit/s', by: 8 } : { unit: `${unit}/s`, by: 1 };
+}
+
+/** All of it, on average and against before, and its exact total. */
+export function all(of: Question, ranking: Ranking, before: Map<string, Range> | null): string {
+  const { measure, period } = of;
+  const figure = ranking.all;
+  if (!addsUp(of) || figure.value === null || Number(figure.value) === 0 || !measure.isRate) return '';
+  const { unit, by } = overTime(measure);
+  const watched = ranking.watched ? (milliseconds(ranking.watched.end) - milliseconds(ranking.watched.start)) / 1000 : period.end - period.start;
+  const mean = watched > 0 ? `All: ${figure.upper === null ? 'at least ' : ''}${amount((Number(figure.value) * by) / watched, unit)} on average` : '';
+  const change = before ? changeCell(figure, before.get('all')) : '';
+  const against = change === '' || change === 'not known' ? '' : change === 'same' ? ', the same as before' : change === 'new' ? ', where nothing was before' : `, ${change} against before`;
+  const total = isExact(figure) ? `The total is exact: ${number(figure.value)} ${measure.unit}.` : figure.upper === null ? `The total is at least ${number(figure.lower)} ${measure.unit}.` : `The total is between ${number(figure.lower)} and ${number(figure.upper)} ${measure.unit}.`;
+  return `${mean ? `${mean}${against}. ` : ''}${total}`;
+}

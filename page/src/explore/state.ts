@@ -10,6 +10,7 @@ export type Across = 'sum' | 'max';
 export const MOST_TOP = 20;
 
 export interface Asked {
+  /** Empty: what is remembered, of the last hour if that is. */
   from: string;
   to: string;
   nodes: string[];
@@ -25,10 +26,14 @@ export interface Asked {
   view: View;
   every: string;
   across: Across;
+  /** How often it is asked again: `30s`; empty for not. */
+  refresh: string;
+  /** In which zone times are told. */
+  tz: '' | 'local';
 }
 
 export const USUAL: Asked = {
-  from: '-1h', to: '', nodes: [], where: '', only: [], by: ['src_addr'], show: 'bytes', top: 10, compare: '', view: 'area', every: '', across: 'sum',
+  from: '', to: '', nodes: [], where: '', only: [], by: ['src_addr'], show: 'bytes', top: 10, compare: '', view: 'area', every: '', across: 'sum', refresh: '', tz: '',
 };
 
 /** A clause ends with its line: nothing behind it becomes part of a comment. */
@@ -40,7 +45,7 @@ export function read(parameters: URLSearchParams): Asked {
   const top = Number(parameters.get('top') ?? USUAL.top);
   const known = words('by').filter((field) => DIMENSIONS.some((one) => one.field === field));
   return {
-    from: text('from', USUAL.from) || USUAL.from,
+    from: text('from', USUAL.from),
     to: text('to', ''),
     nodes: parameters.getAll('node'),
     where: text('where', ''),
@@ -52,6 +57,8 @@ export function read(parameters: URLSearchParams): Asked {
     view: VIEWS.find((view) => view === parameters.get('view')) ?? USUAL.view,
     every: text('every', ''),
     across: parameters.get('across') === 'max' ? 'max' : 'sum',
+    refresh: text('refresh', ''),
+    tz: parameters.get('tz') === 'local' ? 'local' : '',
   };
 }
 
@@ -65,6 +72,6 @@ export function href(asked: Asked): string {
   set('where', asked.where);
   asked.only.forEach((condition) => parameters.append('only', condition));
   set('by', asked.by.join(','));
-  for (const name of ['show', 'top', 'compare', 'view', 'every', 'across'] as const) set(name, String(asked[name]));
+  for (const name of ['show', 'top', 'compare', 'view', 'every', 'across', 'refresh', 'tz'] as const) set(name, String(asked[name]));
   return `/explore${parameters.size ? `?${parameters}` : ''}`;
 }

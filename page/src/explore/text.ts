@@ -8,6 +8,9 @@ import type { Asked } from './state';
 
 export interface Question {
   asked: Asked;
+  /** As it was asked, or what is remembered. */
+  from: string;
+  to: string;
   measure: Measure;
   /** Fields of groups, without the node. */
   fields: string[];
@@ -20,12 +23,12 @@ export interface Question {
   earlier: number | null;
 }
 
-export function question(asked: Asked, period: Period, earlier: number | null): Question {
+export function question(asked: Asked, period: Period, earlier: number | null, { from, to }: { from: string; to: string } = asked): Question {
   const measure = MEASURES.find(({ id }) => id === asked.show)!;
   const fields = asked.by.filter((field) => field !== NODE);
   const isByNode = asked.by.includes(NODE) || !measure.isMerged;
   const isOverlapping = fields.some((field) => dimension(field).isOverlapping);
-  return { asked, measure, fields, isByNode, isOverlapping, period, earlier };
+  return { asked, from, to, measure, fields, isByNode, isOverlapping, period, earlier };
 }
 
 /** Groups add up to the whole. */

@@ -3,6 +3,7 @@
 import { address, enter, get, Refused, remove } from '../api/client';
 import { listen } from '../api/stream';
 import type { Answer, Event, Integer, Query, Session, Status, Story } from '../api/types';
+import { firing } from '../words/firing';
 import { Absence } from './absence.svelte';
 import { answers } from './answers.svelte';
 
@@ -34,6 +35,8 @@ class Live {
   /** Events and stories were fetched once. */
   isComplete = $state(false);
 
+  /** What fires now. */
+  firing = $derived(this.status?.ended ? [] : firing(this.queries ?? [], this.events));
   isRun = $derived(this.status?.mode === 'run');
   /** Whether who asks may change queries. */
   mayRun = $derived(this.session?.role === 'run' || this.session?.role === 'admin');

@@ -1,5 +1,10 @@
 // Where the page is: real paths, and the rest of the state in the query string.
 
+import { zone } from '../words/time';
+
+/** The parameter that says in which zone times are told, in all views. */
+export const ZONE = 'tz';
+
 class Route {
   path = $state(location.pathname);
   search = $state(location.search);
@@ -8,6 +13,8 @@ class Route {
 
   go(href: string, how: 'push' | 'replace' = 'push'): void {
     const url = new URL(href, location.href);
+    // Who reads times of his own zone does so in the next view, too.
+    if (zone.isLocal && !url.searchParams.has(ZONE)) url.searchParams.set(ZONE, 'local');
     history[how === 'push' ? 'pushState' : 'replaceState'](null, '', url);
     this.read();
     if (how === 'push') {
@@ -25,12 +32,14 @@ class Route {
   }
 
   read(): void {
+    zone.isLocal = new URLSearchParams(location.search).get(ZONE) === 'local';
     this.path = location.pathname;
     this.search = location.search;
   }
 
   /** Links within the page are followed without loading it anew. */
   start(): void {
+    this.read();
     addEventListener('popstate', () => this.read());
     document.addEventListener('click', (click) => {
       const link = (click.target as Element | null)?.closest?.('a');

@@ -60,3 +60,36 @@ export function hatch(u: uPlot, times: [number, number][], color: string): void 
   }
   u.ctx.restore();
 }
+
+/** Something that happened, at a time in seconds. */
+export interface Note {
+  at: number;
+  text: string;
+}
+
+/** Dotted lines at the times of what happened, their words above, each where there is room for it. */
+export function noted(u: uPlot, notes: Note[], ink: string): void {
+  const pixel = devicePixelRatio;
+  const { left, top, width, height } = u.bbox;
+  u.ctx.save();
+  u.ctx.font = `${12 * pixel}px sans-serif`;
+  u.ctx.lineWidth = pixel;
+  let free = left;
+  for (const { at, text } of [...notes].sort((a, b) => a.at - b.at)) {
+    const x = Math.round(u.valToPos(at, 'x', true)) + 0.5;
+    if (x < left || x > left + width) continue;
+    u.ctx.strokeStyle = ink;
+    u.ctx.setLineDash([pixel, 3 * pixel]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, top);
+    u.ctx.lineTo(x, top + height);
+    u.ctx.stroke();
+    const wide = u.ctx.measureText(text).width;
+    const begin = Math.min(x - 4 * pixel, left + width - wide);
+    if (begin < free) continue;
+    u.ctx.fillStyle = ink;
+    u.ctx.fillText(text, begin, top - 6 * pixel);
+    free = begin + wide + 8 * pixel;
+  }
+  u.ctx.restore();
+}

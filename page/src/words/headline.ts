@@ -1,17 +1,19 @@
-// The one sentence that answers: what happens now?
+// The one sentence that answers: what happens now? In this order: what fires, figures that are not to be trusted, nodes that are late or
+// down, what the traffic does. That Edison is away is said above all (parts/Away.svelte).
 
 import type { Answer, Event, Node, Query, Status, Story } from '../api/types';
+import type { Now } from '../api/now';
+import { sentence } from '../now/sentence';
+import { firing, news, NEWS_MS } from './firing';
 import { counted, number, percent, sum, whole } from './number';
 import { duration, milliseconds, span, time } from './time';
-
-/** For so long a firing that was resolved is news. */
-const NEWS_MS = 10 * 60 * 1000;
+import { title } from './title';
 
 export interface Headline {
   tone: 'fired' | 'warn' | 'calm';
   /** Read first. */
   lead: string;
-  /** The evidence, in the server's words. */
+  /** The evidence, in the server's words, or more of the sentence. */
   rest: string;
   story: string | null;
   /** What else is to be known. */
@@ -24,39 +26,42 @@ export interface Known {
   events: Event[];
   stories: Story[];
   ofRun: Answer[];
+  /** What the traffic does; null where that is not kept. */
+  now?: Now | null;
 }
 
 export function headline(known: Known): Headline {
-  const { status } = known;
-  const nodes = troubles(status);
-  const measured = status.mode === 'run' ? [ofCapture(known)] : [];
-  const fired = news(known);
-  if (fired) return { ...ofFiring(fired, known), also: [...measured, ...nodes] };
-  if (measured.length) return { tone: nodes.length ? 'warn' : 'calm', lead: measured[0], rest: '', story: null, also: nodes };
-  if (nodes.length) return { tone: 'warn', lead: nodes[0], rest: quiet(known), story: null, also: nodes.slice(1) };
-  return { tone: 'calm', lead: quiet(known), rest: '', story: null, also: [] };
+  const { status, queries, events } = known;
+  const wrong = troubles(status);
+  const traffic = ofTraffic(known);
+  const fired = news(status, queries, events);
+  const small = slight(status);
+  if (fired) return { ...ofFiring(fired, known), also: [...wrong, ...small, traffic.lead] };
+  if (wrong.length) return { tone: 'warn', lead: wrong[0], rest: [traffic.lead, traffic.rest].filter(Boolean).join(' '), story: null, also: [...wrong.slice(1), ...small] };
+  // What lost packets never looks well.
+  return { tone: small.length ? 'warn' : 'calm', ...traffic, story: null, also: small };
 }
 
-/** The newest firing, if it is news: still active, recent, or of a run. */
-function news({ status, queries, events }: Known): Event | undefined {
-  const newest = events.find((event) => event.kind === 'fired');
-  if (!newest || status.mode === 'run') return newest;
-  const isActive = (event: Event) =>
-    queries.some(
-      (query) =>
-        query.name === event.query &&
-        query.trigger?.edges.some((edge) => edge.node === event.node && edge.phase === 'active'),
-    );
-  const isRecent = milliseconds(status.now) - milliseconds(newest.at) < NEWS_MS;
-  return isRecent ? newest : events.find((event) => event.kind === 'fired' && isActive(event));
+/** What the traffic does: of a capture what it holds. */
+function ofTraffic(known: Known): { lead: string; rest: string } {
+  const { status, now } = known;
+  const said = now ? sentence(now, status) : null;
+  if (said) return said;
+  return { lead: status.mode === 'run' ? ofCapture(known) : byNodes(known), rest: '' };
 }
 
-function ofFiring(event: Event, { status, stories }: Known): Omit<Headline, 'also'> {
+function ofFiring(event: Event, { status, queries, events, stories }: Known): Omit<Headline, 'also'> {
   const story = stories.find((story) => story.id === event.story || story.id === event.event);
-  const where = event.fired_by && event.node ? ` because of ${event.fired_by} on ${event.node}` : '';
+  const active = firing(queries, events);
+  const isActive = active.some((other) => other.event === event.event);
+  const said = title(event, queries.find(({ name }) => name === event.query));
+  const at = time(event.at, status.now);
+  const lead = active.length > 1 && isActive
+    ? `${active.length} conditions hold. The newest: ${said}, since ${at}.`
+    : `${said}, ${isActive && !status.ended ? 'since' : 'at'} ${at}.`;
   return {
     tone: 'fired',
-    lead: `${event.query} fired at ${time(event.at, status.now)}${story ? '' : where}.`,
+    lead,
     rest: story ? lastSentence(story.text, event.query) : (event.text ?? ''),
     story: story?.id ?? event.story ?? null,
   };
@@ -72,14 +77,39 @@ export function lastSentence(text: string, query: string): string {
 /** Whether what a node does now is known: not of one that is away, nor of one that never answered. */
 export const isHere = ({ state }: Node): boolean => !['down', 'unheard', 'never'].includes(state);
 
-/** What keeps all from being quiet, the worst first: a sentence each. */
+/** What keeps all from being well, the worst first: a sentence each. */
 export function troubles(status: Status): string[] {
+  const here = status.nodes.filter(isHere);
   return [
     ...ownFaults(status),
-    ...status.nodes.filter((node) => !['up', 'ended', 'unheard'].includes(node.state)).map((node) => away(node, status)),
-    ...status.nodes.filter(isHere).flatMap((node) => [...losses(node, status), ...faults(node)]),
-    ...status.alertmanagers.flatMap(({ address, fault }) => (fault ? [`The Alertmanager at ${address} ${fault}.`] : [])),
+    ...gathered(here.map((node) => ({ name: node.name, said: losses(node, status) })), 'nodes lose packets or were not watched all the time'),
+    ...gathered(here.map((node) => ({ name: node.name, said: faults(node) })), 'nodes have trouble with their clock, tasks, spool or store'),
+    ...ofStates(status),
+    ...(status.alertmanagers ?? []).flatMap(({ address, fault }) => (fault ? [`The Alertmanager at ${address} ${fault}.`] : [])),
   ];
+}
+
+/** Of more nodes their number, and the first names. */
+const FEW = 3;
+
+function gathered(all: { name: string; said: string[] }[], words: string): string[] {
+  const own = all.filter(({ said }) => said.length);
+  if (own.length <= FEW) return own.flatMap(({ said }) => said);
+  const names = own.slice(0, FEW).map(({ name }) => name).join(', ');
+  return [`${number(own.length)} ${words}: ${names} and ${number(own.length - FEW)} more.`];
+}
+
+/** Nodes that are late or down: each by its name, or how many. */
+function ofStates(status: Status): string[] {
+  const all = status.nodes.filter((node) => !['up', 'ended', 'unheard'].includes(node.state));
+  if (all.length <= FEW) return all.map((node) => away(node, status));
+  const words = { late: 'late', down: 'down', never: 'never seen' };
+  const counts = Object.entries(words).flatMap(([state, word]) => {
+    const count = all.filter((node) => node.state === state).length;
+    return count ? [`${number(count)} ${count === 1 ? 'is' : 'are'} ${word}`] : [];
+  });
+  const up = status.nodes.length - all.length;
+  return [`Of ${counted(status.nodes.length, 'node')} ${counts.join(', ')}; figures are of the other ${number(up)}.`];
 }
 
 const OWN_FAULTS: Record<string, string> = {
@@ -108,9 +138,17 @@ function away(node: Node, status: Status): string {
   return `${node.name} is ${node.state}${seen}.`;
 }
 
-/** What a node lacks of its traffic now, or lacked a while ago. */
+/** A loss of less than this share of a run is no reason to mistrust its figures. */
+const SEVERE = 0.01;
+
+/** Losses of a run that are worth a word, and no more. */
+const slight = (status: Status): string[] =>
+  status.mode === 'run' ? gathered(status.nodes.map((node) => ({ name: node.name, said: ofRun(node, (share) => share < SEVERE) })), 'nodes did not measure all packets') : [];
+
+/** What a node lacks of its traffic now, or lacked a while ago; of a run, what it lacks of all. */
 function losses(node: Node, status: Status): string[] {
-  const said: string[] = [];
+  const said = status.mode === 'run' ? ofRun(node, (share) => share >= SEVERE) : [];
+  if (status.ended || said.length) return said;
   const lost = node.last?.loss ? sum(node.last.loss) : 0n;
   const least = status.least_coverage ?? 1;
   if (lost > 0n) said.push(`${node.name} loses packets: ${counted(String(lost), 'packet')} of its last window.`);
@@ -120,6 +158,19 @@ function losses(node: Node, status: Status): string[] {
     said.push(`${node.name} lacks the time ${span(gap, status.now)}: ${gap.reason.replaceAll('_', ' ')}.`);
   }
   return said;
+}
+
+function ofRun({ name, packets, loss }: Node, fits: (share: number) => boolean): string[] {
+  const received = whole(packets.received);
+  const lost = loss ? sum(loss) : 0n;
+  const left = received - whole(packets.measured);
+  const of = (part: bigint, all: bigint) => (all > 0n ? Number(part) / Number(all) : 0);
+  const [shareLost, shareLeft] = [of(lost, lost + received), of(left, received)];
+  const names = Object.entries(packets.not_measured).sort(([, a], [, b]) => Number(b) - Number(a)).slice(0, FEW).map(([reason, count]) => `${number(count)} ${reason.replaceAll('_', ' ')}`);
+  return [
+    ...(lost > 0n && fits(shareLost) ? [`${counted(String(lost), 'packet')}, ${percent(shareLost)} of all, ${lost === 1n ? 'was' : 'were'} lost before ${name} was read.`] : []),
+    ...(left > 0n && fits(shareLeft) ? [`${counted(String(left), 'packet')} of ${name}, ${percent(shareLeft)} of all, ${left === 1n ? 'was' : 'were'} not measured${names.length ? `: ${names.join(', ')}` : ''}.`] : []),
+  ];
 }
 
 /** Clock, tasks, spool and store. */
@@ -133,28 +184,30 @@ function faults({ name, clock, tasks, spool, store }: Node): string[] {
   return said;
 }
 
-function quiet({ status, queries, events }: Known): string {
+/** Where nothing else is kept: what nodes said of their last windows. */
+function byNodes({ status, queries, events }: Known): string {
   if (status.nodes.length === 0) return 'No node has answered yet.';
-  const up = status.nodes.filter((node) => node.state === 'up').length;
-  const answer = `${number(up)} of ${counted(status.nodes.length, 'node')} ${up === 1 ? 'answers' : 'answer'}`;
+  const up = status.nodes.filter((node) => node.state === 'up');
+  const rates = up.flatMap(({ last, window }) => {
+    const seconds = window ? (milliseconds(window.end) - milliseconds(window.start)) / 1000 : 0;
+    return last && seconds > 0 ? [Number(last.packets.received) / seconds] : [];
+  });
+  const answer = `${number(up.length)} of ${counted(status.nodes.length, 'node')} ${up.length === 1 ? 'is' : 'are'} up`;
+  const traffic = rates.length ? `: ${number(Math.round(rates.reduce((a, b) => a + b, 0)))} packets/s pass ${up.length === 1 ? 'it' : 'them'}` : '';
   const last = events.find((event) => event.kind === 'fired');
-  const fired = last ? `the last firing is that of ${last.query} at ${time(last.at, status.now)}` : 'nothing has fired';
-  const none = queries.length === 0 ? 'no query stands' : fired;
-  const isQuiet = up === status.nodes.length && troubles(status).length === 0;
-  return isQuiet ? `All is quiet: ${answer}, ${none}.` : `${answer}; ${none}.`;
+  const fired = last ? `the last condition that held was at ${time(last.at, status.now)}` : 'nothing has fired';
+  return `${answer}${traffic}; ${queries.length === 0 ? 'no query stands' : fired}.`;
 }
 
-/** `a.pcap was measured: 100 packets, 61,200 bytes in 75.25 s.` */
+/** `a.pcap holds 75.25 s: 61,200 bytes in 100 packets.` */
 export function ofCapture({ status, ofRun }: Known): string {
   const sources = status.sources.length ? status.sources.join(', ') : 'The source';
-  const verb = status.sources.length > 1 ? 'were' : 'was';
+  const verb = status.sources.length > 1 ? 'hold' : 'holds';
   const received = status.nodes.reduce((total, node) => total + whole(node.packets.received), 0n);
   const totals = ofRun.filter((answer) => answer.query === 'totals');
   const bytes = sum(Object.fromEntries(totals.map((answer, at) => [at, (answer.rows[0]?.total_byte as number) ?? 0])));
-  const figures = [counted(String(received), 'packet')];
-  if (totals.length) figures.push(counted(String(bytes), 'byte'));
-  const span = status.span ? (milliseconds(status.span.end) - milliseconds(status.span.start)) * 1e6 : null;
-  const took = span === null ? '' : ` in ${duration(span)}`;
-  if (!status.ended) return `${sources} is being measured: ${figures.join(', ')} so far.`;
-  return `${sources} ${verb} measured: ${figures.join(', ')}${took}.`;
+  const figures = `${totals.length ? `${counted(String(bytes), 'byte')} in ` : ''}${counted(String(received), 'packet')}`;
+  if (!status.ended) return `${sources} ${status.sources.length > 1 ? 'are' : 'is'} being measured: ${figures} so far.`;
+  const length = status.span === null ? '' : ` ${duration((milliseconds(status.span.end) - milliseconds(status.span.start)) * 1e6)}`;
+  return `${sources} ${verb}${length ? `${length}: ` : ' '}${figures}.`;
 }

@@ -17,7 +17,7 @@ const isIdentity = (column: Column) => /^(port|src_port|dst_port|protocol|vlan|f
 const isEstimate = (value: Value): value is Estimate => typeof value === 'object' && value !== null && 'lower' in value;
 const isHeaviest = (value: Value): value is Heaviest => typeof value === 'object' && value !== null && 'top' in value;
 
-const PROTOCOLS: Record<string, string> = {
+export const PROTOCOLS: Record<string, string> = {
   1: 'icmp', 2: 'igmp', 6: 'tcp', 17: 'udp', 47: 'gre', 50: 'esp', 58: 'icmp6', 89: 'ospf', 132: 'sctp',
 };
 

@@ -1,0 +1,52 @@
+// What the traffic does now: fetched again while it is looked at.
+
+import { address, get, Refused } from '../api/client';
+import type { Now, Unusual } from '../api/now';
+
+/** Steps of a live run are a minute: so often a new one is looked for. */
+const AGAIN_MS = 15_000;
+const ABSENT = 404;
+export const MOST_ROWS = 10;
+
+export class Traffic {
+  now = $state.raw<Now | null>(null);
+  unusual = $state.raw<Unusual | null>(null);
+  /** Nothing is kept here that could be told. */
+  isAbsent = $state(false);
+  /** Asked, and answered or not. */
+  isSettled = $state(false);
+  #timer = 0;
+  #isStopped = false;
+
+  /** Follows the traffic of a node, or of all; what it gives ends that. */
+  follow(node: string): () => void {
+    this.#isStopped = false;
+    const onshow = () => document.visibilityState === 'visible' && void this.#fetch(node);
+    document.addEventListener('visibilitychange', onshow);
+    void this.#fetch(node);
+    return () => {
+      this.#isStopped = true;
+      clearTimeout(this.#timer);
+      document.removeEventListener('visibilitychange', onshow);
+    };
+  }
+
+  async #fetch(node: string): Promise<void> {
+    clearTimeout(this.#timer);
+    try {
+      const [now, unusual] = await Promise.all([
+        get<Now>(address('/now', { node, top: MOST_ROWS })),
+        get<Unusual>(address('/unusual', { node })),
+      ]);
+      if (this.#isStopped) return;
+      [this.now, this.unusual, this.isAbsent] = [now, unusual, false];
+    } catch (error) {
+      if (this.#isStopped) return;
+      // What was known stays: the page says that it hears nothing.
+      if (error instanceof Refused && error.status === ABSENT) [this.now, this.unusual, this.isAbsent] = [null, null, true];
+    }
+    this.isSettled = true;
+    const isOver = this.isAbsent || (this.now?.ended ?? false);
+    if (!isOver && document.visibilityState === 'visible') this.#timer = window.setTimeout(() => void this.#fetch(node), AGAIN_MS);
+  }
+}
