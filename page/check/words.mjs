@@ -79,6 +79,9 @@ const query = (name, phase) => ({ name, text: '', columns: [], trigger: trigger(
 const fires = (queries, events) => said([node()], {}, { queries, events });
 expect('what fires', fires([query('between', 'active')], [fired]), /^Lost before: 23,360 bytes, above 0, for destination 10\.0\.0\.7 at Node2, since 11:59:30\./);
 if (/\bbetween\b/.test(fires([query('between', 'active')], [fired]).lead)) failures.push('the title has the name of a query');
+// What had to stay below a threshold is not what is wrong.
+const both = { ...trigger('active'), thresholds: [{ column: 'lost_before', comparison: '<=', value: 0 }, { column: 'lost_behind', comparison: '>', value: 0 }] };
+expect('what passed', fires([{ ...query('between', 'active'), trigger: both }], [{ ...fired, key: {}, values: { lost_before: 0, lost_behind: 30_660 }, columns: [column('lost_before', 'unsigned', 'bytes'), column('lost_behind', 'unsigned', 'bytes')] }]), /^Lost behind: 30,660 bytes, above 0, at Node2, since/);
 expect('what fired', fires([query('between', 'idle')], [fired]), /at Node2, at 11:59:30\./);
 expect('several', fires([query('between', 'active'), query('other', 'active')], [fired, { ...fired, event: 'e2', query: 'other' }]), /^2 conditions hold\. The newest: Lost before/);
 

@@ -36,7 +36,7 @@ export function headline(known: Known): Headline {
   const traffic = ofTraffic(known);
   const fired = news(status, queries, events);
   const small = slight(status);
-  if (fired) return { ...ofFiring(fired, known), also: [...wrong, ...small, traffic.lead] };
+  if (fired) return { ...ofFiring(fired, known), also: [...wrong, ...small, [traffic.lead, traffic.rest].filter(Boolean).join(' ')] };
   if (wrong.length) return { tone: 'warn', lead: wrong[0], rest: [traffic.lead, traffic.rest].filter(Boolean).join(' '), story: null, also: [...wrong.slice(1), ...small] };
   // What lost packets never looks well.
   return { tone: small.length ? 'warn' : 'calm', ...traffic, story: null, also: small };

@@ -23,9 +23,17 @@ function compared(column: Column, query: Query | undefined, threshold: number | 
   return threshold === null ? '' : `; the threshold is ${number(threshold)}`;
 }
 
+/** What passed a threshold says more than what had to stay below another one, and than what was compared with nothing. */
+function telling<T extends { column: Column }>(all: T[], query: Query | undefined): T[] {
+  const comparison = ({ column }: T) => query?.trigger?.thresholds.find((one) => one.column === column.name)?.comparison;
+  const passed = all.filter((one) => comparison(one)?.startsWith('>'));
+  const known = all.filter((one) => comparison(one) !== undefined);
+  return (passed.length ? passed : known.length ? known : all).slice(0, 2);
+}
+
 /** `Lost before: 23,360 bytes, above 0, for destination 10.0.0.1 at Node2`: the condition, its key and its node. */
 export function title(event: Event, query: Query | undefined): string {
-  const values = members(event.values, event.columns).slice(0, 2).map(({ column, value: of }) => {
+  const values = telling(members(event.values, event.columns), query).map(({ column, value: of }) => {
     const told = withUnit(value(of, column), column.unit);
     return `${columnName(column.name)}: ${told}${compared(column, query, event.threshold)}`;
   });
