@@ -2,7 +2,7 @@
 
 import type { Value } from '../api/types';
 import { counted } from '../words/number';
-import type { Course } from './course';
+import type { Course, Line } from './course';
 import { FLOW_FIELDS } from './measures';
 import { timeText } from './period';
 import type { Drawn } from './plot';
@@ -36,9 +36,12 @@ export function drawn(of: Question, ranking: Ranking, now: Course, before: Cours
   return [...lines, ...others, ...earlier];
 }
 
-/** Of lines in another unit. */
-export const scaled = (lines: Drawn[], by: number): Drawn[] =>
-  by === 1 ? lines : lines.map((line) => ({ ...line, figures: line.figures.map((figure) => figure && times(figure, by)) }));
+/** In the unit of a chart. */
+export function inUnit(of: Course, by: number): Course {
+  if (by === 1) return of;
+  const one = <T extends { figures: Line['figures'] } | null>(line: T): T => line && { ...line, figures: line.figures.map((figure) => figure && times(figure, by)) };
+  return { ...of, lines: of.lines.map(one), others: one(of.others), all: one(of.all) };
+}
 
 const SHORT: Record<string, string> = { src_addr: 'src', dst_addr: 'dst', src_port: 'sport', dst_port: 'dport', protocol: 'proto' };
 
