@@ -71,7 +71,7 @@ try {
       expect(`what is wrong at ${width}`, await text(page, '[aria-label=Unusual]'), [/A scan: 198\.51\.100\.77 reached 20,114 addresses/, /Many to one: 192\.0\.2\.30/, /A loss: 4\.1 %/, /4 of 5 watched/, /Not unusual: heavy talkers/, /silence \(the rule needs 10 earlier minutes/]);
       expect(`what is lost at ${width}`, said, [/6,412 packets, <0\.01 % of all, were lost before edge1 was read/]);
       expect(`the account at ${width}`, await text(page, '[aria-label=Account]'), [/received [\d,]+ = measured [\d,]+ \+ not measured 2,228 1,904 arp, 318 ipv6_fragment, 6 truncated/, /lost before they were read 6,412 imissed/, /coverage 99\.99 %/]);
-      expect(`the figures at ${width}`, await text(page, '[aria-label=Figures]'), [/bits\/s, last minute [\d.]+ Mbit\/s [\d.]+ Mbit\/s an hour ago/, /packets\/s, last minute/, /flows, last minute/, /of 1,048,576 that have room/, /TCP lost or sent again, last minute/, /coverage, last hour 99\.99 %/]);
+      expect(`the figures at ${width}`, await text(page, '[aria-label=Figures]'), [/bits\/s, last minute [\d.]+ Mbit\/s [\d.]+ Mbit\/s an hour ago/, /packets\/s, last minute/, /flows, last minute/, /of 1,048,576 that have room/, /TCP lost or sent again, last minute/, /coverage 99\.99 %/]);
       const { rows, rest } = await bytesOf(page, 'Who sends');
       const all = rest.at(-1);
       const sum = [...rows, ...rest.slice(0, -1)].reduce((a, b) => a + b, 0);

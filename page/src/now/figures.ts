@@ -23,6 +23,8 @@ const UNKNOWN = { value: 'not known', unit: '' };
 /** `438` and `Mbit/s`. */
 function split(range: Range | null, unit: string): { value: string; unit: string } {
   if (range === null || range.value === null) return UNKNOWN;
+  // Counts with bounds are told with both of them.
+  if (unit === '' && range.upper !== null && range.lower !== null && Number(range.lower) < Number(range.upper)) return { value: `${short(range.lower, '')} to ${short(range.upper, '')}`, unit };
   const text = amount(range.value, unit);
   const at = text.indexOf(' ');
   const lead = range.upper === null ? '≥ ' : range.lower !== range.value || range.upper !== range.value ? '≈ ' : '';
@@ -97,15 +99,14 @@ const percentOf = (share: number) => (share >= 0.001 && share < 0.1 ? `${Math.fl
 
 /** The lowest of all nodes, where there are several. */
 function coverageFigure(now: Now, status: Status): Shown {
-  const when = now.kind === 'capture' ? '' : ', last hour';
   const { coverage, lost } = now.account;
   const course = now.series.coverage;
   const count = lost === null ? null : Object.values(lost).reduce((sum: bigint, one) => sum + whole(one), 0n);
   const note = count === null ? 'its source cannot count what is lost' : count === 0n ? 'no packet was lost before it was read' : `${counted(String(count), 'packet')} lost before ${count === 1n ? 'it was' : 'they were'} read`;
-  if (coverage === null) return { name: `coverage${when}`, ...UNKNOWN, note, course: [] };
+  if (coverage === null) return { name: 'coverage', ...UNKNOWN, note, course: [] };
   const worst = lowest(status.nodes);
   const [value, unit] = percent(coverage).split(' ');
-  return { name: `coverage${when}`, value, unit, note: worst && status.nodes.length > 1 ? `lowest ${percent(worst.coverage!)} at ${worst.name}` : note, course };
+  return { name: 'coverage', value, unit, note: worst && status.nodes.length > 1 ? `lowest ${percent(worst.coverage!)} at ${worst.name}` : note, course };
 }
 
 function lowest(nodes: Node[]): Node | null {

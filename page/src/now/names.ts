@@ -20,9 +20,13 @@ export interface Named {
 const text = (of: Value | undefined) => (of === null || of === undefined ? 'none' : String(of));
 const protocolName = (of: Value | undefined) => PROTOCOLS[String(of)] ?? `protocol ${text(of)}`;
 
+/** TCP, UDP and SCTP have ports; of others they are 0. */
+const hasPorts = ({ protocol, port }: Record<string, Value>) => [6, 17, 132].includes(Number(protocol)) || (port !== 0 && port !== null && port !== undefined);
+
 /** A group as a row of a table has it. */
 export function named(by: string, key: Record<string, Value>): Named {
   if (by === 'port') {
+    if (!hasPorts(key)) return { name: protocolName(key.protocol), detail: 'without ports' };
     const service = SERVICES[Number(key.port)];
     return { name: text(key.port), detail: [protocolName(key.protocol), service].filter(Boolean).join(' · ') };
   }
@@ -33,7 +37,7 @@ export function named(by: string, key: Record<string, Value>): Named {
 
 /** In one line: `443/tcp (https)`. */
 export function label(by: string, key: Record<string, Value>): string {
-  if (by !== 'port') return named(by, key).name;
+  if (by !== 'port' || !hasPorts(key)) return named(by, key).name;
   const service = SERVICES[Number(key.port)];
   return `${text(key.port)}/${protocolName(key.protocol)}${service ? ` (${service})` : ''}`;
 }

@@ -26,8 +26,9 @@ const clock = (at: string) => time(at).replace(/^(.*\d\d:\d\d):00$/, '$1');
 export const whenOf = ({ since, until }: Entry) => (until === null ? `since ${clock(since)}, still so` : `${clock(since)} to ${clock(until)}, over now`);
 
 export const measured = ({ name, unit, value }: Measured) => {
-  const text = shortCell(rangeOf(value), unit);
-  return !unit || text.includes(name) ? `${text}${unit ? '' : ` ${name}`}` : unit === 'bytes' && name !== 'bytes' ? `${text} ${name.replaceAll('_', ' ')}` : text;
+  const what = name.replaceAll('_', ' ');
+  if (unit === 'bytes') return name === 'bytes' ? shortCell(rangeOf(value), unit) : `${shortCell(rangeOf(value), unit)} ${what}`;
+  return `${shortCell(rangeOf(value), '')} ${what}`;
 };
 
 /** An hour round it. */

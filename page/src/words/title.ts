@@ -7,7 +7,8 @@ import { members, value, withUnit } from './value';
 const COLUMNS: Record<string, string> = {
   total_byte: 'bytes', total_count: 'packets', wire_byte: 'bytes on the wire', ploss_byte: 'bytes lost before', retrans_byte: 'bytes sent again', unseen_byte: 'bytes missed by the tap',
   src_addr: 'source', dst_addr: 'destination', addr: 'address', src_port: 'source port', dst_port: 'destination port', src_asn: 'source system', dst_asn: 'destination system',
-  src_country: 'source country', dst_country: 'destination country', rtt_min: 'least round trip', node_id: 'node', first_vlan: 'VLAN', vlan: 'VLAN',
+  src_country: 'source country', dst_country: 'destination country', rtt_min: 'least round trip', rtt_avg: 'mean round trip', ploss_count: 'lost before', reorder_count: 'reordered', retrans_count: 'sent again', zero_window_count: 'zero windows',
+  hole_count: 'holes', resync_count: 'resynchronised', node_id: 'node', first_vlan: 'VLAN', vlan: 'VLAN',
 };
 
 /** A column in words: `src_addr` is the source, `lost_before` is "lost before". */
