@@ -54,45 +54,69 @@ impl Derivation {
         find: &Find<'_>,
         past: &AnswerHistory,
     ) -> DerivedResult {
+        let window = Span { start_ns: end_ns.saturating_sub(graph.queries[query].over_ns), end_ns };
+        let find = |(query, node)| find(QueryWindow { query, node, instance: &[], window });
+        self.compute(graph, (query, node), Some(window), &find, past)
+    }
+
+    /// Computes what is known of the whole run of a query (the one with this derivation), on a node. It follows from what its sources
+    /// answered of the whole run, which `find` has by query and node. The query reads no earlier windows, as a run has none before it.
+    pub fn evaluate_run<'a>(
+        &self,
+        graph: &Graph,
+        (query, node): (usize, usize),
+        find: &dyn Fn((usize, usize)) -> ObservedWindow<'a>,
+    ) -> DerivedResult {
+        self.compute(graph, (query, node), None, find, &AnswerHistory::new(graph, &[]))
+    }
+
+    /// Computes what is known of a window, or of the whole run.
+    fn compute<'a>(
+        &self,
+        graph: &Graph,
+        (query, node): (usize, usize),
+        window: Option<Span>,
+        find: &dyn Fn((usize, usize)) -> ObservedWindow<'a>,
+        past: &AnswerHistory,
+    ) -> DerivedResult {
         let of = &graph.queries[query];
-        let window = Span { start_ns: end_ns.saturating_sub(of.over_ns), end_ns };
         let mut reads = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
             let place = (source.query, source.on(node));
             let source = &graph.queries[source.query];
-            let (rows, answer) =
-                match find(QueryWindow { query: place.0, node: place.1, instance: &[], window }) {
-                    ObservedWindow::Missing => return DerivedResult::Missing,
-                    ObservedWindow::Empty => (ConditionGroups::none(source), None),
-                    ObservedWindow::Answer(answer) => match ConditionGroups::from_answer(source, answer) {
-                        Some(rows) => (rows, Some(answer)),
-                        None => return DerivedResult::Missing,
-                    },
-                };
+            let (rows, answer) = match find(place) {
+                ObservedWindow::Missing => return DerivedResult::Missing,
+                ObservedWindow::Empty => (ConditionGroups::none(source), None),
+                ObservedWindow::Answer(answer) => match ConditionGroups::from_answer(source, answer) {
+                    Some(rows) => (rows, Some(answer)),
+                    None => return DerivedResult::Missing,
+                },
+            };
             reads.push(ReadSource { rows, answer, place });
         }
-        let window =
+        let end_ns = window.map_or(0, |window| window.end_ns);
+        let evaluated =
             EvaluatedWindow { reads, past, end_ns, every_ns: of.every_ns, lacks_room: Cell::new(false) };
-        let found = self.found(&window);
-        let has_answer = window.reads.iter().any(|read| read.answer.is_some());
+        let found = self.found(&evaluated);
+        let has_answer = evaluated.reads.iter().any(|read| read.answer.is_some());
         if found.is_empty() && !has_answer {
             return DerivedResult::Empty;
         }
         let groups = found.iter().map(|(key, rows)| {
-            let member = self.member(&window, key, rows);
-            let values = self.values.iter().map(|value| window.value(value, &member, 0)).collect();
+            let member = self.member(&evaluated, key, rows);
+            let values = self.values.iter().map(|value| evaluated.value(value, &member, 0)).collect();
             ComputedGroup { key: key.clone(), values }
         });
         let mut table = DerivedTable { groups: groups.collect(), reasons: Vec::new(), sources: Vec::new() };
-        if window.lacks_room.get() {
+        if evaluated.lacks_room.get() {
             table.reasons.push("no room for earlier windows that it reads".to_owned());
         }
-        for (source, read) in self.sources.iter().zip(&window.reads) {
+        for (source, read) in self.sources.iter().zip(&evaluated.reads) {
             let is_listed = |rows: &&Vec<Option<&[Value]>>| rows[table.sources.len()].is_none();
             let unlisted = found.values().filter(is_listed).count() as u64;
             table.sources.push((source.name.as_deref(), read.answer, unlisted));
         }
-        DerivedResult::Answer(Box::new(table.answer(self, of, graph.node_name(node), end_ns)))
+        DerivedResult::Answer(Box::new(table.answer(self, of, graph.node_name(node), window)))
     }
 
     /// The groups that any source has, in the window or in an earlier one that is read. A group that has left these has a last row, so that

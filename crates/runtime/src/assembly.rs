@@ -30,6 +30,7 @@ mod steps;
 pub mod stored;
 pub mod test_ports;
 mod watched;
+mod whole_run;
 mod window_source;
 mod window_tally;
 
@@ -58,6 +59,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::StoreWriter;
+use whole_run::WholeRun;
 use window_source::WindowSource;
 
 /// Measures what the options say.
@@ -102,6 +104,7 @@ impl RunPlan {
             // What the executor refuses is said where the queries are planned.
             (false, chain) => chain.ok(),
         };
+        let whole = chain::whole_run(&self, &names)?;
         let store = stored::existing(&self.options)?;
         let resolver = self.options.question.enrich.resolver();
         let _shared = self.share_ports()?;
@@ -120,7 +123,7 @@ impl RunPlan {
         let telling =
             SinkContext { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop };
         let shown = (standard_output.has_tables, reader.clone());
-        let mut route = self.route(sources, chain, shown, resolver.clone(), stop)?;
+        let mut route = self.route(sources, (chain, &whole), shown, resolver.clone(), stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
         let may_end = route.may_end(stop);
         // Recorded rows were read with them.
@@ -141,8 +144,10 @@ impl RunPlan {
             route.keep_in(store)?;
         }
         let began = Instant::now();
-        let measured = route.measure(&sinks, stop)?;
+        let mut measured = route.measure(&sinks, stop)?;
+        let of_all = whole.derive(&mut measured);
         let (mut report, mut verdict) = self.report(measured, &names);
+        report.answers.extend(of_all);
         if let Some(recorded) = recorded {
             recorded.add_to(&mut verdict, reader.has_left());
         }
@@ -196,13 +201,13 @@ impl RunPlan {
     fn route(
         &self,
         mut sources: Vec<WindowSource>,
-        chain: Option<Chain>,
+        (chain, whole): (Option<Chain>, &WholeRun),
         shown: (bool, OutputReader),
         resolver: Option<Arc<Resolver>>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn MeasurementRoute>, Failure> {
         if let Some(chain) = chain.clone().filter(|_| self.is_controlled()) {
-            return Ok(Box::new(Controlled::new(self, sources, chain, shown, resolver, stop)?));
+            return Ok(Box::new(Controlled::new(self, sources, (chain, whole), shown, resolver, stop)?));
         }
         let Some(WindowSource::Measured(one)) = sources.pop() else {
             return Err(Failure::fault("there is no node to measure"));

@@ -64,10 +64,15 @@ pub fn run_report(report: &RunReport) -> String {
     text(lines) + &tables(of_run, totals.as_ref())
 }
 
-/// Returns the reports of the nodes of a run with several, one after the other.
+/// Returns the reports of the nodes of a run with several, one after the other, then the answers about the whole run that are of several nodes.
 pub fn nodes_report(report: &RunReport) -> String {
     let node = |(name, node): (&String, &RunReport)| format!("node      {name}\n{}\n", run_report(node));
-    report.nodes.iter().map(node).collect()
+    let nodes: String = report.nodes.iter().map(node).collect();
+    let is_of_all = |answer: &&Answer| answer.window.is_none() && answer.node.is_none();
+    match &*tables(report.answers.iter().filter(is_of_all), None) {
+        "" => nodes,
+        of_all => format!("{nodes}nodes     {}\n{of_all}\n", report.node),
+    }
 }
 
 /// Stories, each with the identifier of its first event.

@@ -124,7 +124,7 @@ impl<'a> Checker<'a, '_> {
         Some(first.1.keys.iter().map(|key| group_of(key)).collect())
     }
 
-    /// The windows that all have, which are also its own.
+    /// The windows that all have, which are also its own: of queries that say nothing of time, none that it says either.
     fn common_windows(&mut self, query: &QueryText, parents: &[(&Spanned<String>, &Parent)]) -> Over {
         let usual = self.options.base_window_ns;
         let length = |over: Over| match (over, usual) {
@@ -136,6 +136,8 @@ impl<'a> Checker<'a, '_> {
         let clause = query.every.as_ref().map(|every| every.span.clone());
         let clause = clause.or(query.over.as_ref().map(|over| over.span.clone()));
         let own = clause.map(|span| (span, self.over(query)));
+        let is_timeless =
+            own.is_none() && parents.iter().all(|(_, parent)| parent.over == Some(Over::Window));
         let Some((first, over)) = all.next() else { return own.map_or(Over::Window, |(_, over)| over) };
         for (name, other) in all {
             if other != over {
@@ -161,7 +163,7 @@ impl<'a> Checker<'a, '_> {
             let help = "leave every and over out: a derived query has the windows of those that it reads";
             self.diagnostics.error_with_help("different_windows", &span, message, help);
         }
-        over
+        if is_timeless { Over::Window } else { over }
     }
 
     /// Reports clauses that are about rows, which a derived query does not read.

@@ -70,6 +70,26 @@ fn earlier_windows_are_windows_of_the_query() {
 }
 
 #[test]
+fn what_says_nothing_of_time_has_no_windows_of_its_own() {
+    let options = CheckOptions { base_window_ns: Some(10_000_000_000), ..CheckOptions::default() };
+    let over = |text: &str| {
+        let checked = crate::check(&crate::SourceText { name: "q", text }, &options);
+        assert!(!checked.has_errors(), "{text}: {:#?}", checked.diagnostics);
+        checked.queries.last().expect("a query").plan.over
+    };
+    let b = "b: select dst_addr, min(stime) as t groupby dst_addr;";
+    let c = "c: select dst_addr, max(ltime) as t groupby dst_addr;";
+    assert_eq!(over(&format!("{b} {c} d: select c.t - b.t as time from b, c")), Over::Window);
+    let ten = Over::Windows { every_ns: 10_000_000_000, over_ns: 10_000_000_000 };
+    assert_eq!(over(&format!("{A} {b} select a.b, b.t from a, b")), ten);
+    assert_eq!(over(&format!("{b} select b.t from b every 10s")), ten);
+    // From one moment to another are nanoseconds.
+    let chain = chain_of(&format!("{b} {c} d: select c.t - b.t as time from b, c"), &["N"]).expect("a chain");
+    let column = &chain.graph.queries[2].columns[0].column;
+    assert_eq!((column.name.as_str(), column.unit.as_str()), ("time", "ns"));
+}
+
+#[test]
 fn sources_have_the_same_keys_and_windows() {
     let b = "b: select dst_addr, sum(total_byte) as b groupby dst_addr";
     refused_at(

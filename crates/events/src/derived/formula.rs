@@ -63,7 +63,10 @@ impl Formula {
                 let ((left, of_left), (right, of_right)) =
                     (left.kind(sources, key), right.kind(sources, key));
                 let is_float = *operator == Operator::Divide || [left, right].contains(&ColumnKind::Float);
+                let is_time = [left, right] == [ColumnKind::Time; 2];
                 let unit = match operator {
+                    // From one moment to another.
+                    Operator::Subtract if is_time => "ns".to_owned(),
                     Operator::Add | Operator::Subtract if of_left == of_right => of_left,
                     Operator::Multiply | Operator::Divide if of_right.is_empty() => of_left,
                     Operator::Multiply if of_left.is_empty() => of_right,

@@ -32,13 +32,12 @@ impl DerivedTable<'_> {
         derivation: &Derivation,
         query: &GraphQuery,
         node: Option<&str>,
-        end_ns: u64,
+        window: Option<Span>,
     ) -> Answer {
         let undecided = self.restrict(derivation);
         self.groups.sort_by(|one, other| compare(derivation, one, other));
         let beyond = self.groups.split_off(derivation.limit.min(self.groups.len()));
         let more = self.more_groups();
-        let window = Span { start_ns: end_ns.saturating_sub(query.over_ns), end_ns };
         let columns: Vec<Column> = query.columns.iter().map(|column| column.column.clone()).collect();
         let row = |group: &ComputedGroup| -> Vec<Value> {
             columns.iter().zip(&group.values).map(|(column, known)| known.value(column.kind)).collect()
@@ -51,7 +50,7 @@ impl DerivedTable<'_> {
         let mut answer = Answer {
             node: node.map(str::to_owned),
             rest: Rest { groups, is_open, totals },
-            ..Answer::new(query.name.clone(), Some(window), columns, rows)
+            ..Answer::new(query.name.clone(), window, columns, rows)
         };
         let shown = self.groups.iter().flat_map(|group| group.values.iter().take(answer.columns.len()));
         // Groups that a source does not list may be larger than those that are known.
@@ -78,22 +77,53 @@ impl DerivedTable<'_> {
         }
         self.reasons.iter().for_each(|reason| answer.mark_partial(reason));
         self.remark_mixed(&mut answer, derivation);
+        if window.is_none() {
+            self.remark_unseen(&mut answer);
+        }
         answer
     }
 
-    /// Says of values that are computed of what different nodes counted that they have no bounds.
+    /// Says of values that are computed of what different nodes counted what else is in them. In a window that may be anything; over the whole run
+    /// packets are counted on either side once, whenever they passed.
     fn remark_mixed(&self, answer: &mut Answer, derivation: &Derivation) {
         let mixed = derivation.mixed();
         if mixed.is_empty() {
             return;
         }
         let columns = mixed.iter().filter_map(|number| answer.columns.get(*number));
-        let named = columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
-        let named = if named.is_empty() { "having or order by".to_owned() } else { named };
-        answer.bounds = "none".to_owned();
-        answer.remark(&format!(
-            "{named} compares counts of different nodes: what was under way between them and how far their clocks differ is in it"
-        ));
+        let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
+        let named = match &names[..] {
+            [] => "having or order by compares".to_owned(),
+            [name] => format!("{name} compares"),
+            names => format!("{} compare", names.join(", ")),
+        };
+        let within = match answer.window {
+            Some(_) => {
+                answer.bounds = "none".to_owned();
+                "what was under way between them and how far their clocks differ is in it"
+            }
+            None => "what was under way between them when the run began and when it ended is in it",
+        };
+        answer.remark(&format!("{named} counts of different nodes: {within}"));
+    }
+
+    /// Says of the whole run what its sources do not know though they lack nothing: groups without a sampled packet, and packets that a node
+    /// lost before it measured them.
+    fn remark_unseen(&self, answer: &mut Answer) {
+        for (name, source, _) in &self.sources {
+            let Some(source) = source else { continue };
+            let said = |words: &str| name.map_or_else(|| words.to_owned(), |name| format!("{name}: {words}"));
+            if let Some(coverage) = source.coverage.filter(|coverage| *coverage < 1.0) {
+                let percent = ((1.0 - coverage) * 100.0).max(0.0001);
+                answer.remark(&said(&format!(
+                    "the node lost {percent:.4} % of its packets before it measured them"
+                )));
+            }
+            let reason = source.reason.as_ref().filter(|_| source.class == Class::Sample);
+            if let Some(reason) = reason.filter(|_| source.status == AnswerStatus::Complete) {
+                answer.remark(&said(reason));
+            }
+        }
     }
 
     /// Leaves out groups that do not pass `having`. Returns of how many it is not known.

@@ -1,6 +1,7 @@
 //! The queries of a run as a controller and the page see them, and what each node answers whatever it is told.
 
 use super::plan::RunPlan;
+use super::whole_run::{self, WholeRun};
 use crate::exit::Failure;
 use crate::questions::asked::QuerySet;
 use crate::questions::continuous::{self, StandingOptions};
@@ -8,28 +9,53 @@ use controller::views;
 use engine::Every;
 use equery::{Chain, ChainSite, CheckedQuery};
 use model::view::QueryView;
+use std::collections::BTreeSet;
 use task::query::{Over, Query};
 
 /// The queries of windows. Where windows of a capture are not shown, those that say nothing of time and start nothing answer over the run
-/// alone, each on its node.
+/// alone.
 pub(super) fn chain(plan: &RunPlan, nodes: &[String]) -> Result<Chain, Failure> {
-    let RunPlan { options, asked, of_windows, .. } = plan;
-    let usual_ns = match asked.default_every.unwrap_or(options.question.every) {
+    let of_windows = has_windows(plan);
+    let is_kept = |query: &&CheckedQuery| plan.of_windows || of_windows.contains(query.label.as_str());
+    let queries: Vec<CheckedQuery> = plan.asked.checked.iter().filter(is_kept).cloned().collect();
+    Chain::new(&queries, &site(plan, nodes, &plan.options.question.key.parts())).map_err(Failure::usages)
+}
+
+/// Returns the queries that have an answer of the whole run.
+pub(super) fn whole_run(plan: &RunPlan, nodes: &[String]) -> Result<WholeRun, Failure> {
+    let key = plan.options.question.key.parts();
+    let site = site(plan, nodes, &key);
+    // A node without a controller answers by itself, and rows that were recorded are windows.
+    let is_measured = plan.is_controlled() && plan.recorded.is_none();
+    let of_windows = match is_measured && continuous::are_of_run(&plan.options) {
+        true => has_windows(plan),
+        false => plan.asked.checked.iter().map(|query| query.label.as_str()).collect(),
+    };
+    WholeRun::new(&plan.asked, &site, &of_windows)
+}
+
+fn site<'a>(plan: &RunPlan, nodes: &'a [String], key: &'a [String]) -> ChainSite<'a> {
+    let window_ns = match plan.asked.default_every.unwrap_or(plan.options.question.every) {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
     };
-    let has_windows = |query: &&CheckedQuery| {
-        let is_of_windows = query.plan.over != Over::Window || query.across.is_some();
-        *of_windows || is_of_windows || is_connected(query, asked)
+    ChainSite { nodes, key, window_ns, settings: events::EventSettings::default() }
+}
+
+/// The queries whose windows are needed whether or not they are shown: they have windows of their own, are started, start others, or read
+/// windows, and what these read.
+fn has_windows(plan: &RunPlan) -> BTreeSet<&str> {
+    let queries = &plan.asked.checked;
+    let answered = whole_run::answered(queries);
+    // Statistics of packets are of windows, but ask for none.
+    let is_of_windows = |query: &&CheckedQuery| {
+        let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
+        let asks = query.plan.over != Over::Window || query.across.is_some() || query.trigger.is_some();
+        !answered.contains(query.label.as_str()) && (asks || is_computed)
     };
-    let queries: Vec<CheckedQuery> = asked.checked.iter().filter(has_windows).cloned().collect();
-    let site = ChainSite {
-        nodes,
-        key: &options.question.key.parts(),
-        window_ns: usual_ns,
-        settings: events::EventSettings::default(),
-    };
-    Chain::new(&queries, &site).map_err(Failure::usages)
+    let own = queries.iter().filter(is_of_windows).map(|query| query.label.as_str());
+    let parents = queries.iter().flat_map(|query| &query.trigger).flat_map(|trigger| &trigger.parents);
+    whole_run::with_parents(queries, own.chain(parents.map(String::as_str)).collect())
 }
 
 /// The queries of a run that no controller drives, as they are shown while it runs.
@@ -53,34 +79,18 @@ pub(super) fn steps(plan: &RunPlan) -> Vec<String> {
     parents.filter(|name| !has_rows(name)).cloned().collect()
 }
 
-/// Returns true if a query starts or reads another one, is started or read, or reads its own earlier windows.
-fn is_connected(query: &CheckedQuery, asked: &QuerySet) -> bool {
-    let is_parent = |other: &CheckedQuery| {
-        other.derived_from.contains(&query.label)
-            || other.trigger.iter().any(|trigger| trigger.parents.contains(&query.label))
-    };
-    let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
-    query.trigger.is_some() || is_computed || asked.checked.iter().any(is_parent)
-}
-
 /// Returns the queries that a node answers whatever the controller asks: those over the run, and without the user's those of the program.
-pub(super) fn own_queries(plan: &RunPlan, node: &str) -> Vec<Query> {
+pub(super) fn own_queries(plan: &RunPlan, whole: &WholeRun, node: &str) -> Vec<Query> {
     let RunPlan { options, asked, of_windows, .. } = plan;
-    let of_run = continuous::are_of_run(options);
-    if asked.is_empty() {
-        return continuous::continuous_queries(&StandingOptions {
-            key: options.question.key,
-            tracks_loss: options.packets.loss,
-            biflow: options.record.biflow,
-            top: options.question.top,
-            of_windows: *of_windows,
-            of_run,
-        });
+    if !asked.is_empty() {
+        return whole.own(asked, node);
     }
-    let timeless = asked.checked.iter().filter(|query| query.plan.over == Over::Window);
-    let is_of_node = |query: &&CheckedQuery| query.across.is_none() && query.nodes.matches(node);
-    // Statistics of packets are of single windows.
-    let of_run = |query: &&CheckedQuery| of_run && query.statistics.is_empty();
-    let own = timeless.filter(|query| of_run(query) && is_of_node(query) && !is_connected(query, asked));
-    own.map(|query| Query { over: Over::Run, ..query.plan.clone() }).collect()
+    continuous::continuous_queries(&StandingOptions {
+        key: options.question.key,
+        tracks_loss: options.packets.loss,
+        biflow: options.record.biflow,
+        top: options.question.top,
+        of_windows: *of_windows,
+        of_run: continuous::are_of_run(options),
+    })
 }

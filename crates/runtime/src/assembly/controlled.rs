@@ -8,6 +8,7 @@ use super::plan::RunPlan;
 use super::progress::{NodeProgress, ProgressLine};
 use super::recorded::{RecordedRun, Since};
 use super::reporting::NodeOutcome;
+use super::whole_run::WholeRun;
 use super::window_source::WindowSource;
 use crate::exit::{Failure, no_thread, say};
 use crate::resolver::Resolver;
@@ -54,7 +55,7 @@ impl Controlled {
     pub(super) fn new(
         plan: &RunPlan,
         sources: Vec<WindowSource>,
-        mut chain: Chain,
+        (mut chain, whole): (Chain, &WholeRun),
         (has_tables, reader): (bool, OutputReader),
         resolver: Option<Arc<Resolver>>,
         stop: &Arc<AtomicBool>,
@@ -86,7 +87,7 @@ impl Controlled {
         let (link, probes) = memory::links(&names);
         let mut ready = Vec::new();
         for (source, link) in sources.into_iter().zip(probes) {
-            let own = chain::own_queries(plan, source.node());
+            let own = chain::own_queries(plan, whole, source.node());
             ready.push(ControlledProbe::new(source, link, own, window_ns, is_replay, stop)?);
         }
         let showing = plan.recorded.as_ref().map(RecordedRun::showing);
