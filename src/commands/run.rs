@@ -35,6 +35,7 @@ Examples:
   edison run -i eth0 -f questions.eq --set K1=10K    a file of queries
   edison run Node1=a.pcap Node2=b.pcap -f chain.eq   two nodes, and queries that start others
   edison run tx=eth0 rx=eth1 --every 1s              two interfaces as two nodes
+  edison run tx=eth0 rx=eth1 -f examples/device.eq   what a device between them does to each flow
   edison run trace.pcap --report - --json            the answers of each window, then the report
   edison run trace.pcap --task heavy-hitters:key=src_addr,share=0.2% --task entropy:memory=256KiB
   edison run trace.pcap --cores 2                    two cores: one reads, one counts

@@ -20,6 +20,7 @@ mod cut_headers;
 mod deployment;
 mod derived;
 mod designs;
+mod device;
 #[cfg(feature = "dpdk")]
 mod device_ports;
 mod differential;
