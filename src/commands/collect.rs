@@ -81,6 +81,7 @@ impl CollectOptions {
             link: None,
             recorded: None,
             default_every: None,
+            read_statistics: Vec::new(),
             json_windows: false,
         })
     }

@@ -84,10 +84,19 @@ fn condition(key: &Key) -> String {
 
 /// Compares each row of each window with the frames; gives the number of rows with gaps.
 fn check(answers: &[Value], frames: &[Frame], is_pinned: impl Fn(&Key) -> bool) -> usize {
+    check_of_class("zoom", answers, frames, is_pinned)
+}
+
+fn check_of_class(
+    class: &str,
+    answers: &[Value],
+    frames: &[Frame],
+    is_pinned: impl Fn(&Key) -> bool,
+) -> usize {
     let mut with_gaps = 0;
     for answer in answers {
         // The last window is cut by the end of the capture.
-        assert!(answer["class"] == "zoom" && answer["status"] != "partial", "{answer}");
+        assert!(answer["class"] == class && answer["status"] != "partial", "{answer}");
         let mut expected = samples(frames, time(&answer["window"]["start"]));
         expected.retain(|key, _| is_pinned(key));
         assert_eq!(rows(answer).len(), expected.len());
@@ -173,6 +182,160 @@ fn aggregates_read_them_and_other_flows_have_none() {
     }
 }
 
+/// P-square as Jain and Chlamtac print it, for one quantile of more than five samples, and the interpolation of up to five.
+fn p_square(samples: &[f64], p: f64) -> Option<f64> {
+    let mut q: Vec<f64> = samples.iter().take(5).copied().collect();
+    q.sort_unstable_by(f64::total_cmp);
+    let between = |q: &[f64], rank: f64| {
+        let (low, high) = (rank.floor() as usize, rank.ceil() as usize);
+        q[low] + (q[high] - q[low]) * (rank - low as f64)
+    };
+    if samples.len() <= 5 {
+        return (!q.is_empty()).then(|| between(&q, (q.len() - 1) as f64 * p));
+    }
+    let mut n: Vec<f64> = (1..=5).map(f64::from).collect();
+    for (count, x) in (6..).zip(&samples[5..]) {
+        q[0] = q[0].min(*x);
+        let above = (1..5).find(|k| *x < q[*k]).unwrap_or(4);
+        q[4] = q[4].max(*x);
+        n[above..].iter_mut().for_each(|n| *n += 1.0);
+        for i in 1..4 {
+            let desired = 1.0 + f64::from(count - 1) * [0.0, p / 2.0, p, (1.0 + p) / 2.0][i];
+            let off = desired - n[i];
+            if off >= 1.0 && n[i + 1] - n[i] > 1.0 || off <= -1.0 && n[i - 1] - n[i] < -1.0 {
+                let d = off.signum();
+                let (up, down) =
+                    ((q[i + 1] - q[i]) / (n[i + 1] - n[i]), (q[i] - q[i - 1]) / (n[i] - n[i - 1]));
+                let parabolic = q[i]
+                    + d / (n[i + 1] - n[i - 1]) * ((n[i] - n[i - 1] + d) * up + (n[i + 1] - n[i] - d) * down);
+                let next = if d > 0.0 { i + 1 } else { i - 1 };
+                let linear = q[i] + d * (q[next] - q[i]) / (n[next] - n[i]);
+                q[i] = if q[i - 1] < parabolic && parabolic < q[i + 1] { parabolic } else { linear };
+                n[i] += d;
+            }
+        }
+    }
+    Some(q[2])
+}
+
+const OF_ALL: [&str; 6] =
+    ["--gap", "mean,stddev,p50,p90", "--packet-size", "mean,p50", "--inter-arrival", "mean,p25"];
+
+/// With the options, rows of all flows have them, without a pin, by each design that keeps the packets of a flow in their order.
+#[test]
+fn statistics_of_all_flows_are_those_of_the_frames() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, SPEC);
+    let columns = "total_count, gap_mean, gap_stddev, gap_p50, gap_p90, size_mean, iat_mean";
+    let text = format!("q: select {KEYS}, {columns} limit 10k; rows: select count(*) as flows");
+    let flows = scratch.file("flows.csv", "");
+    let path = crate::support::scratch::text(&flows);
+    let designs: [&[&str]; 5] = [
+        &[],
+        &["--loss"],
+        &["--design", "1x3"],
+        &["--biflow", "--design", "cooperative"],
+        &["--flows", path],
+    ];
+    for design in designs {
+        let found = answers(&capture, &text, &[&OF_ALL[..], design].concat());
+        assert!(found.len() >= 4, "{design:?}");
+        let mut medians = 0;
+        for answer in &found {
+            assert!(answer["class"] == "row" && answer["status"] != "partial", "{answer}");
+            let expected = samples(&capture.frames, time(&answer["window"]["start"]));
+            // Every flow of the window has a row, those of a single packet too, whose gaps have no value.
+            assert_eq!(rows(answer).len(), expected.len(), "{design:?}");
+            for row in rows(answer) {
+                let [gaps, sizes, times] = &expected[&key(row)];
+                assert_eq!(number(&row["total_count"]), sizes.len() as u64);
+                for (name, expected) in [
+                    ("gap_mean", mean(gaps)),
+                    ("gap_stddev", stddev(gaps)),
+                    ("gap_p50", p_square(gaps, 0.5)),
+                    ("size_mean", mean(sizes)),
+                    ("iat_mean", mean(times)),
+                ] {
+                    assert!(near(&row[name], expected), "{design:?} {name}: {row} {expected:?}");
+                }
+                // The program interpolates until the marker of a high percentile has got to its place.
+                if gaps.len() <= 5 || gaps.len() > 20 {
+                    let printed = p_square(gaps, 0.9);
+                    let is_close = |found: f64, printed: f64| {
+                        (found - printed).abs() <= if gaps.len() <= 5 { 1e-6 } else { 0.5 * printed }
+                    };
+                    let found = row["gap_p90"].as_f64();
+                    assert!(
+                        found.is_some() == printed.is_some()
+                            && found.zip(printed).is_none_or(|(found, printed)| is_close(found, printed)),
+                        "{design:?}: {row} {printed:?}"
+                    );
+                }
+                medians += usize::from(gaps.len() > 5);
+            }
+        }
+        assert!(medians > 100, "{design:?}: {medians}");
+    }
+}
+
+/// Filters, aggregates and orders read them as any field, beside statistics of pinned flows that the options do not name.
+#[test]
+fn queries_read_statistics_of_all_flows_as_any_field() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, SPEC);
+    let port = heaviest(&capture.frames)[0].4;
+    let text = format!(
+        "q: select count(*) as flows, max(gap_mean) as most, avg(size_mean) as size where gap_mean > 200; \
+         top: select {KEYS}, gap_mean order by gap_mean desc limit 3; \
+         pinned: select {KEYS}, gap_mean, iat_p100 where port = {port}"
+    );
+    let options = ["--gap", "mean", "--packet-size", "mean"];
+    let mut command = edison();
+    command.args(["run", "--json", "--every", "500ms", "-q", &text]).arg(&capture.path).args(options);
+    let ended = run(&mut command).expect(0);
+    let mut seen = [0; 3];
+    for line in ended.stdout.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if !answer["event"].is_null() {
+            continue;
+        }
+        let all = samples(&capture.frames, time(&answer["window"]["start"]));
+        let mean_gap = |key: &Key| mean(&all[key][0]);
+        match answer["query"].as_str() {
+            Some("q") => {
+                let wide: Vec<&Key> = all.keys().filter(|key| mean_gap(key) > Some(200.0)).collect();
+                let row = &rows(&answer)[0];
+                assert_eq!(number(&row["flows"]), wide.len() as u64);
+                assert!(near(
+                    &row["most"],
+                    wide.iter().filter_map(|key| mean_gap(key)).max_by(f64::total_cmp)
+                ));
+                let sizes: Vec<f64> = wide.iter().filter_map(|key| mean(&all[*key][1])).collect();
+                assert!(near(&row["size"], mean(&sizes)));
+                seen[0] += wide.len();
+            }
+            Some("top") => {
+                let mut gaps: Vec<f64> = all.keys().filter_map(mean_gap).collect();
+                gaps.sort_unstable_by(|one, other| other.total_cmp(one));
+                for (row, expected) in rows(&answer).iter().zip(gaps) {
+                    assert!(near(&row["gap_mean"], Some(expected)), "{row} {expected}");
+                    seen[1] += 1;
+                }
+            }
+            Some("pinned") => {
+                assert_eq!(answer["class"], "zoom");
+                for row in rows(&answer) {
+                    assert!(near(&row["gap_mean"], mean_gap(&key(row))));
+                    assert!(near(&row["iat_p100"], greatest(&all[&key(row)][2])), "{row}");
+                    seen[2] += usize::from(!row["iat_p100"].is_null());
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 5), "{seen:?}");
+}
+
 /// A firing pins the flows of an address, some windows later.
 #[test]
 fn a_firing_pins_the_flows_whose_packets_tell_them() {
@@ -219,6 +382,23 @@ fn what_cannot_be_told_is_refused_with_the_reason() {
     );
     let many = (0..33).map(|percent| format!("size_p{percent}")).collect::<Vec<_>>().join(", ");
     refused(&format!("q: select {many} where dst_port = 53"), &[], "at most 32 statistics of packets");
+    // With the options of all flows: what they do not name, windows of another length, and designs without an order of packets.
+    refused("q: select max(gap_p98) as most", &["--gap", "p99"], "or give the run --gap p98");
+    refused(
+        "q: select max(gap_p99) as most every 1s",
+        &["--gap", "p99"],
+        "gap_p99 is of a flow's packets in one window of the run",
+    );
+    refused(
+        "q: select max(gap_p99) as most",
+        &["--gap", "p99", "--cores", "2", "--state", "shared"],
+        "--gap",
+    );
+    refused(
+        "q: select count(*) as flows",
+        &["--gap", "p99"],
+        "without --flows, --export, --store or a query of windows",
+    );
 }
 
 #[test]

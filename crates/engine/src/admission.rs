@@ -105,10 +105,8 @@ pub fn check_sampling(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<
     let parts = &config.parts;
     let whole = [(parts.loss, EveryPacket::Loss), (parts.biflow, EveryPacket::Biflow)];
     let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
-    let mut statistics: Vec<Metric> = parts.statistics.iter().flatten().map(|(metric, _)| *metric).collect();
-    statistics.retain(|metric| matches!(metric, Metric::Gap | Metric::InterArrival));
-    statistics.dedup();
-    let asked = asked.chain(statistics.into_iter().map(EveryPacket::Statistic));
+    let of_order = parts.metrics().filter(|metric| matches!(metric, Metric::Gap | Metric::InterArrival));
+    let asked = asked.chain(of_order.map(EveryPacket::Statistic));
     let alone = is_alone.then_some(RunRefusal::SamplingNeedsWorkers { design });
     alone.into_iter().chain(asked.map(|what| RunRefusal::NeedsEveryPacket { what })).collect()
 }
@@ -122,7 +120,7 @@ pub fn check_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<Run
     let has_timeouts = config.timeouts.idle_ns != u64::MAX || config.timeouts.active_ns != u64::MAX;
     let whole =
         [(parts.loss, Ordered::Loss), (parts.biflow, Ordered::Biflow), (has_timeouts, Ordered::Timeouts)];
-    let statistics = parts.statistics.iter().flatten().map(|(metric, _)| Ordered::Statistic(*metric));
+    let statistics = parts.metrics().map(Ordered::Statistic);
     let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
     let refusal = |what| RunRefusal::NeedsOrder { what, split: plan.split, state: plan.state };
     asked.chain(statistics).map(refusal).collect()
@@ -130,7 +128,7 @@ pub fn check_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<Run
 
 /// Returns the requests that need all frames at one receiver.
 pub fn one_receiver(config: &MeasurementConfig, site: &SourceProperties) -> Vec<OneReceiver> {
-    let has_gaps = config.parts.statistics.iter().flatten().any(|(metric, _)| *metric == Metric::Gap);
+    let has_gaps = config.parts.metrics().any(|metric| metric == Metric::Gap);
     let asked = [
         (matches!(config.every, Every::Packets(_)), OneReceiver::WindowsOfPackets),
         (config.packets.is_some(), OneReceiver::PacketLimit),

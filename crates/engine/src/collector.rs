@@ -2,7 +2,7 @@
 
 use crate::closed::{ClosedWindow, PacketTotals};
 use crate::ids::WindowId;
-use flow::{FlowRecord, LossCounts, WindowRow};
+use flow::{FlowRecord, LossCounts, MAX_ROW_STATISTICS, WindowRow};
 use flowtable::{Counts, FlowShare, FlowSink, FlowTable, RequestedMetrics, Zoom};
 use packet::{Bursts, Key, PacketFields, Pins};
 use record::MeasurementTotals;
@@ -21,7 +21,7 @@ pub trait RecordSink {
     /// Takes one more row of the window that [`RecordSink::begin_rows`] named last. Rows that nothing requests may be ignored.
     fn row<K: Key>(&mut self, _row: WindowRow<K>, _loss: Option<&LossCounts>) {}
     /// Statistics of packets of the row that is given next, which has this key: those that the queries of its window read
-    /// ([`task::TaskSet::statistics`]), NaN where there is no value.
+    /// ([`task::TaskSet::reads_row_statistics`], [`task::TaskSet::statistics`]), NaN where there is no value.
     fn row_statistics<K: Key>(&mut self, _key: K, _statistics: &[f64]) {}
     /// Rows from here on are of this window.
     fn begin_rows(&mut self, _window: WindowId) {}
@@ -118,6 +118,45 @@ pub(crate) fn merge_other(sum: &mut Option<FlowRecord>, more: FlowRecord) {
     sum.tcp_flags |= more.tcp_flags;
 }
 
+/// The statistics of packets that the queries of a window read of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WindowStatistics {
+    /// True if they read those that all rows have.
+    pub(crate) of_all: bool,
+    /// The number of those of pinned flows.
+    pub(crate) of_pinned: usize,
+}
+
+/// The statistics of packets that the tables keep of all flows, on their way to rows.
+#[derive(Debug)]
+struct SealedStatistics {
+    open: WindowStatistics,
+    closing: WindowStatistics,
+    /// Values of the next row: those of all flows, then those of pinned ones.
+    values: [f64; MAX_ROW_STATISTICS],
+    /// The number of those of all flows that the next row has.
+    known: usize,
+}
+
+impl SealedStatistics {
+    /// Takes the values of the next row, if the queries of its window read them.
+    fn set(&mut self, values: &[f64]) {
+        if self.closing.of_all {
+            self.known = values.len().min(self.values.len());
+            self.values[..self.known].copy_from_slice(&values[..self.known]);
+        }
+    }
+
+    /// Returns all values of the row; `of_pinned` has those of a flow that is pinned.
+    fn take(&mut self, of_pinned: &[f64]) -> &[f64] {
+        let known = std::mem::take(&mut self.known);
+        let all = (known + self.closing.of_pinned).min(self.values.len());
+        self.values[known..all].fill(f64::NAN);
+        self.values[known..all].iter_mut().zip(of_pinned).for_each(|(value, of_pinned)| *value = *of_pinned);
+        &self.values[..all]
+    }
+}
+
 /// The engine's [`FlowSink`].
 #[derive(Debug)]
 pub(crate) struct FlowAccumulator<R> {
@@ -133,6 +172,7 @@ pub(crate) struct FlowAccumulator<R> {
     closing_overflow: Option<Overflow>,
     /// The tables that follow the flows that are pinned, if any were.
     tracked_flows: Option<Box<Zoom>>,
+    statistics: SealedStatistics,
     /// The number of records ended, without `other`.
     pub(crate) ended: u64,
 }
@@ -147,6 +187,12 @@ impl<R: RecordSink> FlowAccumulator<R> {
             overflow: None,
             closing_overflow: None,
             tracked_flows: None,
+            statistics: SealedStatistics {
+                open: WindowStatistics::default(),
+                closing: WindowStatistics::default(),
+                values: [f64::NAN; MAX_ROW_STATISTICS],
+                known: 0,
+            },
             ended: 0,
         }
     }
@@ -163,6 +209,12 @@ impl<R: RecordSink> FlowAccumulator<R> {
         self.closing_overflow = self.overflow.as_mut().and_then(OverflowCounter::take);
         self.records.begin_rows(window);
         self.tracked_flows.iter_mut().for_each(|zoom| zoom.turn());
+        self.statistics.closing = self.statistics.open;
+    }
+
+    /// Sets the statistics of packets that are read of the rows of the open window and of later ones.
+    pub(crate) fn read_statistics(&mut self, read: WindowStatistics) {
+        self.statistics.open = read;
     }
 
     /// Sets which flows are tracked in the open window, and what is tracked of them. No packet of the window may have come yet. `new` makes
@@ -277,12 +329,17 @@ impl<R: RecordSink> FlowSink for FlowAccumulator<R> {
         if let Some(loss) = loss {
             sums.loss.add(loss);
         }
-        if let Some(found) = &found
-            && !found.statistics.is_empty()
-        {
-            self.records.row_statistics(row.key, found.statistics);
+        let of_pinned = found.as_ref().map_or(&[][..], |found| found.statistics);
+        if self.statistics.known != 0 {
+            self.records.row_statistics(row.key, self.statistics.take(of_pinned));
+        } else if !of_pinned.is_empty() {
+            self.records.row_statistics(row.key, of_pinned);
         }
         self.records.row(row, loss);
+    }
+
+    fn row_statistics<K: Key>(&mut self, _: K, values: &[f64]) {
+        self.statistics.set(values);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The state of one core: flow tables, and their output, sorted into windows and records. Reads no clock and
 //! no frame.
 
-use crate::collector::{FlowAccumulator, RecordSink};
+use crate::collector::{FlowAccumulator, RecordSink, WindowStatistics};
 use crate::config::MeasurementConfig;
 use crate::idle_timeout::IdleTimeout;
 use crate::ids::WindowId;
@@ -170,12 +170,14 @@ impl<R: RecordSink> Worker<R> {
         }
     }
 
-    /// Follows the flows that the queries of this set pin from here on, as they ask.
+    /// Follows the flows that the queries of this set pin from here on, as they ask, and gives rows the statistics that these read.
     fn set_pins(&mut self, set: &TaskSet) {
         let Self { seed, timeouts, limits, .. } = self;
         let followed = RequestedMetrics { losses: set.follows_losses(), statistics: set.statistics() };
         let new = || Zoom::new(*seed, *timeouts, limits);
         self.collector.set_pins(set.pins(), followed, new, || Pins::none(*seed));
+        let (of_all, of_pinned) = (set.reads_row_statistics(), set.statistics().len());
+        self.collector.read_statistics(WindowStatistics { of_all, of_pinned });
     }
 
     /// The queries of this set ask for the groups of packets without a place.

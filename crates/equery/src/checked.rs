@@ -192,7 +192,7 @@ pub struct CheckedQuery {
     /// The optional parts of rows that the query reads.
     #[serde(flatten)]
     pub parts: ReadParts,
-    /// Statistics of the packets of the flows that it pins, by name (`gap_p99`).
+    /// Statistics of packets that it reads, by name (`gap_p99`): of the flows that it pins, or of all flows where the run keeps them so.
     pub statistics: Vec<String>,
     /// True if the filter leaves few flows, so that losses of these alone are sufficient.
     pub pins_flows: bool,

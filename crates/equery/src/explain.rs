@@ -200,6 +200,7 @@ fn probe(query: &CheckedQuery, by_packets: &[String]) -> Vec<String> {
     if query.parts.headers {
         steps.push("keep header fields of all flows (--headers)".to_owned());
     }
+    // Without a run's options, those of all flows are not known.
     if query.class == Class::Zoom && !query.statistics.is_empty() {
         let statistics = query.statistics.join(", ");
         steps.push(format!(

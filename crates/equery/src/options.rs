@@ -20,6 +20,8 @@ pub struct CheckOptions {
     pub key: Option<Vec<String>>,
     /// The names of the statistics of packets that rows have (`gap_p99`), which flow records in files may have.
     pub statistics: Vec<String>,
+    /// The names of the statistics of packets that the run keeps of all flows where queries read them (`gap_p99`), not of pinned ones alone.
+    pub row_statistics: Vec<String>,
     /// True if the rows are recorded ones, of which `from` and `last` select a part.
     pub reads_history: bool,
     /// The most memory that one query may take.

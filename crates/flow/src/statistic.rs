@@ -24,6 +24,15 @@ impl Metric {
         }
     }
 
+    /// Returns the option of a run that keeps its statistics of all flows.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Gap => "--gap",
+            Self::Size => "--packet-size",
+            Self::InterArrival => "--inter-arrival",
+        }
+    }
+
     /// The unit of its samples and of each of its statistics.
     pub const fn unit(self) -> &'static str {
         match self {

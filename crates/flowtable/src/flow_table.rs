@@ -30,6 +30,9 @@ pub trait FlowSink {
     /// that had packets in it is reported once. `loss` has its losses, if tracked; a key may have losses
     /// without packets.
     fn window_sealed<K: Key>(&mut self, window: u16, row: WindowRow<K>, loss: Option<&LossCounts>);
+    /// Statistics of the packets of the row that [`FlowSink::window_sealed`] gives next, which has this key: those of
+    /// [`MeasuredParts::row_statistics`], in their order, NaN where there is no value. Rows without packets have none.
+    fn row_statistics<K: Key>(&mut self, _key: K, _values: &[f64]) {}
     /// A finished record.
     fn flow_ended(&mut self, record: FlowRecord);
     /// False if records need not be made: [`FlowSink::flow_ended_unmade`] is called for each instead.

@@ -11,6 +11,7 @@
 mod moments;
 mod p_square;
 
+use flow::{Metric, Statistic, StatisticKind};
 pub use moments::Moments;
 pub use p_square::{PSquare, Quantile};
 use std::fmt;
@@ -25,6 +26,18 @@ pub enum RequestedStatistic {
     StdDev,
     /// A percentile in units of 0.0001 %, estimated ([`PSquare`]).
     Percentile(u32),
+}
+
+impl RequestedStatistic {
+    /// Returns the column that has this statistic of `metric`.
+    pub fn column(self, metric: Metric) -> Statistic {
+        let kind = match self {
+            Self::Mean => StatisticKind::Mean,
+            Self::StdDev => StatisticKind::StdDev,
+            Self::Percentile(p) => StatisticKind::Percentile(f64::from(p) / 1e4),
+        };
+        Statistic { metric, kind }
+    }
 }
 
 impl fmt::Display for RequestedStatistic {
@@ -136,30 +149,8 @@ impl FromStr for StatisticSpec {
 
     /// Reads a list with commas; blanks around the names and their case are ignored.
     fn from_str(list: &str) -> Result<Self, StatisticError> {
-        let mut spec = Self {
-            statistics: [RequestedStatistic::Mean; Self::MAX_STATISTICS],
-            len: 0,
-            has_moments: false,
-            quantiles: [Quantile::new(0); Self::MAX_STATISTICS],
-            quantiles_len: 0,
-        };
-        for name in list.split(',').map(str::trim) {
-            let statistic = name.parse()?;
-            if spec.statistics().contains(&statistic) {
-                return Err(StatisticError::Twice(statistic));
-            }
-            if spec.len == Self::MAX_STATISTICS {
-                return Err(StatisticError::TooMany(statistic));
-            }
-            spec.statistics[spec.len] = statistic;
-            spec.len += 1;
-            if let RequestedStatistic::Percentile(p) = statistic {
-                spec.quantiles[spec.quantiles_len] = Quantile::new(p);
-                spec.quantiles_len += 1;
-            } else {
-                spec.has_moments = true;
-            }
-        }
+        let mut spec = Self::EMPTY;
+        list.split(',').map(str::trim).try_for_each(|name| spec.push(name.parse()?))?;
         Ok(spec)
     }
 }
@@ -185,6 +176,47 @@ pub(crate) struct PercentileSample {
 impl StatisticSpec {
     /// The most statistics that may be requested, and the most blocks that the state of a flow takes.
     pub const MAX_STATISTICS: usize = 4;
+
+    const EMPTY: Self = Self {
+        statistics: [RequestedStatistic::Mean; Self::MAX_STATISTICS],
+        len: 0,
+        has_moments: false,
+        quantiles: [Quantile::new(0); Self::MAX_STATISTICS],
+        quantiles_len: 0,
+    };
+
+    fn push(&mut self, statistic: RequestedStatistic) -> Result<(), StatisticError> {
+        if self.statistics().contains(&statistic) {
+            return Err(StatisticError::Twice(statistic));
+        }
+        if self.len == Self::MAX_STATISTICS {
+            return Err(StatisticError::TooMany(statistic));
+        }
+        self.statistics[self.len] = statistic;
+        self.len += 1;
+        if let RequestedStatistic::Percentile(p) = statistic {
+            self.quantiles[self.quantiles_len] = Quantile::new(p);
+            self.quantiles_len += 1;
+        } else {
+            self.has_moments = true;
+        }
+        Ok(())
+    }
+
+    /// Returns the requested statistics for which `keep` is true, in their order; `None` if it is true for none.
+    pub fn filtered(&self, mut keep: impl FnMut(&RequestedStatistic) -> bool) -> Option<Self> {
+        let mut kept = Self::EMPTY;
+        for statistic in self.statistics().iter().filter(|statistic| keep(statistic)) {
+            // A part of a list has no more than the list, and nothing twice.
+            kept.push(*statistic).ok()?;
+        }
+        (kept.len != 0).then_some(kept)
+    }
+
+    /// Returns the columns that records and rows have of this list, which is of `metric`, in their order.
+    pub fn columns(&self, metric: Metric) -> impl Iterator<Item = Statistic> + '_ {
+        self.statistics().iter().map(move |statistic| statistic.column(metric))
+    }
 
     /// The requested statistics, in their order.
     pub fn statistics(&self) -> &[RequestedStatistic] {

@@ -1,4 +1,4 @@
-//! Statistics of every flow (`--gap`, `--packet-size`, `--inter-arrival`).
+//! Statistics of every flow (`--gap`, `--packet-size`, `--inter-arrival`): of its record, and of its packets in the open window.
 
 use crate::cuckoo::NONE;
 use crate::parts::{MeasuredParts, is_of_record};
@@ -21,7 +21,12 @@ struct MetricBlocks {
 /// Statistics of every flow.
 #[derive(Debug)]
 pub(crate) struct StatisticPart {
+    /// The metrics of records, then those of windows.
     asked: Vec<MetricBlocks>,
+    /// The number of metrics of records.
+    of_records: usize,
+    /// The first blocks of a flow, which are those of its record.
+    record_blocks: usize,
     /// Blocks of all metrics of a flow.
     blocks_per_flow: usize,
     blocks: Arena<StatisticBlock>,
@@ -34,11 +39,16 @@ impl StatisticPart {
         flows: usize,
         limits: &Limits,
     ) -> Result<Option<Self>, OutOfMemory> {
-        let ask = |&(metric, spec): &(Metric, StatisticSpec)| {
+        let of_record = |&(metric, spec): &(Metric, StatisticSpec)| {
             let blocks = if is_of_record(metric, &spec) { 0 } else { spec.blocks() };
             MetricBlocks { metric, spec, blocks }
         };
-        let asked: Vec<_> = parts.statistics.iter().flatten().map(ask).collect();
+        let of_window =
+            |&(metric, spec): &(Metric, StatisticSpec)| MetricBlocks { metric, spec, blocks: spec.blocks() };
+        let mut asked: Vec<_> = parts.statistics.iter().flatten().map(of_record).collect();
+        let of_records = asked.len();
+        let record_blocks = asked.iter().map(|asked| asked.blocks).sum();
+        asked.extend(parts.window_statistics.iter().flatten().map(of_window));
         if asked.is_empty() {
             return Ok(None);
         }
@@ -46,7 +56,8 @@ impl StatisticPart {
         let most = flows
             .saturating_mul(blocks_per_flow)
             .min(limits.bytes_allowed() / size_of::<StatisticBlock>() + 1);
-        Ok(Some(Self { asked, blocks_per_flow, blocks: Arena::reserve(most, limits)? }))
+        let blocks = Arena::reserve(most, limits)?;
+        Ok(Some(Self { asked, of_records, record_blocks, blocks_per_flow, blocks }))
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -74,7 +85,35 @@ impl StatisticPart {
     /// A new record begins in `slot`.
     pub(crate) fn clear(&mut self, slot: usize) {
         let first = slot * self.blocks_per_flow;
-        self.blocks[first..first + self.blocks_per_flow].fill(StatisticBlock::EMPTY);
+        self.blocks[first..first + self.record_blocks].fill(StatisticBlock::EMPTY);
+    }
+
+    /// True if records have statistics.
+    #[inline]
+    pub(crate) fn has_records(&self) -> bool {
+        self.of_records != 0
+    }
+
+    /// True if windows have statistics of their own.
+    #[inline]
+    pub(crate) fn has_windows(&self) -> bool {
+        self.of_records != self.asked.len()
+    }
+
+    /// Writes the values of the closing window's packets in `slot` to `values`, in the order in which they were requested, and begins the next
+    /// window without a packet. Returns the number of values.
+    pub(crate) fn seal(&mut self, slot: usize, values: &mut [f64; MAX_STATISTICS]) -> usize {
+        let (first, end) =
+            (slot * self.blocks_per_flow + self.record_blocks, (slot + 1) * self.blocks_per_flow);
+        let (mut block, mut at) = (first, 0);
+        for MetricBlocks { spec, blocks, .. } in &self.asked[self.of_records..] {
+            let count = spec.statistics().len();
+            values[at..at + count].copy_from_slice(&spec.values(&self.blocks[block..])[..count]);
+            block += blocks;
+            at += count;
+        }
+        self.blocks[first..end].fill(StatisticBlock::EMPTY);
+        at
     }
 
     /// Counts packets whose flows are known, at most one batch of the table.
@@ -104,7 +143,7 @@ impl StatisticPart {
         let mut values = [f64::NAN; MAX_STATISTICS];
         let mut block = slot * self.blocks_per_flow;
         let mut at = 0;
-        for MetricBlocks { metric, spec, blocks } in &self.asked {
+        for MetricBlocks { metric, spec, blocks } in &self.asked[..self.of_records] {
             let count = spec.statistics().len();
             match blocks {
                 0 => values[at] = mean(*metric),

@@ -90,6 +90,9 @@ pub struct RunSpec {
     /// The length of the windows of queries that do not say it, where the run's are shorter: the queries tell.
     #[arg(skip)]
     pub default_every: Option<Every>,
+    /// The statistics of packets that queries of windows read: the queries tell.
+    #[arg(skip)]
+    pub read_statistics: Vec<flow::Statistic>,
     /// Lines of JSON (`--json`, `--answers`) have the answers of windows that nothing asks for by a length of its own. Otherwise a capture is answered as a whole.
     #[arg(skip)]
     pub json_windows: bool,

@@ -2,7 +2,7 @@
 //!
 //! Libraries report what is wrong and which setting decides it; the names of options are known here only.
 
-use flow::{Metric, Part};
+use flow::Part;
 use port::{SourceError, SourceSetting};
 use record::{RequiredPart, SelectionError};
 
@@ -40,17 +40,8 @@ pub fn describe_selection_error(error: &SelectionError) -> String {
 fn option_of(needs: RequiredPart) -> &'static str {
     match needs {
         RequiredPart::Part(part) => option_of_part(part),
-        RequiredPart::Metric(metric) => option_of_metric(metric),
+        RequiredPart::Metric(metric) => metric.option(),
         RequiredPart::Biflow => "--biflow",
-    }
-}
-
-/// The option that adds statistics of a metric.
-pub fn option_of_metric(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Gap => "--gap",
-        Metric::Size => "--packet-size",
-        Metric::InterArrival => "--inter-arrival",
     }
 }
 

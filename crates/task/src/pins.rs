@@ -34,30 +34,42 @@ pub(crate) fn collect_pins<'a>(
     if refusals.is_empty() { Ok(pinned.map(Arc::new)) } else { Err(refusals) }
 }
 
-/// The statistics of packets that queries read of pinned flows, each once.
+/// The statistics of packets that queries read of the rows of a window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StatisticsRead {
+    /// True if any is among those that rows of all flows have ([`PlanContext::row_statistics`]).
+    pub(crate) of_all: bool,
+    /// Those of pinned flows, each once.
+    pub(crate) of_pinned: Vec<Statistic>,
+}
+
+/// The statistics of packets that queries read.
 ///
 /// # Errors
 /// Returns all refusals, each with the name of its query.
 pub(crate) fn statistics<'a>(
     queries: impl Iterator<Item = &'a Query>,
     site: &PlanContext,
-) -> Result<Vec<Statistic>, Vec<(String, Refusal)>> {
+) -> Result<StatisticsRead, Vec<(String, Refusal)>> {
     let mut refusals = Vec::new();
-    let mut all: Vec<Statistic> = Vec::new();
-    for query in queries.filter(|_| site.tracked_flows == ZoomOffer::Offered) {
-        let own = query.statistics();
+    let mut read = StatisticsRead::default();
+    for query in queries {
+        let mut own = query.statistics();
+        // Where no flows are followed, the plan refuses what not all flows have.
+        own.retain(|statistic| site.is_of_all_flows(statistic) || site.tracked_flows == ZoomOffer::Offered);
         let before = refusals.len();
         let refused = own.iter().filter_map(|statistic| site.refused_statistic(query, statistic));
         refusals.extend(refused.map(|refusal| (query.name.clone(), refusal)));
-        let more: Vec<_> = own.into_iter().filter(|statistic| !all.contains(statistic)).collect();
-        if all.len() + more.len() > MAX_ROW_STATISTICS {
+        read.of_all |= own.iter().any(|statistic| site.is_of_all_flows(statistic));
+        own.retain(|statistic| !site.is_of_all_flows(statistic) && !read.of_pinned.contains(statistic));
+        if site.row_statistics.len() + read.of_pinned.len() + own.len() > MAX_ROW_STATISTICS {
             refusals.push((query.name.clone(), Refusal::TooManyStatistics { most: MAX_ROW_STATISTICS }));
         }
         if refusals.len() == before {
-            all.extend(more);
+            read.of_pinned.extend(own);
         }
     }
-    if refusals.is_empty() { Ok(all) } else { Err(refusals) }
+    if refusals.is_empty() { Ok(read) } else { Err(refusals) }
 }
 
 /// Pins of which each flow has one that the condition is true for; `None` if that is not known.

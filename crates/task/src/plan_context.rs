@@ -46,7 +46,9 @@ pub struct PlanContext {
     pub tracked: flow::TrackedParts,
     /// The offer for rows of the flows that queries pin: losses, where not all rows have them, and statistics of packets.
     pub tracked_flows: ZoomOffer,
-    /// The reason why these statistics cannot be of gaps, if they cannot.
+    /// Statistics of packets that rows of all flows have, whatever is pinned, in the order in which rows have them.
+    pub row_statistics: Vec<Statistic>,
+    /// The reason why statistics of pinned flows cannot be of gaps, if they cannot.
     pub no_gaps: Option<String>,
     /// Statistics of packets that rows have, by name, in the order of [`RowValue::Statistic`]: those of flow records in files, or those
     /// that the queries of a [`crate::TaskSet`] read.
@@ -78,6 +80,7 @@ impl PlanContext {
             window_ns: None,
             tracked: flow::TrackedParts::PLAIN,
             tracked_flows: ZoomOffer::None,
+            row_statistics: Vec::new(),
             no_gaps: None,
             statistics: Vec::new(),
             changing: ChangingFields::NONE,
@@ -128,7 +131,12 @@ impl PlanContext {
         }
     }
 
-    /// Returns the reason why a query does not get a statistic of packets where pinned flows are followed.
+    /// Returns true if rows of all flows have this statistic of packets.
+    pub(crate) fn is_of_all_flows(&self, statistic: &Statistic) -> bool {
+        self.row_statistics.contains(statistic)
+    }
+
+    /// Returns the reason why a query does not get a statistic of packets that all flows have, or those that are pinned.
     pub(crate) fn refused_statistic(&self, query: &Query, statistic: &Statistic) -> Option<Refusal> {
         let field = statistic.to_string();
         let is_of_one_window = match query.over {
@@ -139,7 +147,8 @@ impl PlanContext {
         if !is_of_one_window {
             return Some(Refusal::OfOneWindow { field });
         }
-        let why = self.no_gaps.as_ref().filter(|_| statistic.metric == Metric::Gap)?;
+        let is_of_pinned = !self.is_of_all_flows(statistic);
+        let why = self.no_gaps.as_ref().filter(|_| is_of_pinned && statistic.metric == Metric::Gap)?;
         Some(Refusal::NotFollowed { field, why: why.clone() })
     }
 
@@ -170,7 +179,9 @@ impl PlanContext {
         if self.tracked_flows != ZoomOffer::Offered {
             return None;
         }
-        let statistic = || query.statistics().first().map(Statistic::to_string);
+        let of_pinned = |statistic: &Statistic| !self.is_of_all_flows(statistic);
+        let statistic =
+            || query.statistics().into_iter().find(of_pinned).map(|statistic| statistic.to_string());
         if self.tracks_pinned_losses(query) { query.loss_field() } else { statistic() }
     }
 

@@ -1,5 +1,6 @@
 //! Reasons why a query over rows cannot be answered at a site.
 
+use flow::{Statistic, StatisticKind};
 use packet::{Pins, PinsError};
 use std::fmt;
 
@@ -181,8 +182,9 @@ impl fmt::Display for Refusal {
             }
             Self::NeedsPinsOfPackets { field } => write!(
                 f,
-                "{field} is told of pinned flows alone: pin at most {} keys or prefixes in where",
-                Pins::MOST
+                "{field} is told of pinned flows alone: pin at most {} keys or prefixes in where{}",
+                Pins::MOST,
+                advice_of_all_flows(field)
             ),
             Self::NotKept { field } => write!(f, "{field} is not kept of windows that are over"),
             Self::OfOneWindow { field } => write!(
@@ -251,6 +253,19 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// The advice to have a statistic of packets of all flows, to be added to that of pinning some; empty where no option gives it.
+pub fn advice_of_all_flows(statistic: &str) -> String {
+    let Ok(Statistic { metric, kind }) = statistic.parse() else { return String::new() };
+    let name = match kind {
+        StatisticKind::Mean => "mean".to_owned(),
+        StatisticKind::StdDev => "stddev".to_owned(),
+        // The least and the greatest sample are in no list of an option.
+        StatisticKind::Percentile(percent) if percent <= 0.0 || percent >= 100.0 => return String::new(),
+        StatisticKind::Percentile(percent) => format!("p{percent}"),
+    };
+    format!(", or give the run {} {name}", metric.option())
+}
 
 /// The advice to have a field in the key, if a key may have it.
 fn in_key(field: &str) -> String {

@@ -51,7 +51,7 @@ mod weights;
 mod window_account;
 
 pub use crate::plan_context::{PacketFieldPolicy, PlanContext, ZoomOffer};
-pub use crate::row_refusal::Refusal;
+pub use crate::row_refusal::{Refusal, advice_of_all_flows};
 pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};
 pub(crate) use filter::RowFilter;

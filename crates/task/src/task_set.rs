@@ -3,7 +3,7 @@
 use crate::answering;
 use crate::by_packets::{SplitPlan, SplitQuery, split};
 use crate::packet_needs::Needs;
-use crate::pins;
+use crate::pins::{self, StatisticsRead};
 use crate::query::Query;
 use crate::rows::{PacketFieldPolicy, PlanContext, Refusal, RowQueries};
 use crate::{Generation, Tasks};
@@ -20,7 +20,7 @@ pub struct TaskSet {
     packets: Option<Tasks>,
     pins: Option<Arc<Pins>>,
     follows_losses: bool,
-    statistics: Vec<Statistic>,
+    statistics: StatisticsRead,
     split: Arc<[SplitQuery]>,
 }
 
@@ -64,15 +64,13 @@ impl TaskSet {
         let all = || queries.iter().chain(others);
         let statistics = pins::statistics(all(), site)?;
         let own;
-        let site = match &statistics[..] {
-            [] => site,
-            _ => {
-                own = PlanContext {
-                    statistics: statistics.iter().map(Statistic::to_string).collect(),
-                    ..site.clone()
-                };
-                &own
-            }
+        let of_all = if statistics.of_all { &site.row_statistics[..] } else { &[] };
+        let names: Vec<_> = of_all.iter().chain(&statistics.of_pinned).map(Statistic::to_string).collect();
+        let site = if names.is_empty() {
+            site
+        } else {
+            own = PlanContext { statistics: names, ..site.clone() };
+            &own
         };
         let rows = RowQueries::plan_with(generation, queries, others, site)?;
         let pins = pins::collect_pins(all(), site)?;
@@ -100,9 +98,15 @@ impl TaskSet {
         self.follows_losses
     }
 
-    /// The statistics of packets that queries read of these flows, in the order in which rows have them.
+    /// The statistics of packets that queries read of these flows alone, in the order in which rows have them, behind those of all flows.
     pub fn statistics(&self) -> &[Statistic] {
-        &self.statistics
+        &self.statistics.of_pinned
+    }
+
+    /// Returns true if queries read statistics of packets that rows of all flows have: each row then begins with all of
+    /// [`PlanContext::row_statistics`].
+    pub fn reads_row_statistics(&self) -> bool {
+        self.statistics.of_all
     }
 
     /// The tasks that rows of windows answer.

@@ -3,7 +3,7 @@
 use super::NotKept;
 use crate::closed::ClosedWindow;
 use crate::window_answers;
-use flow::Rows;
+use flow::{RowStatistics, Rows};
 use model::{Answer, Span};
 use packet::{KeyV4, KeyV6};
 use record::Anonymizer;
@@ -38,7 +38,7 @@ impl KeptRows {
     /// Returns the bytes that copies of these rows take.
     pub(super) fn bytes_of(v4: &Rows<KeyV4>, v6: &Rows<KeyV6>) -> usize {
         fn count_bytes<K>(rows: &Rows<K>) -> usize {
-            size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..]) + rows.statistics.bytes()
+            size_of_val(&rows.rows[..]) + size_of_val(&rows.losses[..])
         }
         count_bytes(v4) + count_bytes(v6)
     }
@@ -47,8 +47,15 @@ impl KeptRows {
         let bytes = Self::bytes_of(v4, v6);
         self.bytes += bytes;
         self.used.0.fetch_add(bytes, Relaxed);
-        // A copy has room for its rows alone.
-        self.blocks.push((v4.clone(), v6.clone()));
+        // A copy has room for its rows alone. Statistics of packets are read when their window is over, and not again.
+        fn copy<K: Copy>(rows: &Rows<K>) -> Rows<K> {
+            Rows {
+                rows: rows.rows.clone(),
+                losses: rows.losses.clone(),
+                statistics: RowStatistics::default(),
+            }
+        }
+        self.blocks.push((copy(v4), copy(v6)));
     }
 }
 

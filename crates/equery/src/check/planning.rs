@@ -10,11 +10,13 @@ use crate::executor;
 use crate::memory;
 use crate::sketch::{self, sketch};
 use crate::whole_flows::replace_by_whole_flows;
+use flow::Statistic;
 use model::Class;
 use packet::Pins;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use task::query::Query;
+use task::rows::advice_of_all_flows;
 
 impl CheckSession<'_> {
     /// Plans a query that has no errors by itself. Returns nothing, and reports why, if its plan is refused.
@@ -57,9 +59,10 @@ impl CheckSession<'_> {
         self.require_kept_window(text, label, &links, &of_rows_plan, diagnostics)?;
         let across = self.find_unmergeable_parts(text, &outline, &of_rows_plan, sketch.is_some());
         let pins_flows = pins_flows(&outline.plan, &links.bindings);
-        let (class, class_reasons) = class(text, &outline.used, pins_flows);
+        let of_pinned = self.of_pinned_alone(&outline.used.of_packets);
+        let (class, class_reasons) = class(text, &outline.used, pins_flows, &of_pinned);
         let mut not_run = outline.used.not_run;
-        not_run.extend(unpinned(&outline.used.of_packets, pins_flows));
+        not_run.extend(unpinned(&of_pinned, pins_flows));
         not_run.extend(links.not_run);
         not_run.extend(other_not_run(text, is_of_traffic));
         not_run.extend(across);
@@ -122,6 +125,13 @@ impl CheckSession<'_> {
         };
         diagnostics.error_with_help("memory", &span, message, help);
         None
+    }
+
+    /// Returns the statistics of packets that the run does not keep of all flows.
+    fn of_pinned_alone(&self, of_packets: &BTreeMap<String, Range<usize>>) -> BTreeMap<String, Range<usize>> {
+        let is_of_all = |field: &String| self.options.row_statistics.iter().any(|kept| is_same(kept, field));
+        let of_pinned = of_packets.iter().filter(|(field, _)| !is_of_all(field));
+        of_pinned.map(|(field, span)| (field.clone(), span.clone())).collect()
     }
 
     /// Refuses what the executor refuses of the plan, anywhere: not on the day that the query runs.
@@ -249,20 +259,32 @@ fn pins_flows(plan: &Query, bindings: &[FieldBinding]) -> bool {
     pins.is_some_and(|pins| pins.len() <= Pins::MOST) || bindings.iter().any(is_of_end)
 }
 
-/// Statistics of packets in a query that pins no flows.
-fn unpinned(of_packets: &BTreeMap<String, Range<usize>>, pins_flows: bool) -> Vec<NotRun> {
+/// Returns true if two names are of one statistic, as `size_p50` and `SIZE_P50.0` are.
+fn is_same(one: &str, other: &str) -> bool {
+    let parsed = |name: &str| name.parse::<Statistic>().ok();
+    parsed(one).is_some_and(|one| parsed(other) == Some(one))
+}
+
+/// Statistics of the packets of pinned flows alone, in a query that pins none.
+fn unpinned(of_pinned: &BTreeMap<String, Range<usize>>, pins_flows: bool) -> Vec<NotRun> {
     let not_run = |(field, span): (&String, &Range<usize>)| {
         let reason = format!(
-            "{field} is told of pinned flows alone: pin at most {} keys or prefixes in 'where'",
-            Pins::MOST
+            "{field} is told of pinned flows alone: pin at most {} keys or prefixes in 'where'{}",
+            Pins::MOST,
+            advice_of_all_flows(field)
         );
         NotRun { clause: field.clone(), reason, span: span.clone() }
     };
-    if pins_flows { Vec::new() } else { of_packets.iter().map(not_run).collect() }
+    if pins_flows { Vec::new() } else { of_pinned.iter().map(not_run).collect() }
 }
 
-/// Returns the class of execution of a query, and the reasons for it.
-fn class(text: &QueryText, used: &QueryNeeds, pins_flows: bool) -> (Class, Vec<String>) {
+/// Returns the class of execution of a query, and the reasons for it. `of_pinned`: the statistics of packets that the run does not keep of all flows.
+fn class(
+    text: &QueryText,
+    used: &QueryNeeds,
+    pins_flows: bool,
+    of_pinned: &BTreeMap<String, Range<usize>>,
+) -> (Class, Vec<String>) {
     let mut reasons = Vec::new();
     if let Some(using) = text.using.as_ref().filter(|_| sketch::is_asked(text)) {
         reasons
@@ -280,13 +302,16 @@ fn class(text: &QueryText, used: &QueryNeeds, pins_flows: bool) -> (Class, Vec<S
             vec![format!("the answers of {} are all that it reads", names_of(sources(text)))],
         );
     }
-    let is_zoomed = used.parts.loss && pins_flows || !used.of_packets.is_empty();
-    if !used.of_packets.is_empty() && pins_flows {
-        let fields = used.of_packets.keys().map(|field| format!("'{field}'")).collect::<Vec<_>>();
+    let is_zoomed = used.parts.loss && pins_flows || !of_pinned.is_empty();
+    if !of_pinned.is_empty() && pins_flows {
+        let fields = of_pinned.keys().map(|field| format!("'{field}'")).collect::<Vec<_>>();
         reasons.push(format!("'where' pins the flows whose packets tell {}", fields.join(", ")));
     } else {
-        reasons.extend(used.of_packets.keys().map(|field| format!("'{field}' is computed from packets")));
+        reasons.extend(of_pinned.keys().map(|field| format!("'{field}' is computed from packets")));
     }
+    let of_all: Vec<_> = used.of_packets.keys().filter(|field| !of_pinned.contains_key(*field)).collect();
+    reasons
+        .extend(of_all.iter().map(|field| format!("the run keeps '{field}' of all flows, in each window")));
     if used.parts.loss && pins_flows {
         reasons.push("'where' pins the flows whose losses are tracked".to_owned());
     } else if used.parts.loss {

@@ -127,7 +127,9 @@ impl<K: Key> FlowTable<K> {
         self.give_row(slot, sink);
         let spec = self.config.key;
         let mut record = self.slot(slot).record(&spec, reason);
-        if let Some(statistics) = &self.statistics {
+        if let Some(statistics) = &self.statistics
+            && statistics.has_records()
+        {
             let mean = |metric| self.mean_by_record(metric, slot, &record);
             record.more.get_or_insert_default().statistics = statistics.values(slot, mean);
         }

@@ -3,6 +3,7 @@
 use super::{FlowSink, FlowTable};
 use crate::timeouts::{Stale, Timeouts};
 use crate::touched::TURNS_PER_PASS;
+use flow::MAX_STATISTICS;
 use packet::Key;
 
 /// Listed flows whose lines are being fetched while one is sealed.
@@ -120,6 +121,14 @@ impl<K: Key> FlowTable<K> {
             let mut row = slot.seal();
             if let Some(headers) = &mut self.headers {
                 row.headers = headers.seal(number);
+            }
+            if let Some(statistics) = &mut self.statistics
+                && statistics.has_windows()
+                && row.packets != 0
+            {
+                let mut values = [f64::NAN; MAX_STATISTICS];
+                let count = statistics.seal(number, &mut values);
+                sink.row_statistics(row.key, &values[..count]);
             }
             sink.window_sealed(window, row, loss.as_ref());
             self.touched.rows += 1;

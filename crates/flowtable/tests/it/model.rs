@@ -15,6 +15,10 @@ use tcp::{ColdStream, HotStream, LossCounts, Segment, SegmentOutcome, finish, tr
 #[derive(Default)]
 struct Given {
     windows: HashMap<(u16, FlowKey), WindowRow<()>>,
+    /// Statistics of the packets of each row, as bits, so that NaN equals NaN.
+    statistics: HashMap<(u16, FlowKey), Vec<u64>>,
+    /// Those of the row that comes next.
+    next_statistics: Option<(FlowKey, Vec<u64>)>,
     /// Keys and windows that had a row.
     rows: HashSet<(u16, FlowKey)>,
     records: Vec<FlowRecord>,
@@ -35,9 +39,18 @@ impl FlowSink for Given {
         assert!(self.rows.insert(key), "one row for each key and window");
         if row.packets == 0 {
             assert!(loss.is_some_and(|loss| !loss.is_empty()));
+            assert_eq!(self.next_statistics, None);
             return;
         }
+        if let Some((of, values)) = self.next_statistics.take() {
+            assert_eq!(of, key.1, "statistics are of the row that comes next");
+            self.statistics.insert(key, values);
+        }
         self.windows.insert(key, row.with_key(()));
+    }
+    fn row_statistics<K: Key>(&mut self, key: K, values: &[f64]) {
+        let bits = values.iter().map(|value| value.to_bits()).collect();
+        assert_eq!(self.next_statistics.replace((key.flow_key(&KeySpec::FIVE_TUPLE), bits)), None);
     }
     fn flow_ended(&mut self, record: FlowRecord) {
         self.records.push(record);
@@ -65,11 +78,38 @@ struct ModelFlow {
     /// Stream time when the first packet and the last one arrived.
     began: u64,
     arrived: u64,
-    samples: [Vec<u64>; 3],
+    samples: Samples,
     headers: Vec<LabelAndTtl>,
-    last: Option<(u64, u64)>,
     is_second: bool,
     loss: Option<Loss>,
+}
+
+/// The samples of a key's packets, and the number and the time of the last one.
+#[derive(Clone, Debug, Default)]
+struct Samples {
+    samples: [Vec<u64>; 3],
+    last: Option<(u64, u64)>,
+}
+
+impl Samples {
+    fn add(&mut self, number: u64, p: &PacketFields) {
+        self.samples[Metric::Size as usize].push(p.total_byte.into());
+        if let Some((last_number, last_time)) = self.last.replace((number, p.time_ns)) {
+            self.samples[Metric::Gap as usize].push(number - last_number - 1);
+            self.samples[Metric::InterArrival as usize].push(p.time_ns.saturating_sub(last_time));
+        }
+    }
+
+    /// What is requested of these samples.
+    fn values(&self, requested: &[Option<(Metric, StatisticSpec)>; 3]) -> Vec<f64> {
+        let mut values = Vec::new();
+        for (metric, spec) in requested.iter().flatten() {
+            let mut state = vec![StatisticBlock::EMPTY; spec.blocks()];
+            self.samples[*metric as usize].iter().for_each(|sample| spec.add(&mut state, *sample));
+            values.extend(&spec.values(&state)[..spec.statistics().len()]);
+        }
+        values
+    }
 }
 
 /// What the tracker has of a pair, the smaller key first.
@@ -90,6 +130,8 @@ struct Model {
     flows: HashMap<FlowKey, ModelFlow>,
     /// The header fields of each packet of a window.
     headers: HashMap<(u16, FlowKey), Vec<LabelAndTtl>>,
+    /// The samples of a window.
+    samples: HashMap<(u16, FlowKey), Samples>,
     /// By the smaller key of a pair: what the tracker has of it and what it booked, smaller key first.
     connections: HashMap<FlowKey, Connection>,
     /// By the smaller key of a pair without a record: the initiator of the one that ended by the active timeout, and its last packet.
@@ -144,14 +186,9 @@ impl Model {
     fn close(&self, flow: ModelFlow, reason: EndReason) -> FlowRecord {
         let mut record = FlowRecord { end_reason: reason, headers: of_all(&flow.headers), ..flow.record };
         let mut values = [f64::NAN; MAX_STATISTICS];
-        let mut at = 0;
-        for (metric, spec) in self.parts.statistics.iter().flatten() {
-            let mut state = vec![StatisticBlock::EMPTY; spec.blocks()];
-            flow.samples[*metric as usize].iter().for_each(|sample| spec.add(&mut state, *sample));
-            let count = spec.statistics().len();
-            values[at..at + count].copy_from_slice(&spec.values(&state)[..count]);
-            at += count;
-        }
+        let known = flow.samples.values(&self.parts.statistics);
+        let at = known.len();
+        values[..at].copy_from_slice(&known);
         let loss = flow.loss.filter(|_| self.parts.loss && flow.record.key.unwrap().protocol == Some(6));
         if at != 0 || loss.is_some() {
             let mut more = More { loss, ..More::default() };
@@ -272,9 +309,8 @@ impl Model {
             },
             began: arrived,
             arrived,
-            samples: Default::default(),
+            samples: Samples::default(),
             headers: Vec::new(),
-            last: None,
             is_second,
             loss: None,
         });
@@ -307,10 +343,12 @@ impl Model {
                 track_rare(hot, cold, at, &segment, booked);
             }
         }
-        flow.samples[Metric::Size as usize].push(p.total_byte.into());
-        if let Some((last_number, last_time)) = flow.last.replace((number, p.time_ns)) {
-            flow.samples[Metric::Gap as usize].push(number - last_number - 1);
-            flow.samples[Metric::InterArrival as usize].push(p.time_ns.saturating_sub(last_time));
+        flow.samples.add(number, p);
+        let of_window = self.samples.entry((self.window, key)).or_default();
+        of_window.add(number, p);
+        if self.parts.window_statistics.iter().any(Option::is_some) {
+            let values = of_window.values(&self.parts.window_statistics).into_iter();
+            self.given.statistics.insert((self.window, key), values.map(f64::to_bits).collect());
         }
         if self.parts.headers {
             flow.headers.push(headers(p));
@@ -397,15 +435,24 @@ const TICK: u64 = 1 << 28;
 /// Every combination, plain records most often.
 fn parts() -> impl Strategy<Value = MeasuredParts> {
     let spec = || prop::sample::select(vec!["mean", "p50", "stddev,p99,p1", "mean,p50,p90,p99.9"]);
-    let statistics = (prop::option::of(spec()), prop::option::of(spec()), prop::option::of(spec()));
-    let some =
-        (statistics, any::<[bool; 3]>()).prop_map(|((gap, size, arrival), [biflow, loss, headers])| {
-            let parse =
-                |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
-            let statistics =
-                [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)];
-            MeasuredParts { statistics, biflow, loss, headers, shares: false }
-        });
+    let parse = |metric, list: Option<&str>| Some((metric, list?.parse::<StatisticSpec>().expect("a list")));
+    let lists = move || {
+        let lists = (prop::option::of(spec()), prop::option::of(spec()), prop::option::of(spec()));
+        lists.prop_map(move |(gap, size, arrival)| {
+            [parse(Metric::Gap, gap), parse(Metric::Size, size), parse(Metric::InterArrival, arrival)]
+        })
+    };
+    let windows = prop_oneof![Just([None; 3]), lists()];
+    let some = (lists(), windows, any::<[bool; 3]>()).prop_map(
+        |(statistics, window_statistics, [biflow, loss, headers])| MeasuredParts {
+            statistics,
+            window_statistics,
+            biflow,
+            loss,
+            headers,
+            shares: false,
+        },
+    );
     prop_oneof![1 => Just(MeasuredParts::default()), 2 => some]
 }
 
@@ -478,6 +525,7 @@ fn compare<K: Key>(
         window: 0,
         flows: HashMap::new(),
         headers: HashMap::new(),
+        samples: HashMap::new(),
         connections: HashMap::new(),
         initiators: HashMap::new(),
         unrecorded: LossCounts::default(),
@@ -558,6 +606,7 @@ fn compare<K: Key>(
     assert_eq!(given.refused, model.given.refused);
     assert_eq!(given.refused_keys, model.given.refused_keys);
     assert_eq!(given.windows, model.given.windows);
+    assert_eq!(given.statistics, model.given.statistics);
     let rows = given.records.iter().flat_map(|record| [Some(record), record.reverse()]).flatten().map(row_of);
     let (mut rows, mut given_rows) = (rows.collect::<Vec<_>>(), given.record_rows);
     rows.sort_unstable();

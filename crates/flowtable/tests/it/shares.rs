@@ -93,8 +93,14 @@ fn table(parts: MeasuredParts) -> FlowTable<KeyV4> {
     FlowTable::new(config, &Limits::new(MEMORY, usize::MAX)).expect("there is address space")
 }
 
-const SHARES: MeasuredParts =
-    MeasuredParts { shares: true, statistics: [None; 3], biflow: false, loss: false, headers: true };
+const SHARES: MeasuredParts = MeasuredParts {
+    shares: true,
+    statistics: [None; 3],
+    window_statistics: [None; 3],
+    biflow: false,
+    loss: false,
+    headers: true,
+};
 
 /// Records that one table makes of the whole stream, in order of their keys.
 fn expected(packets: u64, flows: u64) -> Vec<FlowRecord> {

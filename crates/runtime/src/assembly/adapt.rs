@@ -63,7 +63,7 @@ pub(crate) fn start(
         generation: control.set(WindowId::default()).generation(),
     };
     let memory_divisors = replan.divisors();
-    let has_order = config.parts.loss || config.parts.statistics.iter().any(Option::is_some);
+    let has_order = config.parts.loss || config.parts.metrics().next().is_some();
     let is_split_by_hash = plan.split == Split::Hash && plan.state == StatePlacement::Separate;
     let follows = control.set(WindowId::default()).pins().is_some();
     // Tables that are merged, and what is kept of the order of packets, need a flow's packets where they were, and its whole time.

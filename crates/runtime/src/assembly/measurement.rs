@@ -275,6 +275,7 @@ impl Measurement {
             },
             tracked: self.config.parts.tracked(),
             tracked_flows: self.tracked_flows.clone(),
+            row_statistics: self.config.parts.row_statistics(),
             no_gaps: no_gaps(&self.plan),
             statistics: Vec::new(),
             changing: ChangingFields::NONE,

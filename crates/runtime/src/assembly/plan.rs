@@ -170,6 +170,7 @@ impl RunPlan {
         let mut options = adapt::sampled(own);
         options.packets.loss |= needs_loss;
         options.output.headers |= of_node().any(|query| query.parts.headers);
+        options.read_statistics = of_node().flat_map(|query| query.plan.statistics()).collect();
         options.question.every = self.options.question.every;
         options.default_every = self.options.default_every;
         options.json_windows = self.options.json_windows;

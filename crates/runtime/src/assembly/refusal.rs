@@ -1,7 +1,6 @@
 //! The refusals of the engine, in the words of the command line.
 
 use crate::exit::Failure;
-use crate::wording;
 use engine::admission::{self, Admission, EveryPacket, OneReceiver, Ordered, RunRefusal, SourceProperties};
 use engine::{Design, MeasurementConfig, ResolvedDesign, StartError, StatePlacement};
 use task::TaskSpec;
@@ -69,7 +68,7 @@ fn words(refusal: &RunRefusal) -> String {
             let part = match what {
                 Ordered::Loss => "--loss",
                 Ordered::Biflow => "--biflow",
-                Ordered::Statistic(metric) => wording::option_of_metric(*metric),
+                Ordered::Statistic(metric) => metric.option(),
                 Ordered::Timeouts => {
                     return format!(
                         "timeouts end records by the order of a flow's packets, but {way} {why}: switch them off (--idle-timeout \
@@ -100,7 +99,7 @@ fn words(refusal: &RunRefusal) -> String {
                     ("--biflow", "tells the directions of a connection apart by its first packet")
                 }
                 EveryPacket::Statistic(metric) => {
-                    (wording::option_of_metric(*metric), "is of two packets of a flow in sequence")
+                    (metric.option(), "is of two packets of a flow in sequence")
                 }
             };
             format!("{option} {why}, and a sample (--tee, --adapt) lacks some: leave out one of them")

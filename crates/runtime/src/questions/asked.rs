@@ -69,6 +69,7 @@ impl QuerySet {
             window_packets: query_text::window_packets(&options.question.every),
             key: Some(options.question.key.parts()),
             memory_bytes: Some(options.limit.memory.unwrap_or_else(machine::half_of_memory)),
+            row_statistics: row_statistics(options),
             ..CheckOptions::default()
         };
         let mut asked = Self::from_texts(&texts, checking, nodes, &options.question.enrich)?;
@@ -212,6 +213,15 @@ impl QuerySet {
         let of_run = of_run.map(|query| Query { over: Over::Run, ..query });
         self.windows.iter().cloned().chain(of_window).chain(of_run).collect()
     }
+}
+
+/// Returns the names of the statistics of packets that a run keeps of all flows where its queries read them.
+fn row_statistics(options: &RunSpec) -> Vec<String> {
+    let asked = options.record.statistics().into_iter();
+    let columns = asked
+        .filter_map(|(metric, spec)| Some((metric, spec?)))
+        .flat_map(|(metric, spec)| spec.columns(metric).map(|column| column.to_string()).collect::<Vec<_>>());
+    columns.collect()
 }
 
 /// The questions that options ask in Equery, or in its short forms.

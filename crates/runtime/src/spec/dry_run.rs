@@ -95,6 +95,7 @@ impl DryRunOptions {
             link: None,
             recorded: Some(RecordedOptions { words, store, from, to, every, answers }),
             default_every: None,
+            read_statistics: Vec::new(),
             json_windows: false,
         }
     }

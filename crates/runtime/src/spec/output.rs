@@ -14,6 +14,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use store::StoreRetention;
 
+impl OutputOptions {
+    /// Returns true if something takes flow records.
+    pub(crate) fn has_records(&self) -> bool {
+        self.flows.is_some() || self.export.is_some() || self.store.is_some()
+    }
+}
+
 /// Where answers and records go.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputOptions {

@@ -6,6 +6,7 @@ use crate::choices;
 use crate::choices::completed;
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use flow::Metric;
 use flowtable::StatisticSpec;
 
 /// What flow records are.
@@ -24,6 +25,8 @@ pub struct RecordOptions {
     #[arg(help_heading = RECORDS, hide_short_help = true, long, env = "EDISON_BIFLOW", hide_env = true, value_parser = BoolishValueParser::new())]
     pub(crate) biflow: bool,
     /// Statistics of the interleaving gap, the frames received between two packets of a flow: mean,stddev,p50,p99.9
+    ///
+    /// Flow records have them, and windows of queries that read them (gap_p99).
     #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_GAP", hide_env = true, value_parser = completed(str::parse::<StatisticSpec>, choices::statistics), hide_possible_values = true)]
     pub(crate) gap: Option<StatisticSpec>,
     /// Statistics of packet sizes (layer-3 bytes), as --gap
@@ -32,4 +35,15 @@ pub struct RecordOptions {
     /// Statistics of the time between two packets of a flow (nanoseconds), as --gap
     #[arg(help_heading = RECORDS, hide_short_help = true, long, value_name = "LIST", env = "EDISON_INTER_ARRIVAL", hide_env = true, value_parser = completed(str::parse::<StatisticSpec>, choices::statistics), hide_possible_values = true)]
     pub(crate) inter_arrival: Option<StatisticSpec>,
+}
+
+impl RecordOptions {
+    /// Returns the statistics of packets that are asked for, by metric.
+    pub(crate) fn statistics(&self) -> [(Metric, Option<StatisticSpec>); 3] {
+        [
+            (Metric::Gap, self.gap),
+            (Metric::Size, self.packet_size),
+            (Metric::InterArrival, self.inter_arrival),
+        ]
+    }
 }

@@ -213,3 +213,43 @@ fn statistics_that_cannot_be_told_are_refused_with_the_reason() {
         crate::rows::RowQueries::plan(Generation::new(1), &[of_packets("q", &["size_p50"], port())], &site());
     assert_eq!(past.expect_err("not kept")[0].1, Refusal::NotKept { field: size });
 }
+
+#[test]
+fn statistics_that_rows_of_all_flows_have_need_no_pins() {
+    let kept: Vec<Statistic> =
+        ["gap_p99", "size_mean"].iter().map(|name| name.parse().expect("one")).collect();
+    let site = PlanContext { row_statistics: kept, window_ns: Some(1), ..site() };
+    let plan = |query: Query, site: &PlanContext| TaskSet::plan(Generation::new(1), &[query], None, site);
+    let read = |set: &TaskSet| (set.reads_row_statistics(), set.statistics().len(), set.pins().is_some());
+    let all = plan(of_packets("q", &["SIZE_MEAN"], None), &site).expect("possible");
+    assert_eq!(read(&all), (true, 0, false));
+    assert!(all.rows().empty_answers().all(|answer| answer.class == Class::Row));
+    // Pins are for what not all rows have.
+    let pinned = plan(of_packets("q", &["gap_p99"], Some(equal("dst_port", 443))), &site).expect("possible");
+    assert_eq!(read(&pinned), (true, 0, false));
+    let both = of_packets("q", &["gap_p99", "iat_p50"], Some(equal("dst_port", 443)));
+    assert_eq!(read(&plan(both, &site).expect("possible")), (true, 1, true));
+    assert_eq!(read(&plan(query("q", None), &site_with_losses()).expect("possible")), (false, 0, false));
+    // Where nothing is followed, and frames are numbered apart.
+    for tracked_flows in [ZoomOffer::None, ZoomOffer::NotPossible("it rains".to_owned())] {
+        let alone = PlanContext { tracked_flows, no_gaps: Some("there are two".to_owned()), ..site.clone() };
+        assert_eq!(
+            read(&plan(of_packets("q", &["gap_p99"], None), &alone).expect("possible")),
+            (true, 0, false)
+        );
+    }
+    let over = crate::query::Over::Run;
+    let refused = plan(Query { over, ..of_packets("q", &["gap_p99"], None) }, &site).expect_err("refused");
+    assert_eq!(refused[0].1, Refusal::OfOneWindow { field: "gap_p99".to_owned() });
+    let refused = plan(of_packets("q", &["gap_p98"], None), &site).expect_err("refused");
+    assert!(refused[0].1.to_string().ends_with(", or give the run --gap p98"), "{}", refused[0].1);
+    // All of them together are no more than rows have.
+    let many: Vec<_> = (0..31).map(|percent| format!("gap_p{percent}")).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    let refused = plan(of_packets("q", &many, Some(equal("dst_port", 443))), &site).expect_err("refused");
+    assert_eq!(refused[0].1, Refusal::TooManyStatistics { most: MAX_ROW_STATISTICS });
+}
+
+fn site_with_losses() -> PlanContext {
+    PlanContext { tracked: flow::TrackedParts::ALL, ..site() }
+}

@@ -3,35 +3,18 @@
 use super::{ConflictRule, LEAVE_ONE, NodeFacts};
 use crate::sinks::standard_output;
 use crate::spec::RunSpec;
+use flow::Metric;
+use flowtable::StatisticSpec;
 use std::path::PathBuf;
 
 const RECORDS_ONLY: &str = "it shows in flow records only";
-const GIVE_RECORDS: &str = "give --flows PATH, --export URL or --store DIR too";
 
 /// The rules of options of a run, in the order of the table.
 pub(super) const RULES: &[ConflictRule] = &[
     // Options that show in something that is not asked for.
-    ConflictRule {
-        what: "--gap",
-        condition: "without --flows, --export or --store",
-        why: RECORDS_ONLY,
-        instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.record.gap.is_some() && !has_records(facts.spec),
-    },
-    ConflictRule {
-        what: "--packet-size",
-        condition: "without --flows, --export or --store",
-        why: RECORDS_ONLY,
-        instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.record.packet_size.is_some() && !has_records(facts.spec),
-    },
-    ConflictRule {
-        what: "--inter-arrival",
-        condition: "without --flows, --export or --store",
-        why: RECORDS_ONLY,
-        instead: GIVE_RECORDS,
-        is_broken: |facts| facts.spec.record.inter_arrival.is_some() && !has_records(facts.spec),
-    },
+    unread_statistics("--gap", |facts| are_unread(facts, Metric::Gap)),
+    unread_statistics("--packet-size", |facts| are_unread(facts, Metric::Size)),
+    unread_statistics("--inter-arrival", |facts| are_unread(facts, Metric::InterArrival)),
     ConflictRule {
         what: "--fields",
         condition: "without --flows or --export",
@@ -165,14 +148,27 @@ fn has_one_queue(spec: &RunSpec) -> bool {
     spec.source.port.is_empty() && spec.source.wire.is_none_or(|wire| wire.queues == 1)
 }
 
-fn has_records(spec: &RunSpec) -> bool {
-    spec.output.flows.is_some() || spec.output.export.is_some() || spec.output.store.is_some()
+/// Returns the rule of statistics of packets that nothing shows.
+const fn unread_statistics(what: &'static str, is_broken: fn(&NodeFacts<'_>) -> bool) -> ConflictRule {
+    let condition = "without --flows, --export, --store or a query of windows that reads it";
+    let why = "it shows in flow records and in such queries only";
+    let instead =
+        "give --flows PATH, --export URL or --store DIR too, or ask for it, as gap_p99, size_mean, iat_p50";
+    ConflictRule { what, condition, why, instead, is_broken }
+}
+
+/// Returns true if statistics of a metric are asked for, and no record and no query shows one of them.
+fn are_unread(facts: &NodeFacts<'_>, metric: Metric) -> bool {
+    let read: Vec<_> = facts.queries.iter().flat_map(|query| query.plan.statistics()).collect();
+    let is_unread = |spec: &StatisticSpec| !spec.columns(metric).any(|column| read.contains(&column));
+    let asked = facts.spec.record.statistics().into_iter().find(|(asked, _)| *asked == metric);
+    !facts.spec.output.has_records() && asked.and_then(|(_, spec)| spec).is_some_and(|spec| is_unread(&spec))
 }
 
 /// Returns true if header fields show in something. Queries of a deployment, and those of a page, may come later.
 fn show_headers(facts: &NodeFacts<'_>) -> bool {
     let output = &facts.spec.output;
-    has_records(facts.spec)
+    output.has_records()
         || output.rows.is_some()
         || output.web.is_some()
         || facts.spec.link.is_some()
