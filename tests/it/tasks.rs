@@ -339,6 +339,49 @@ fn distinct_values_and_joins_are_counted_in_every_design() {
 }
 
 #[test]
+fn workers_count_in_one_structure_what_one_core_counts() {
+    let scratch = Scratch::new();
+    let generated = capture::generate(&scratch, "packets=20k,flows=2k,zipf=1,ipv6=20%,rate=10k");
+    let answers = |design: &[&str]| {
+        let mut command = edison();
+        command.arg("run").arg(&generated.path).args(["--json", "--every", "500ms", "--seed", "3"]);
+        command
+            .args(["--idle-timeout", "off", "--active-timeout", "off", "--max-flows", "5000"])
+            .args(design);
+        for task in [
+            "heavy-hitters:structure=count-min,share=1%,memory=256KiB",
+            "heavy-hitters:structure=reversible,key=dst_port,share=1%,memory=1MiB",
+            "heavy-hitters:structure=space-saving-heap,by=bytes,share=1%,memory=256KiB",
+            "distinct:of=src_addr,structure=bitmap,memory=4KiB",
+        ] {
+            command.args(["--task", task]);
+        }
+        let ended = run(&mut command).expect(0);
+        let lines = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.filter(|answer| !answer["task"].is_null()).collect::<Vec<_>>()
+    };
+    let one = answers(&[]);
+    assert!(one.len() >= 16);
+    for design in
+        [&["--design", "1x2"][..], &["--design", "2x2", "--wire", "queues=2", "--split", "position"]]
+    {
+        let shared = answers(&[design, &["--state", "shared"]].concat());
+        assert_eq!(shared.len(), one.len());
+        for (found, expected) in shared.iter().zip(&one) {
+            let of_task =
+                |answer: &Value, what: &str| answer["task"][what].as_str().expect("a text").to_owned();
+            let is_one = of_task(found, "why").ends_with("; all workers count in one");
+            assert_eq!(is_one, !of_task(expected, "text").contains("space-saving"), "{found}");
+            assert!(!of_task(expected, "why").contains("all workers"), "{expected}");
+            if is_one {
+                assert_eq!(rows(found), rows(expected), "{design:?}");
+                assert_eq!(found["task"]["total"], expected["task"]["total"]);
+            }
+        }
+    }
+}
+
+#[test]
 fn reports_say_where_answers_come_from() {
     let scratch = Scratch::new();
     let generated = capture::generate(&scratch, "packets=20k,flows=2k,ipv6=30%,rate=10k");

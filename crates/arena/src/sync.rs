@@ -5,12 +5,12 @@
 pub use loom::{
     cell::UnsafeCell,
     hint::spin_loop,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 #[cfg(not(loom))]
 pub use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
 /// The standard library's cell by the names of loom's.

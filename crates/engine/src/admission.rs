@@ -2,7 +2,7 @@
 //! alike. All reasons are reported at once.
 
 use crate::config::{Every, MeasurementConfig};
-use crate::design::Design;
+use crate::design::{Design, StatePlacement};
 use crate::memory::{merging_bytes, ring_bytes};
 use crate::plan::ResolvedDesign;
 pub use crate::refusal::{Directions, EveryPacket, OneReceiver, Ordered, RunRefusal};
@@ -215,7 +215,10 @@ pub fn tasks(
     if !refused.is_empty() {
         return Err(refused);
     }
-    Tasks::plan_with_rows(specs, &setting).map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
+    let is_shared = plan.state == StatePlacement::Shared && plan.counting() > 1;
+    let placed = |tasks: Tasks| if is_shared { tasks.sharing() } else { tasks };
+    let planned = Tasks::plan_with_rows(specs, &setting).map(placed);
+    planned.map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
 }
 
 /// The parts that take memory in addition to the tables of single cores. Each part may have half of the total.

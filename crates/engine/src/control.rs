@@ -165,7 +165,10 @@ impl TaskSetSchedule {
             let counts = last.is_some_and(TaskSetCounters::counts);
             let goes_on = set.packets().is_some_and(|tasks| last.is_some_and(|last| last.has(tasks)));
             match counting {
-                Some(counting) => run.countings.push(TaskSetCounters { first, ..counting }),
+                Some(mut counting) => {
+                    counting.first = first;
+                    run.countings.push(counting);
+                }
                 None if counts && !goes_on => {
                     run.countings.push(TaskSetCounters::disabled_from(first, set.generation()));
                 }
@@ -402,6 +405,16 @@ impl Control {
         };
         // Without the lock: freeing memory may take long.
         drop(retired);
+    }
+
+    /// A window is over in which no worker counts any more: what all workers count in from here on is that of the next one. Waits until the
+    /// window before is answered.
+    pub(crate) fn change_shared(&self) {
+        let of_run =
+            |run: &Attached| run.countings.iter().filter_map(|counting| counting.shared.clone()).collect();
+        let shared: Vec<_> = self.schedule().run.as_ref().map(of_run).unwrap_or_default();
+        // Without the lock, which answers need.
+        shared.iter().for_each(|shared| shared.change());
     }
 
     /// The set that answers this window.

@@ -4,8 +4,9 @@ use crate::ids::WindowId;
 use arena::Lease;
 use sketch::SketchError;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use task::{Generation, TaskCounter, TaskStates, Tasks};
+use task::{Generation, SharedCounting, TaskCounter, TaskStates, Tasks};
 
 /// Tasks that are counted from some window on, ready for all threads of a run.
 #[derive(Debug)]
@@ -17,6 +18,15 @@ pub(crate) struct TaskSetCounters {
     pub(crate) hub: Option<HubHalf>,
     /// The tasks that are counted. Counting goes on in the next set that has the same lasting tasks.
     pub(crate) tasks: Tasks,
+    /// The structures in which all workers count, if there are any.
+    pub(crate) shared: Option<Arc<SharedCounting>>,
+}
+
+/// Nobody waits for answers of what is not counted any more.
+impl Drop for TaskSetCounters {
+    fn drop(&mut self) {
+        self.shared.iter().for_each(|shared| shared.give_up());
+    }
 }
 
 /// The part of a counting that one worker counts in.
@@ -46,22 +56,24 @@ impl TaskSetCounters {
     /// Two states for each worker, so that none waits for an answer.
     pub(crate) fn new(tasks: &Tasks, workers: usize, memory: Option<Lease>) -> Result<Self, SketchError> {
         let (mut halves, mut spares) = (Vec::new(), Vec::new());
+        let shared = SharedCounting::new(tasks)?;
         for _ in 0..workers {
             let (back, spare) = channel();
             let _ = back.send(Box::new(tasks.states_of_worker(workers)?));
             let counter = TaskCounter::new(tasks, Box::new(tasks.states_of_worker(workers)?));
+            let counter = counter.with_shared(shared.clone());
             halves.push(Some(WorkerHalf { counter, spare }));
             spares.push(back);
         }
         let hub = HubHalf { tasks: tasks.clone(), spares, memory };
-        Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub), tasks: tasks.clone() })
+        Ok(Self { first: WindowId::default(), workers: halves, hub: Some(hub), tasks: tasks.clone(), shared })
     }
 
     /// Returns a counting by which nothing is counted from this window on.
     pub(crate) fn disabled_from(first: WindowId, generation: Generation) -> Self {
         let tasks = Tasks::none(generation);
         let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: None };
-        Self { first, workers: Vec::new(), hub: Some(hub), tasks }
+        Self { first, workers: Vec::new(), hub: Some(hub), tasks, shared: None }
     }
 
     /// Returns whether these tasks are counted by it.

@@ -107,6 +107,17 @@ impl LinearBitmap {
         relative_error(Self::from_zeros(size, expected_zeros(size, flows)), flows)
     }
 
+    /// Returns the bit of a hash.
+    #[inline(always)]
+    pub(crate) fn place(&self, hash: u64) -> usize {
+        share(self.hash.word(hash), self.config.width)
+    }
+
+    /// Returns the words of the bits.
+    pub(crate) fn bits_mut(&mut self) -> &mut [u64] {
+        &mut self.bits
+    }
+
     fn from_zeros(size: u64, zeros: u64) -> Estimate {
         bounded(linear(size, zeros), zeros, size, 1.0)
     }
@@ -180,6 +191,26 @@ pub struct MultiResolutionBitmap {
     bits: Box<[u64]>,
 }
 
+/// The way from a hash to a bit of one of the components.
+#[derive(Clone, Copy)]
+struct ComponentPlaces {
+    hashes: [RowHash; 2],
+    /// The last component.
+    last: usize,
+    /// Words of a component.
+    words: usize,
+    width: u32,
+}
+
+impl ComponentPlaces {
+    #[inline(always)]
+    fn place(&self, hash: u64) -> usize {
+        let [component, bit] = self.hashes;
+        let component = (component.word(hash).leading_zeros() as usize).min(self.last);
+        component * self.words * 64 + place(bit.word(hash), self.width)
+    }
+}
+
 /// Share of its bits up to which a component is used. Above, its own error is larger than that of the next (section 4.2).
 const FULLEST: f64 = 0.93;
 
@@ -209,6 +240,23 @@ impl MultiResolutionBitmap {
 
     fn words(&self) -> usize {
         self.config.width.div_ceil(64)
+    }
+
+    #[inline(always)]
+    fn places(&self) -> ComponentPlaces {
+        let (last, words) = (self.config.rows - 1, self.words());
+        ComponentPlaces { hashes: self.hashes, last, words, width: self.config.width as u32 }
+    }
+
+    /// Returns the bit of a hash.
+    #[inline(always)]
+    pub(crate) fn place(&self, hash: u64) -> usize {
+        self.places().place(hash)
+    }
+
+    /// Returns the words of the bits.
+    pub(crate) fn bits_mut(&mut self) -> &mut [u64] {
+        &mut self.bits
     }
 
     /// Returns the estimate of components of `size` bits, of which these numbers are not set.
@@ -252,12 +300,8 @@ impl Summary for MultiResolutionBitmap {
 
 impl<K> UpdateBurst<K> for MultiResolutionBitmap {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        let (last, words, width) = (self.config.rows - 1, self.words(), self.config.width as u32);
-        let [component, bit] = self.hashes;
-        set_all(&mut self.bits, burst, |of| {
-            let component = (component.word(of).leading_zeros() as usize).min(last);
-            component * words * 64 + place(bit.word(of), width)
-        });
+        let places = self.places();
+        set_all(&mut self.bits, burst, |of| places.place(of));
     }
 }
 

@@ -101,6 +101,15 @@ impl<K: Key> Candidates<K> {
         self.lacking = lacking;
     }
 
+    /// Keeps those flows of both lists that have the largest estimates by the present `rank` of a hash, where the lists are of two cores that
+    /// count in one array: each estimate in a list is that of all cores then, so that a flow that neither kept had no more than one of them
+    /// says.
+    pub(crate) fn merge_shared(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
+        let lacking = self.most_lacking().max(other.most_lacking());
+        self.merge(other, rank);
+        self.lacking = lacking;
+    }
+
     /// A packet's flow, with its estimate after the packet. Nothing at or below zero is a candidate.
     #[inline(always)]
     pub(crate) fn observe(&mut self, key: K, hash: u64, estimate: i64) {

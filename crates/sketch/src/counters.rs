@@ -16,7 +16,7 @@ mod views;
 mod weights;
 
 pub use stop::{add, grow};
-pub(crate) use views::{CounterView, SingleCounters, Weighed};
+pub(crate) use views::{AtomicCounters, CounterView, SingleCounters, Weighed};
 pub(crate) use weights::Weights;
 
 use super::memory::filled;

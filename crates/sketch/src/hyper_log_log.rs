@@ -41,6 +41,23 @@ impl HyperLogLog {
     pub fn relative_error(config: &GridConfig<Self>) -> f64 {
         off(config.width, DEVIATIONS) - 1.0
     }
+
+    /// Returns the register of a hash.
+    #[inline(always)]
+    pub(crate) fn register(&self, hash: u64) -> usize {
+        place(self.hashes[0].word(hash), self.config.width as u32)
+    }
+
+    /// Returns the run of a hash, which its register keeps if it is the longest.
+    #[inline(always)]
+    pub(crate) fn run(&self, hash: u64) -> u8 {
+        self.hashes[1].word(hash).leading_zeros() as u8 + 1
+    }
+
+    /// Returns the registers.
+    pub(crate) fn registers_mut(&mut self) -> &mut [u8] {
+        &mut self.registers
+    }
 }
 
 impl Grid for HyperLogLog {

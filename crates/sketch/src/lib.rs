@@ -51,6 +51,7 @@ mod row_hash;
 mod row_sizes;
 mod sample;
 mod sample_inversion;
+mod shared_bits;
 mod shared_hash_table;
 mod shared_sets;
 mod simple_hash_table;
@@ -82,9 +83,10 @@ pub use hyper_log_log::HyperLogLog;
 pub use key::ByteKey;
 pub use mv_sketch::MvSketch;
 pub use quantiles::{QuantileConfig, QuantileSketch, Quantiles};
-pub use reversible::{KeyBytes, ReversibleKeys, ReversibleSketch};
+pub use reversible::{KeyBytes, ReversibleKeys, ReversibleSketch, SharedReversibleKeys};
 pub use row_sizes::{ErrorPromise, RowConfiguration, RowSizes};
 pub use sample::{FlowSample, PacketSample, SampleAndHold, SampleConfig, SamplingMethod};
+pub use shared_bits::{SharedBitmap, SharedBits, SharedHyperLogLog};
 pub use shared_hash_table::SharedHashTable;
 pub use shared_sets::SharedReversibleSets;
 pub use simple_hash_table::SimpleHashTable;
@@ -98,6 +100,6 @@ pub use summary::{
     Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,
     Summary, Update, UpdateBurst,
 };
-pub use tracked::{Tracked, TrackedConfig};
+pub use tracked::{CoreCandidates, Tracked, TrackedConfig};
 pub use value_reservoir::ValueReservoir;
 pub use word_sets::ReversibleSets;

@@ -4,7 +4,7 @@ mod keys;
 mod mangling;
 mod search;
 
-pub use keys::{KeyBytes, ReversibleKeys};
+pub use keys::{KeyBytes, ReversibleKeys, SharedReversibleKeys};
 
 use super::combination::SummedCounters;
 use super::count_min::count_min;

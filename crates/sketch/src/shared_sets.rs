@@ -104,11 +104,11 @@ impl<K: ByteKey> SharedReversibleSets<K> {
         Ok(sketch)
     }
 
-    /// Clears the sets and keeps their memory.
-    pub fn reset(&mut self) {
-        self.counters.fill_with(AtomicCounter::new);
-        self.sets.fill_with(|| AtomicU64::new(0));
-        self.added.take();
+    /// Clears the sets and keeps their memory. What other threads count meanwhile may be lost.
+    pub fn reset(&self) {
+        self.counters.iter().for_each(AtomicCounter::clear);
+        self.sets.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.added.clear();
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
         let stream = OracleStream::bytes(30_000, 2_000, 1);
         let config = GridConfig::new(3, 800, Seed::new(1));
         let one: ReversibleSets<KeyV4> = oracle::summary_of(&config, &stream.updates);
-        let mut shared = SharedReversibleSets::new(&config).expect("a sketch");
+        let shared = SharedReversibleSets::new(&config).expect("a sketch");
         for _ in 0..3 {
             std::thread::scope(|scope| {
                 for part in stream.updates.chunks(10_000) {

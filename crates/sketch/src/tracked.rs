@@ -114,6 +114,30 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     }
 }
 
+/// The flows that one of several cores keeps of those that it counts in a [`crate::SharedArray`].
+#[derive(Clone, Debug)]
+pub struct CoreCandidates<K>(pub(crate) Candidates<K>);
+
+impl<K: Key> CoreCandidates<K> {
+    /// Creates an empty list, with room for as many flows as a [`Tracked`] array of this configuration keeps.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn new<P: Policy>(configuration: &TrackedConfig<K, P>) -> Result<Self, SketchError> {
+        Ok(Self(Candidates::new(configuration.candidates)?))
+    }
+
+    /// Memory of the list.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Removes all flows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// A counter array that keeps the keys with the largest estimates. Policies that are not linear cannot be merged, so that this does not
 /// compile:
 ///
@@ -159,6 +183,28 @@ impl<K: Key, P: Policy> Tracked<K, P> {
     /// The flow with the largest estimate (Wu's and Makwana's heavy hitter).
     pub fn heaviest(&self) -> Option<(K, Estimate)> {
         self.heavy_hitters(1).keys.into_iter().next()
+    }
+}
+
+impl<K: Key, P: Linear> Tracked<K, P> {
+    /// Returns what several cores counted in one array, with those of their flows that have the largest estimates in it.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn from_cores<'a>(
+        configuration: &TrackedConfig<K, P>,
+        array: &crate::SharedArray<K, P>,
+        cores: impl IntoIterator<Item = &'a CoreCandidates<K>>,
+    ) -> Result<Self, SketchError>
+    where
+        K: 'a,
+    {
+        let array = array.snapshot()?;
+        let mut candidates = Candidates::new(configuration.candidates)?;
+        for core in cores {
+            candidates.merge_shared(&core.0, |hash| array.rank_hash(hash));
+        }
+        Ok(Self { configuration: *configuration, array, candidates })
     }
 }
 

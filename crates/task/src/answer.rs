@@ -154,6 +154,8 @@ fn text(state: &FeedState) -> String {
         StateKind::Contacts(contacts) => contacts.text(),
         StateKind::Values(values) => values.text(),
         StateKind::Products(products) => products.text(),
+        // It is settled before it is answered.
+        StateKind::Shared(_) => String::new(),
     }
 }
 

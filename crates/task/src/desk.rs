@@ -9,7 +9,7 @@ use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
 use arena::Lease;
-use flow::WindowId;
+use flow::{Untold, WindowId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A window of which parts are missing.
@@ -167,7 +167,17 @@ impl TaskRunner {
         {
             let Some((_, PartialWindow { owner, mut states })) = self.pending.pop_first() else { break };
             let set = self.set(window);
-            let answers = self.sets[set].answer(window, &mut states, &mut self.fault);
+            let settled = states.settle();
+            if let Err(error) = &settled {
+                self.fault = Some(error.to_string());
+            }
+            let answers = match settled {
+                Ok(()) => self.sets[set].answer(window, &mut states, &mut self.fault),
+                Err(_) => {
+                    let untold = Untold::default();
+                    self.sets[set].answer_nothing(self.fault.as_deref(), &untold).unwrap_or_default()
+                }
+            };
             self.answered.insert(window, answers);
             if let Some(split) = &self.sets[set].tasks.split {
                 self.split.insert(window, split.window(&states.split, self.fault.clone()));

@@ -55,6 +55,7 @@ mod row_refusal;
 pub mod rows;
 mod selection;
 mod shape;
+mod shared;
 mod size_bins;
 pub mod sketched;
 mod spec;
@@ -78,6 +79,7 @@ pub use reported::ReportedFacts;
 pub use row_desk::{RowDesk, RowTaskStates};
 pub use selection::Selection;
 pub use shape::Shape;
+pub use shared::SharedCounting;
 pub use size_bins::{SizeBins, SizeClass};
 /// The rows of a structure, as a user gives them.
 pub use sketch::RowSizes;

@@ -3,11 +3,13 @@
 mod contacts;
 mod counted;
 mod products;
+mod shared;
 mod values;
 
 pub(crate) use contacts::ContactCounter;
 pub(crate) use counted::FlowCounter;
 pub(crate) use products::ProductCounter;
+pub(crate) use shared::{SharedFlowCounter, SharedPart, can_be_shared};
 pub(crate) use values::OrderedValues;
 
 use crate::feed::{FamilyItems, FeedItems};
@@ -17,6 +19,7 @@ use packet::{KeySpec, KeyV4, KeyV6, MaskedKey, Seed};
 use sketch::{
     ByteKey, Configuration, KeyBytes, RowConfiguration, RowSizes, SketchError, Summary, Unmergeable,
 };
+use std::sync::Arc;
 
 /// The state of one feed of one task.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub(crate) enum StateKind<K: ByteKey> {
     Contacts(Box<ContactCounter<K>>),
     Values(Box<OrderedValues>),
     Products(Box<ProductCounter<K>>),
+    /// The part of a worker in a structure of all workers.
+    Shared(Box<SharedPart<K>>),
 }
 
 impl<K: ByteKey> StateKind<K> {
@@ -52,6 +57,7 @@ impl<K: ByteKey> StateKind<K> {
             Self::Contacts(_) => "a state of contacts",
             Self::Values(_) => "a state of values",
             Self::Products(_) => "a state of products",
+            Self::Shared(_) => "a part of a shared state",
         }
     }
 }
@@ -69,6 +75,8 @@ pub(crate) struct Maker {
     pub(crate) rows: RowSizes,
     /// The memory that structures that grow take theirs from.
     pub(crate) grows: Option<Limits>,
+    /// True if all workers count in one structure.
+    pub(crate) is_shared: bool,
 }
 
 /// The parameters that a structure is made from.
@@ -102,18 +110,29 @@ impl Making {
 }
 
 impl Maker {
+    /// True if the structure can be one for all workers.
+    pub(crate) fn can_be_shared(&self) -> bool {
+        let counts_flows =
+            !matches!(self.kind, TaskKind::SuperSpreaders | TaskKind::Quantiles | TaskKind::Inner);
+        counts_flows && can_be_shared(self.choice.structure)
+    }
+
+    fn making<K: ByteKey + MaskedKey>(&self, is_v6: bool, key: &KeySpec, seed: &Seed) -> Making {
+        let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
+        let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
+        // Whether they are so few is the same of all levels of a hierarchy, for which one memory was planned.
+        let of_task = KeyBytes::new::<K>(&self.key);
+        let key_bytes = of_task.and_then(|_| KeyBytes::new::<K>(key)).ok();
+        Making { structure, bytes, one_in, rows: self.rows, key_bytes, seed: *seed }
+    }
+
     fn part<K: ByteKey + MaskedKey>(
         &self,
         is_v6: bool,
         key: &KeySpec,
         seed: &Seed,
     ) -> Result<FamilyState<K>, SketchError> {
-        let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
-        let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };
-        // Whether they are so few is the same of all levels of a hierarchy, for which one memory was planned.
-        let of_task = KeyBytes::new::<K>(&self.key);
-        let key_bytes = of_task.and_then(|_| KeyBytes::new::<K>(key)).ok();
-        let making = Making { structure, bytes, one_in, rows: self.rows, key_bytes, seed: *seed };
+        let making = self.making::<K>(is_v6, key, seed);
         let of = match self.kind {
             TaskKind::SuperSpreaders => StateKind::Contacts(Box::new(ContactCounter::new(&making)?)),
             TaskKind::Quantiles => {
@@ -123,6 +142,51 @@ impl Maker {
             _ => StateKind::Counted(Box::new(FlowCounter::new(&making, self.weight)?)),
         };
         Ok(FamilyState { of, total: 0, memory: self.grows.as_ref().map(Limits::empty_lease) })
+    }
+
+    /// The part of a worker in a structure of all workers.
+    fn shared_part<K: ByteKey + MaskedKey>(
+        &self,
+        is_v6: bool,
+        key: &KeySpec,
+        seed: &Seed,
+    ) -> Result<FamilyState<K>, SketchError> {
+        let part = SharedPart::new(&self.making::<K>(is_v6, key, seed), self.weight)?;
+        Ok(FamilyState { of: StateKind::Shared(Box::new(part)), total: 0, memory: None })
+    }
+
+    fn shared_counter<K: ByteKey + MaskedKey>(
+        &self,
+        is_v6: bool,
+        key: &KeySpec,
+        seed: &Seed,
+    ) -> Result<Arc<SharedFlowCounter<K>>, SketchError> {
+        SharedFlowCounter::new(&self.making::<K>(is_v6, key, seed), self.weight).map(Arc::new)
+    }
+}
+
+/// The structures of one level of a task in which all workers count.
+#[derive(Debug)]
+pub(crate) struct SharedFeed {
+    v4: Arc<SharedFlowCounter<KeyV4>>,
+    v6: Option<Arc<SharedFlowCounter<KeyV6>>>,
+}
+
+impl SharedFeed {
+    /// Empty structures of a level, as [`FeedState::new`] makes them for one worker.
+    pub(crate) fn new(
+        maker: &Maker,
+        (key, has_v6): (&KeySpec, bool),
+        seed: &Seed,
+    ) -> Result<Self, SketchError> {
+        let v6 = has_v6.then(|| maker.shared_counter(true, key, seed)).transpose()?;
+        Ok(Self { v4: maker.shared_counter(false, key, seed)?, v6 })
+    }
+
+    /// Clears them. No worker may count in them.
+    pub(crate) fn reset(&self) {
+        self.v4.reset();
+        self.v6.iter().for_each(|v6| v6.reset());
     }
 }
 
@@ -135,6 +199,38 @@ impl FeedState {
     ) -> Result<Self, SketchError> {
         let v6 = has_v6.then(|| maker.part(true, key, seed)).transpose()?;
         Ok(Self { v4: maker.part(false, key, seed)?, v6 })
+    }
+
+    /// The state of a level that one worker has: its part, where all workers count in one structure.
+    pub(crate) fn of_worker(
+        maker: &Maker,
+        (key, has_v6): (&KeySpec, bool),
+        seed: &Seed,
+    ) -> Result<Self, SketchError> {
+        if !maker.is_shared {
+            return Self::new(maker, (key, has_v6), seed);
+        }
+        let v6 = has_v6.then(|| maker.shared_part(true, key, seed)).transpose()?;
+        Ok(Self { v4: maker.shared_part(false, key, seed)?, v6 })
+    }
+
+    /// Counts in these structures from here on, where it is a part of such ones.
+    pub(crate) fn bind(&mut self, shared: &SharedFeed) {
+        if let StateKind::Shared(part) = &mut self.v4.of {
+            part.bind(&shared.v4);
+        }
+        if let (Some(FamilyState { of: StateKind::Shared(part), .. }), Some(shared)) =
+            (&mut self.v6, &shared.v6)
+        {
+            part.bind(shared);
+        }
+    }
+
+    /// Returns the state of one worker that has all that was counted in structures of all workers; `None` if this is no part of such ones.
+    pub(crate) fn settled(&self) -> Result<Option<Self>, SketchError> {
+        let Some(v4) = self.v4.settled()? else { return Ok(None) };
+        let v6 = self.v6.as_ref().map(FamilyState::settled).transpose()?.flatten();
+        Ok(Some(Self { v4, v6 }))
     }
 
     /// Makes room for all that rows can bring, as far as there is memory, and counts them.
@@ -201,7 +297,14 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Contacts(contacts) => contacts.update(&items.contacts),
             StateKind::Values(values) => values.update(&items.values),
             StateKind::Products(products) => products.update(&items.flows),
+            StateKind::Shared(part) => part.update(&items.flows),
         }
+    }
+
+    fn settled(&self) -> Result<Option<Self>, SketchError> {
+        let StateKind::Shared(part) = &self.of else { return Ok(None) };
+        let of = StateKind::Counted(Box::new(part.settled()?));
+        Ok(Some(Self { of, total: self.total, memory: None }))
     }
 
     /// Makes room for the items, as far as there is memory. What finds no room is counted as such.
@@ -212,6 +315,8 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Contacts(contacts) => contacts.make_room(items.contacts.len(), memory),
             StateKind::Values(values) => values.make_room(items.weighed_values.len(), memory),
             StateKind::Products(products) => products.make_room(items.flows.len(), memory),
+            // What is shared does not grow.
+            StateKind::Shared(_) => {}
         }
     }
 
@@ -221,6 +326,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Contacts(contacts) => contacts.is_exact(),
             StateKind::Values(values) => values.is_exact(),
             StateKind::Products(products) => products.is_exact(),
+            StateKind::Shared(_) => false,
         }
     }
 
@@ -230,6 +336,7 @@ impl<K: ByteKey> FamilyState<K> {
             (StateKind::Contacts(ours), StateKind::Contacts(theirs)) => ours.merge(theirs)?,
             (StateKind::Values(ours), StateKind::Values(theirs)) => ours.merge(theirs)?,
             (StateKind::Products(ours), StateKind::Products(theirs)) => ours.merge(theirs)?,
+            (StateKind::Shared(ours), StateKind::Shared(theirs)) => ours.merge(theirs)?,
             (ours, theirs) => return Err(Unmergeable::new(ours.kind(), theirs.kind())),
         }
         self.total = self.total.saturating_add(other.total);
@@ -243,6 +350,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Contacts(contacts) => contacts.reset(),
             StateKind::Values(values) => values.reset(),
             StateKind::Products(products) => products.reset(),
+            StateKind::Shared(part) => part.reset(),
         }
     }
 
@@ -252,6 +360,7 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Contacts(contacts) => contacts.bytes(),
             StateKind::Values(values) => values.bytes(),
             StateKind::Products(products) => products.bytes(),
+            StateKind::Shared(part) => part.bytes(),
         }
     }
 }

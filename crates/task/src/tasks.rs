@@ -7,12 +7,17 @@ use crate::planner::{
     Choice, PlannerInput, RunProperties, choose, expected_packets, from_rows, is_from_rows,
 };
 use crate::selection::Selection;
+use crate::shared::{LentStates, SharedCounting, SharedStates};
 use crate::spec::{TaskKind, TaskSpec};
-use crate::state::{FeedState, Maker};
+use crate::state::{FeedState, Maker, SharedFeed};
 use arena::Limits;
 use packet::{Bursts, KeySpec, Seed};
 use sketch::{SketchError, Unmergeable};
 use std::fmt;
+use std::sync::Arc;
+
+/// The most that a list of the flows of one worker takes for both address families, bytes: a thousand flows of some 120 bytes each.
+const MOST_CORE_LIST: usize = 256 << 10;
 
 /// A task that is to be counted.
 #[derive(Clone, Debug)]
@@ -64,6 +69,10 @@ pub struct TaskStates {
     /// The states by task and level.
     pub(crate) states: Vec<Vec<FeedState>>,
     pub(crate) split: Vec<SplitTable>,
+    /// The parts of a worker, by task, while what all workers counted is in their place, to be answered.
+    parts: Vec<(usize, Vec<FeedState>)>,
+    /// The structures of all workers in which the parts count. Behind these, which are to leave them first.
+    lent: Option<Arc<LentStates>>,
 }
 
 /// The keys of prefixes of this length (IPv6: four times as long) of the address that `key` is.
@@ -140,6 +149,30 @@ impl Tasks {
     #[must_use]
     pub fn lasting(self) -> Self {
         Self { is_lasting: true, by_rows: self.by_rows.map(|tasks| Box::new(tasks.lasting())), ..self }
+    }
+
+    /// Returns the tasks as those of a run whose workers count in one structure, wherever the updates of it commute.
+    #[must_use]
+    pub fn sharing(mut self) -> Self {
+        for PlannedTask { maker, .. } in self.tasks.iter_mut().filter(|task| task.maker.can_be_shared()) {
+            maker.is_shared = true;
+            maker.choice.why.push_str("; all workers count in one");
+        }
+        self
+    }
+
+    /// Returns true if all workers count in one structure of a task.
+    pub(crate) fn share(&self) -> bool {
+        self.tasks.iter().any(|task| task.maker.is_shared)
+    }
+
+    /// Creates the empty structures of one window in which all workers count.
+    pub(crate) fn shared_states(&self) -> Result<SharedStates, SketchError> {
+        let of_task = |PlannedTask { maker, levels, .. }: &PlannedTask| {
+            let levels = levels.iter().filter(|_| maker.is_shared);
+            levels.map(|level| SharedFeed::new(maker, (&level.key, level.has_v6), &self.seed)).collect()
+        };
+        self.tasks.iter().map(of_task).collect()
     }
 
     /// Returns whether what was counted for the other tasks goes on with these: both are the lasting ones of their run, and nothing else is
@@ -234,7 +267,7 @@ impl Tasks {
             }
         };
         let TaskSpec { kind, weight, quantity, rows, .. } = *spec;
-        let maker = Maker { choice, kind, key: asked, weight, quantity, rows, grows: None };
+        let maker = Maker { choice, kind, key: asked, weight, quantity, rows, grows: None, is_shared: false };
         Ok(PlannedTask { spec: spec.clone(), key, maker, levels })
     }
 
@@ -264,7 +297,13 @@ impl Tasks {
     /// If the memory cannot be allocated.
     pub fn states(&self) -> Result<TaskStates, SketchError> {
         let states = (0..self.tasks.len()).map(|task| self.states_of(task)).collect::<Result<_, _>>()?;
-        Ok(TaskStates { generation: self.generation, states, split: Vec::new() })
+        Ok(TaskStates {
+            generation: self.generation,
+            states,
+            split: Vec::new(),
+            parts: Vec::new(),
+            lent: None,
+        })
     }
 
     /// Returns empty states for one worker and one window, with the tables of queries by packets. All `workers` workers share the memory of these.
@@ -273,7 +312,13 @@ impl Tasks {
     /// If the memory cannot be allocated.
     pub fn states_of_worker(&self, workers: usize) -> Result<TaskStates, SketchError> {
         let split = self.split.as_ref().map(|split| split.tables(workers)).unwrap_or_default();
-        Ok(TaskStates { split, ..self.states()? })
+        let of_task = |PlannedTask { maker, levels, .. }: &PlannedTask| {
+            let of_level =
+                |level: &HierarchyLevel| FeedState::of_worker(maker, (&level.key, level.has_v6), &self.seed);
+            levels.iter().map(of_level).collect()
+        };
+        let states = self.tasks.iter().map(of_task).collect::<Result<_, _>>()?;
+        Ok(TaskStates { generation: self.generation, states, split, parts: Vec::new(), lent: None })
     }
 
     /// Creates the empty states of one task, by level.
@@ -288,13 +333,20 @@ impl Tasks {
     }
 
     /// Bytes that the states of a run with this many workers may take: two for each of them, and the earlier
-    /// windows that changes are measured against.
+    /// windows that changes are measured against. Of a structure in which all workers count there are two, whose counters take twice the
+    /// memory of those of one worker at the most, what is answered, and two lists of flows for each worker.
     pub fn bytes(&self, workers: usize) -> usize {
         let of_task = |task: &PlannedTask| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;
             let of_level =
                 |level: &HierarchyLevel| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
             let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
+            if task.maker.is_shared {
+                // A list takes a quarter of the memory at the most.
+                let lists =
+                    (of_window / 4).min(MOST_CORE_LIST.saturating_mul(task.levels.len())) * 2 * workers;
+                return of_window.saturating_mul(5 + task.spec.windows_held()).saturating_add(lists);
+            }
             of_window.saturating_mul(2 * workers + task.spec.windows_held())
         };
         self.tasks.iter().map(of_task).fold(self.split_bytes(), usize::saturating_add)
@@ -312,19 +364,40 @@ pub struct TaskCounter {
     states: Box<TaskStates>,
     feeder: Feeder,
     feeds: Vec<Vec<usize>>,
+    /// The structures in which all workers count, if there are any.
+    shared: Option<Arc<SharedCounting>>,
 }
 
 impl TaskCounter {
     /// Counts into `states`.
     pub fn new(tasks: &Tasks, states: Box<TaskStates>) -> Self {
-        Self { states, feeder: tasks.feeder(), feeds: tasks.feeds_of() }
+        Self { states, feeder: tasks.feeder(), feeds: tasks.feeds_of(), shared: None }
+    }
+
+    /// Counts in these structures of all workers what is in any of them.
+    #[must_use]
+    pub fn with_shared(self, shared: Option<Arc<SharedCounting>>) -> Self {
+        Self { shared, ..self }
+    }
+
+    /// Has the parts in structures of all workers count in those of the open window.
+    fn bind(&mut self) {
+        if let Some(shared) = &self.shared
+            && self.states.lent.is_none()
+        {
+            self.states.bind(shared.open());
+        }
     }
 
     /// Counts parsed packets, whose hashes use the run's seed. No allocation once buffers have the size of a
     /// burst, no lock, no clock.
     #[inline]
     pub fn count(&mut self, bursts: &Bursts) {
-        let Self { states, feeder, feeds } = self;
+        // Between two windows workers get bursts without packets.
+        if !bursts.is_empty() {
+            self.bind();
+        }
+        let Self { states, feeder, feeds, .. } = self;
         feeder.feed(bursts);
         let TaskStates { states, split, .. } = &mut **states;
         for (states, feeds) in states.iter_mut().zip(feeds) {
@@ -339,6 +412,8 @@ impl TaskCounter {
 
     /// Returns the counts since the last call; counting continues in `empty`.
     pub fn turn(&mut self, empty: Box<TaskStates>) -> Box<TaskStates> {
+        // Also where nothing was counted: the window's structures are known.
+        self.bind();
         std::mem::replace(&mut self.states, empty)
     }
 
@@ -352,6 +427,25 @@ impl TaskStates {
     /// The set of tasks that it counts.
     pub fn generation(&self) -> Generation {
         self.generation
+    }
+
+    fn bind(&mut self, lent: Arc<LentStates>) {
+        for (states, shared) in self.states.iter_mut().zip(&lent.states) {
+            states.iter_mut().zip(shared).for_each(|(state, shared)| state.bind(shared));
+        }
+        self.lent = Some(lent);
+    }
+
+    /// Puts what all workers counted in the place of the parts, to be answered, until it is [`Self::reset`].
+    pub(crate) fn settle(&mut self) -> Result<(), SketchError> {
+        for (at, states) in self.states.iter_mut().enumerate() {
+            let settled: Vec<_> =
+                states.iter().filter_map(|state| state.settled().transpose()).collect::<Result<_, _>>()?;
+            if !settled.is_empty() {
+                self.parts.push((at, std::mem::replace(states, settled)));
+            }
+        }
+        Ok(())
     }
 
     /// Adds what another worker counted in the same window.
@@ -376,8 +470,13 @@ impl TaskStates {
 
     /// Forgets everything and keeps the memory.
     pub fn reset(&mut self) {
+        for (at, parts) in self.parts.drain(..) {
+            self.states[at] = parts;
+        }
         self.states.iter_mut().flatten().for_each(FeedState::reset);
         self.split.iter_mut().for_each(SplitTable::reset);
+        // Behind the parts, which have left them.
+        self.lent = None;
     }
 }
 

@@ -45,6 +45,11 @@ impl AtomicCounter {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Resets the count. What other threads add meanwhile may be lost.
+    pub fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
     /// Returns the count and resets it.
     pub fn take(&mut self) -> u64 {
         let count = self.get();

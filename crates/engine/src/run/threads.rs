@@ -5,6 +5,7 @@ use super::hub::{MergeHub, MergeWorker};
 use super::outcome::{Observer, RunOutcome, StartError};
 use crate::collector::RecordSink;
 use crate::config::MeasurementConfig;
+use crate::control::Control;
 use crate::cooperative::Cooperative;
 use crate::cores;
 use crate::design::Design;
@@ -120,8 +121,9 @@ impl<'a> ThreadContext<'a> {
         thread::scope(|scope| {
             for (number, queues) in queues.iter_mut().enumerate() {
                 let receiver = ReceiverId::new(number);
-                let seat =
-                    window_barrier.as_ref().map(|barrier| seat(barrier, receiver, &events, shared.clone()));
+                let seat = window_barrier.as_ref().map(|barrier| {
+                    seat(barrier, receiver, &events, (shared.clone(), self.config.control.clone()))
+                });
                 let places = (finish.receiving(), seat);
                 let sender = events.clone();
                 let events = EventForwarder {
@@ -391,12 +393,13 @@ fn seat<'a, R: Send + 'static>(
     barrier: &'a WindowBarrier,
     receiver: ReceiverId,
     events: &Sender<ThreadEvent<R>>,
-    shared: Option<Arc<SharedTableSets>>,
+    (shared, control): (Option<Arc<SharedTableSets>>, Option<Control>),
 ) -> Seat<'a> {
     let (coming, over) = (events.clone(), events.clone());
     let comes = move |window| send(&coming, ThreadEvent::Comes(receiver, window));
     barrier.seat(receiver, comes, move |window| {
         shared.iter().for_each(|shared| shared.change());
+        control.iter().for_each(Control::change_shared);
         send(&over, ThreadEvent::Over(window));
     })
 }

@@ -1,11 +1,12 @@
 //! Every design gives the same, however packets are split and wherever flows are kept: records, windows, totals, remarks.
 
 use crate::support::{
-    BURST, Recorder, Run, config, count, generated, on_queues, plan, same_answers, with_tasks,
+    BURST, Recorder, Run, config, count, generated, on_queues, plan, planned, same_answers, task_set,
+    with_tasks,
 };
 use arena::Limits;
 use engine::admission::{self, Ordered, RunRefusal};
-use engine::{Design, Every, MeasurementConfig, ResolvedDesign, Split, StatePlacement};
+use engine::{Control, Design, Every, MeasurementConfig, ResolvedDesign, Split, StatePlacement};
 use flow::Metric;
 use flowtable::{MeasuredParts, Timeouts};
 use port::Filter;
@@ -164,6 +165,41 @@ fn both_directions_and_tcp_losses() {
         assert_eq!(run.outcome.ended.tcp_loss.is_some(), loss);
         assert!(!loss || run.outcome.ended.tcp_loss.is_some_and(|loss| loss.ploss_count > 0));
         assert!(!biflow || run.records().iter().any(|(_, record)| record.reverse().is_some()));
+    }
+}
+
+/// With shared state, workers count in one structure of each task: its counters, and so its answers, are those of one core.
+#[test]
+fn tasks_in_structures_of_all_workers() {
+    let specs = [
+        "heavy-hitters:structure=count-min,share=1%,top=200,memory=256KiB",
+        "heavy-hitters:structure=count-sketch,key=src_addr,share=1%,top=200,memory=256KiB",
+        "heavy-hitters:structure=count-min,key=dst_addr,by=bytes,share=1%,top=200,memory=256KiB",
+        "change:structure=k-ary,share=2%,top=200,memory=256KiB",
+        "distinct:of=src_addr,structure=hyper-log-log,memory=4KiB",
+        "entropy:structure=exact,memory=256KiB",
+    ];
+    for (designs, spec, every, least) in [
+        (every_design(), "packets=2500,flows=400,ipv6=30%,rate=2500,plant=flood/elephant", 200 * MS, 5),
+        // More windows in a burst than structures, some of which a queue has no packet of: counting waits for answers.
+        (vec!["rss/2", "async/3", "2x1", "3x1"], "packets=120,flows=60,rate=500", 2 * MS, 100),
+    ] {
+        let base = MeasurementConfig { every: Every::Time(every), ..config() };
+        let with = |tasks| MeasurementConfig {
+            control: Some(Control::new(task_set(0, &[], Some(tasks), &base))),
+            ..base.clone()
+        };
+        let single = measure(&ResolvedDesign::single(), spec, None, &with(planned(&specs, &base)));
+        assert!(single.windows.len() >= least);
+        for design in designs {
+            for split in [Split::Hash, Split::Position] {
+                let plan = ResolvedDesign { split, state: StatePlacement::Shared, ..plan(design) };
+                if plan.counting() > 1 {
+                    let run = measure(&plan, spec, None, &with(planned(&specs, &base).sharing()));
+                    same_answers(&single, &run, &format!("{design} split by {split}"));
+                }
+            }
+        }
     }
 }
 

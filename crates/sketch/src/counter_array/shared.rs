@@ -5,7 +5,7 @@ use super::places::{RowLocator, SignedPosition, with_depth};
 use super::update::BATCH;
 use super::{ArrayConfig, CounterArray, Linear};
 use crate::memory::{filled_with, prefetch};
-use crate::{Configuration, SketchError, Summary, Update};
+use crate::{Configuration, CoreCandidates, SketchError, Summary, Update};
 use crate::{CounterCell, SignedCell};
 use arena::shared::{AtomicCounter, Section};
 use arena::sync::{AtomicU64, Ordering};
@@ -65,11 +65,19 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
 
     /// Counts a burst; from any number of threads.
     pub fn update_burst(&self, burst: &[Update<K>]) {
-        with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst));
+        let mut note = |update: &Update<K>, rank| self.note_heaviest(update, rank);
+        with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst, &mut note));
     }
 
+    /// Counts a burst of one of several cores, each with candidates of its own: no critical section, and no global heavy hitter.
+    pub fn update_burst_of_core(&self, burst: &[Update<K>], candidates: &mut CoreCandidates<K>) {
+        let mut note = |update: &Update<K>, rank| candidates.0.observe(update.key, update.hash, rank);
+        with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst, &mut note));
+    }
+
+    /// Adds a burst; `note` gets the rank of each packet's flow after it.
     #[inline(always)]
-    fn add_rows<const D: usize>(&self, burst: &[Update<K>]) {
+    fn add_rows<const D: usize>(&self, burst: &[Update<K>], note: &mut impl FnMut(&Update<K>, i64)) {
         let total = burst.iter().fold(0_u64, |total, update| total.saturating_add(update.weight));
         // First, so that a concurrent reader hardly ever finds more in a counter than in the total; nothing
         // orders the two.
@@ -84,13 +92,15 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
                 };
                 found.iter().for_each(|place| prefetch(&self.cells, place.index()));
             }
-            burst.iter().zip(&found).for_each(|(update, places)| self.add_one(update, places));
+            for (update, places) in burst.iter().zip(&found) {
+                note(update, self.add_one(update, places));
+            }
         }
     }
 
     #[inline(always)]
-    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[SignedPosition; D]) {
-        let rank = P::rank::<D>(std::array::from_fn(|row| {
+    fn add_one<const D: usize>(&self, update: &Update<K>, places: &[SignedPosition; D]) -> i64 {
+        P::rank::<D>(std::array::from_fn(|row| {
             let cell = &self.cells[places[row].index()];
             P::Cell::from_word(if P::HAS_SIGNS && places[row].is_negative() {
                 (cell.update(|word| (word as i64).minus(update.weight) as u64) as i64).saturating_neg() as u64
@@ -99,7 +109,11 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
             } else {
                 cell.add(update.weight)
             })
-        }));
+        }))
+    }
+
+    #[inline(always)]
+    fn note_heaviest(&self, update: &Update<K>, rank: i64) {
         // A negative value is no valid total.
         let estimate = rank.max(0) as u64;
         if estimate > self.largest.load(Ordering::Relaxed) {
@@ -136,14 +150,12 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
         Ok(array)
     }
 
-    /// Clears the array and keeps its memory.
-    pub fn reset(&mut self) {
-        for cell in &mut self.cells {
-            cell.take();
-        }
-        self.added.take();
-        self.heaviest = Section::new((K::default(), 0));
-        self.largest = AtomicU64::new(0);
+    /// Clears the array and keeps its memory. What other threads count meanwhile may be lost.
+    pub fn reset(&self) {
+        self.cells.iter().for_each(AtomicCounter::clear);
+        self.added.clear();
+        self.heaviest.enter(|heaviest| *heaviest = (K::default(), 0));
+        self.largest.store(0, Ordering::Relaxed);
     }
 }
 

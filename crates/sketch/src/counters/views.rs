@@ -3,6 +3,7 @@
 use super::{FAR_BYTES, FULL, grow, sum};
 use crate::CounterCell;
 use crate::memory::prefetch;
+use arena::shared::AtomicCounter;
 
 /// Counters that a burst is counted into.
 pub(crate) trait CounterView {
@@ -88,6 +89,32 @@ impl<const MAY_END: bool> CounterView for Growing<'_, MAY_END> {
     #[inline(always)]
     fn count(&mut self, at: usize, weight: u64) {
         grow::<MAY_END>(&mut self.counters.cells[at], weight, self.saturated);
+    }
+}
+
+/// Counters that several cores add to.
+#[derive(Clone, Copy)]
+pub(crate) struct AtomicCounters<'a>(pub(crate) &'a [AtomicCounter]);
+
+impl CounterView for AtomicCounters<'_> {
+    #[inline(always)]
+    fn are_far(&self) -> bool {
+        size_of_val(self.0) >= FAR_BYTES
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.0, at);
+    }
+
+    #[inline(always)]
+    fn is_zero(&self, at: usize) -> bool {
+        self.0[at].get() == 0
+    }
+
+    #[inline(always)]
+    fn count(&mut self, at: usize, weight: u64) {
+        self.0[at].add(weight);
     }
 }
 

@@ -1,5 +1,9 @@
 //! The Reversible sketch of flow keys that have four bytes at most.
 
+mod shared;
+
+pub use shared::SharedReversibleKeys;
+
 use super::{ReversibleSketch, WORDS};
 use crate::counters::Weights;
 use crate::{ByteKey, Combination, GridConfig, HeavyKeys, Merge, SketchError, Summary, Unmergeable, Update};

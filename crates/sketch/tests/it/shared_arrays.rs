@@ -3,8 +3,8 @@
 use crate::sketch_support::{Random, hash, key, skewed, summarise, updates};
 use packet::{KeyV4, Seed};
 use sketch::{
-    ArrayConfig, CountMin, CountSketch, CounterArray, KAry, Linear, SharedArray, Tracked, TrackedConfig,
-    Turnstile, Update,
+    ArrayConfig, CoreCandidates, CountMin, CountSketch, CounterArray, HeavyHitters, KAry, Linear,
+    SharedArray, Tracked, TrackedConfig, Turnstile, Update,
 };
 use std::thread;
 
@@ -14,7 +14,7 @@ fn counts_all<P: Linear>() {
     let configuration = ArrayConfig::<P>::new(3, 300, seed).expect("a size");
     let packets = skewed(40_000, 2000, &mut Random::new(1));
     let alone: CounterArray<P> = summarise(&configuration, &packets);
-    let mut shared = SharedArray::<KeyV4, P>::new(&configuration).expect("memory");
+    let shared = SharedArray::<KeyV4, P>::new(&configuration).expect("memory");
     for _ in 0..2 {
         thread::scope(|scope| {
             for part in packets.chunks(10_000) {
@@ -69,6 +69,40 @@ fn all_cores_together_count_what_one_would() {
     counts_all::<CountSketch>();
     counts_all::<KAry>();
     counts_all::<Turnstile>();
+}
+
+/// Cores with candidates of their own list together what one core lists, with its estimates.
+#[test]
+fn candidates_of_cores_are_those_of_one() {
+    for by_position in [false, true] {
+        let seed = Seed::new(3);
+        let array = ArrayConfig::<CountMin>::new(4, 3000, seed).expect("a size");
+        let config = TrackedConfig::new(array, 100).expect("a size");
+        let packets = skewed(40_000, 2000, &mut Random::new(5));
+        let alone: Tracked<KeyV4, CountMin> = summarise(&config, &packets);
+        let shared = SharedArray::<KeyV4, CountMin>::new(config.array()).expect("memory");
+        let mut cores: Vec<_> = (0..4).map(|_| CoreCandidates::new(&config).expect("memory")).collect();
+        thread::scope(|scope| {
+            for (core, candidates) in cores.iter_mut().enumerate() {
+                let all = updates(&packets, &seed);
+                let shared = &shared;
+                scope.spawn(move || {
+                    let is_its = |(at, update): &(usize, Update<KeyV4>)| {
+                        core == if by_position { at % 4 } else { update.hash as usize % 4 }
+                    };
+                    let own = all.into_iter().enumerate().filter(is_its).map(|(_, update)| update);
+                    let own: Vec<_> = own.collect();
+                    own.chunks(64).for_each(|burst| shared.update_burst_of_core(burst, candidates));
+                });
+            }
+        });
+        let together = Tracked::from_cores(&config, &shared, &cores).expect("memory");
+        // The first sixty are well above what the least of a hundred candidates has.
+        let heavy =
+            |of: &Tracked<KeyV4, CountMin>| of.heavy_hitters(1).keys.into_iter().take(60).collect::<Vec<_>>();
+        assert_eq!(heavy(&together), heavy(&alone), "by position: {by_position}");
+        assert!(!heavy(&alone).is_empty());
+    }
 }
 
 #[test]

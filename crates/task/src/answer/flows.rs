@@ -54,7 +54,9 @@ fn find_in_part<K: ByteKey>(
             counted => counted.heavy_hitters(threshold),
         },
         StateKind::Contacts(contacts) => contacts.spreaders(threshold),
-        StateKind::Values(_) | StateKind::Products(_) => HeavyKeys::new(Vec::new(), false),
+        StateKind::Values(_) | StateKind::Products(_) | StateKind::Shared(_) => {
+            HeavyKeys::new(Vec::new(), false)
+        }
     };
     let is_cut_short = found.is_cut_short;
     SelectedFlows { flows: estimated(found, key).collect(), more: 0, is_cut_short }

@@ -10,5 +10,6 @@ mod planner;
 mod promises;
 mod reversible;
 mod row_tasks;
+mod shared;
 mod sketched;
 mod windows;

@@ -47,6 +47,12 @@ pub(crate) fn with_tasks(config: MeasurementConfig) -> MeasurementConfig {
         "entropy:structure=exact,memory=256KiB",
         "quantiles:key=size,structure=exact,memory=64KiB",
     ];
+    let tasks = planned(&specs, &config);
+    MeasurementConfig { control: Some(Control::new(task_set(0, &[], Some(tasks), &config))), ..config }
+}
+
+/// Tasks that count packets.
+pub(crate) fn planned(specs: &[&str], config: &MeasurementConfig) -> Tasks {
     let specs: Vec<TaskSpec> = specs.iter().map(|text| text.parse().expect("a task")).collect();
     let setting = RunProperties {
         key: config.key,
@@ -56,8 +62,7 @@ pub(crate) fn with_tasks(config: MeasurementConfig) -> MeasurementConfig {
         scatters: false,
         seed: config.seed,
     };
-    let tasks = Tasks::plan(&specs, &setting).expect("a plan");
-    MeasurementConfig { control: Some(Control::new(task_set(0, &[], Some(tasks), &config))), ..config }
+    Tasks::plan(&specs, &setting).expect("a plan")
 }
 
 /// A set of queries and tasks.
