@@ -13,12 +13,14 @@ mod pass;
 mod pcap;
 mod pcapng;
 mod pcapng_writer;
+mod span;
 mod stream;
 mod writer;
 mod zstandard;
 
 pub(crate) use input::STANDARD_INPUT;
 pub use pcapng_writer::PcapngWriter;
+pub use span::capture_span;
 pub use writer::CaptureWriter;
 
 use crate::{

@@ -35,7 +35,7 @@ mod source;
 mod synthetic;
 pub mod wire;
 
-pub use capture::{CaptureSource, CaptureWriter, PcapngWriter};
+pub use capture::{CaptureSource, CaptureWriter, PcapngWriter, capture_span};
 pub use filter::Filter;
 pub use frame::{Burst, FrameDescriptor, HeldFrame};
 pub use interface::{InterfaceInfo, InterfaceOptions, InterfaceSource, interfaces};

@@ -604,3 +604,38 @@ fn a_fault_of_the_disk_is_no_damage() {
         assert!(matches!(drain(&mut source).1, Some(SourceError::Fault(_))));
     }
 }
+
+/// The times of the first and the last frame are those that reading all of the file finds.
+#[test]
+fn the_span_of_a_capture_is_read_from_its_ends() {
+    let path = std::env::temp_dir().join(format!("edison-span-{}", std::process::id()));
+    let name = path.to_str().expect("UTF-8").to_owned();
+    let write = |bytes: &[u8]| std::fs::write(&path, bytes).expect("it is written");
+    let times = |count: u64| (0..count).map(|at| 1_764_590_400_000_000_000 + at * 7_000_001);
+    // Few frames, and more than are looked at.
+    for count in [1, 3, 60_000] {
+        let mut pcap = crate::CaptureWriter::new(Vec::new(), 1, 65_535).expect("a header");
+        let mut pcapng = crate::PcapngWriter::new(Vec::new(), "test", "", "eth0").expect("a header");
+        for time in times(count) {
+            let data = vec![time as u8; 60 + (time % 200) as usize];
+            pcap.write(time, &data, 1_500).expect("a frame");
+            pcapng.write(LinkType::Ethernet, time, &data, 1_500).expect("a frame");
+        }
+        let expected = [times(count).next().expect("one"), times(count).last().expect("one")];
+        let (pcap, pcapng) = (pcap.finish().expect("all"), pcapng.finish().expect("all"));
+        write(&pcap);
+        assert_eq!(super::capture_span(&name), Some(expected), "{count} in pcap");
+        write(&pcapng);
+        assert_eq!(super::capture_span(&name), Some(expected), "{count} in pcapng");
+        // One that is cut has an unknown end.
+        write(&pcapng[..pcapng.len() - 3]);
+        assert_eq!(super::capture_span(&name), None);
+    }
+    write(b"no capture at all");
+    assert_eq!(super::capture_span(&name), None);
+    write(&[]);
+    assert_eq!(super::capture_span(&name), None);
+    assert_eq!(super::capture_span("-"), None);
+    assert_eq!(super::capture_span("/there/is/none"), None);
+    std::fs::remove_file(&path).expect("it is there");
+}
