@@ -3,9 +3,11 @@
 mod capture;
 mod event;
 mod node;
+pub mod now;
 mod query;
 mod site;
 mod status;
+pub mod unusual;
 
 pub use capture::CaptureView;
 pub use event::EventView;

@@ -3,6 +3,7 @@
 
 mod adapt;
 mod capabilities;
+mod capture_windows;
 mod chain;
 mod connections;
 mod controlled;
@@ -11,6 +12,7 @@ pub mod driven;
 mod folder;
 pub mod measurement;
 pub mod nodes;
+mod overview_rows;
 pub mod parallel;
 mod parts;
 mod places;
@@ -46,9 +48,11 @@ use crate::spec::RunSpec;
 use crate::verdict::ExitStatus;
 use controlled::Controlled;
 use direct::Direct;
+use engine::Every;
 use equery::Chain;
 use measurement::{Measurement, SharedNodeContext};
 use model::RunReport;
+use overview::{Overview, OverviewSetting};
 use plan::RunPlan;
 use port::TimeBase;
 use reporting::NodeOutcome;
@@ -66,6 +70,19 @@ use window_source::WindowSource;
 pub fn run(options: &RunSpec, origins: &Origins) -> Result<ExitCode, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     RunPlan::from_options(options, origins, &stop)?.run(&stop)
+}
+
+/// Returns the overview that the page shows: of captures of their whole time.
+fn overview_of(options: &RunSpec, is_replay: bool) -> Overview {
+    let window_ns = match options.question.every {
+        Every::Time(length) => length,
+        // Windows of so many packets have any length: steps begin short.
+        Every::Packets(_) => 1_000_000,
+    };
+    Overview::new(match is_replay {
+        true => OverviewSetting::capture(window_ns),
+        false => OverviewSetting::live(window_ns),
+    })
 }
 
 /// Returns the options of a run that are refused with routers, as they are typed.
@@ -119,9 +136,10 @@ impl RunPlan {
         let Self { options, asked, recorded, .. } = &self;
         let standard_output = StandardOutput::from_spec(options);
         let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
-        let told = sources.iter().map(|one| (one.site(), one.names()));
-        let telling =
-            SinkContext { options, asked, nodes: told.collect(), chain: chain.clone(), is_replay, stop };
+        let nodes = sources.iter().map(|one| (one.site(), one.names())).collect();
+        let overview = options.output.web.map(|_| overview_of(options, is_replay));
+        let overview = overview.as_ref();
+        let telling = SinkContext { options, asked, nodes, chain: chain.clone(), overview, is_replay, stop };
         let shown = (standard_output.has_tables, reader.clone());
         let mut route = self.route(sources, (chain, &whole), shown, resolver.clone(), stop)?;
         // Before the terminal is taken, so that no signal ends the program while it is.
@@ -138,6 +156,7 @@ impl RunPlan {
         // Last: files that are created stay where something refuses the run.
         for measurement in route.measurements() {
             measurement.create_outputs(&reader, &lost)?;
+            overview.iter().for_each(|overview| measurement.record_in(overview));
         }
         let store = stored::open(options, store)?;
         if let Some(store) = &store {

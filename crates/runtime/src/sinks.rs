@@ -26,6 +26,7 @@ use kafka::RunDelivery;
 use kept::RetainedResults;
 use model::view::AlertmanagerView;
 use model::{Answer, RunReport, Window};
+use overview::Overview;
 use page::Page;
 use report_file::ReportFile;
 use std::sync::Arc;
@@ -82,6 +83,8 @@ pub(crate) struct SinkContext<'a> {
     pub(crate) nodes: Vec<(PlanContext, Vec<String>)>,
     /// The queries of windows.
     pub(crate) chain: Option<Chain>,
+    /// The traffic of the last hours, which the page shows.
+    pub(crate) overview: Option<&'a Overview>,
     /// True if the run waits where a sink is slow.
     pub(crate) is_replay: bool,
     /// The flag that ends the run.

@@ -10,6 +10,7 @@ mod events;
 mod health;
 mod history;
 mod metrics;
+mod now;
 mod owner;
 mod queries;
 mod require;
@@ -70,6 +71,8 @@ fn routes() -> Vec<Route> {
     vec![
         view("/status", get(state::status)),
         view("/nodes", get(state::nodes)),
+        view("/now", get(now::show)),
+        view("/unusual", get(now::unusual)),
         view("/queries", get(queries::list)),
         run("/queries", post(queries::install)),
         run("/queries/{name}", delete(queries::remove)),

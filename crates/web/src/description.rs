@@ -25,11 +25,13 @@ pub fn description() -> String {
 
 fn definitions() -> serde_json::Map<String, Json> {
     let mut generator = generator();
-    let add: [fn(&mut SchemaGenerator); 20] = [
+    let add: [fn(&mut SchemaGenerator); 22] = [
         add::<Error<'_>>,
         add::<Invalid<'_>>,
         add::<model::view::Status>,
         add::<Nodes<'_>>,
+        add::<model::view::now::Now>,
+        add::<model::view::unusual::Unusual>,
         add::<Queries<'_>>,
         add::<Installed>,
         add::<Removed>,

@@ -10,6 +10,7 @@ use crate::view::{QueryView, Status};
 use archive::{Acknowledgement, Archive, ArchiveChanges, ArchiveError, StoredEvent, events_of};
 use axum::body::Bytes;
 use model::{Answer, Event};
+use overview::Overview;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,6 +39,8 @@ struct HubState {
     status: Mutex<Status>,
     queries: Mutex<Vec<QueryView>>,
     checking: Mutex<Arc<Checking>>,
+    /// The traffic of the last hours; nothing where it is not kept.
+    overview: OnceLock<Overview>,
     /// The counts of events of queries that are there.
     event_counts: Mutex<EventCounts>,
     feed: Arc<StreamBacklog>,
@@ -69,6 +72,7 @@ impl Hub {
             status: Mutex::new(status),
             queries: Mutex::default(),
             checking: Mutex::default(),
+            overview: OnceLock::new(),
             event_counts: Mutex::default(),
             feed: StreamBacklog::new(limits),
             refusals: Refusals::default(),
@@ -236,6 +240,15 @@ impl Hub {
     /// Replaces what texts of clients are checked for.
     pub fn set_checking(&self, checking: Checking) {
         *locked(&self.0.checking) = Arc::new(checking);
+    }
+
+    /// Shows the traffic of the last hours, and what of it is unusual. The first overview stays.
+    pub fn set_overview(&self, overview: Overview) {
+        self.0.overview.get_or_init(|| overview);
+    }
+
+    pub(crate) fn overview(&self) -> Option<Overview> {
+        self.0.overview.get().cloned()
     }
 
     pub(crate) fn checking(&self) -> Arc<Checking> {

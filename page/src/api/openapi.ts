@@ -38,6 +38,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/now": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The traffic of the last hour, or of a capture, by steps
+         * @description It is kept in memory: two hours of steps of a minute, each with its sums and its leading groups. Of a capture the steps divide its whole time. Sums are exact; a group that was not among the leaders of each step is between bounds, `value` being what is known of it. The rows of a ranking and its `rest` are all bytes of each step.
+         */
+        get: operations["now"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/unusual": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is unusual: groups and nodes against their own last hour
+         * @description The rules judge each step and each minute as it comes. What is over stays for an hour.
+         */
+        get: operations["unusual"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/queries": {
         parameters: {
             query?: never;
@@ -746,6 +786,44 @@ export interface components {
             /** @description The meaning of the field, in one line. */
             meaning: string;
         };
+        /** @description The sums of each step, in order; null where nothing is known of a step. */
+        FigureSeries: {
+            /** @description The layer-3 bytes. */
+            bytes: components["schemas"]["Value"][];
+            /** @description The packets. */
+            packets: components["schemas"]["Value"][];
+            /** @description The flow keys with packets. */
+            flows: components["schemas"]["Value"][];
+            /** @description The packets lost before they were read. */
+            lost: components["schemas"]["Value"][];
+            /** @description The packets received, as a share of those received or lost before they were read. */
+            coverage: (number | null)[];
+            /** @description The bytes of TCP. */
+            tcp_bytes: components["schemas"]["Value"][];
+            /** @description The bytes of TCP that were lost, sent again or missed by the tap. */
+            tcp_lost_bytes: components["schemas"]["Value"][];
+            /** @description The time that was watched, nanoseconds. */
+            watched_ns: components["schemas"]["Value"][];
+        };
+        /** @description Sums over a time. */
+        Figures: {
+            /** @description The layer-3 bytes. */
+            bytes: components["schemas"]["Value"];
+            /** @description The packets. */
+            packets: components["schemas"]["Value"];
+            /** @description The flow keys with packets; null over several steps, whose flows may be the same. */
+            flows: components["schemas"]["Value"];
+            /** @description The packets lost before they were read; null if the source cannot count them. */
+            lost: components["schemas"]["Value"];
+            /** @description The packets received, as a share of those received or lost before they were read. */
+            coverage: number | null;
+            /** @description The bytes of TCP; null where losses are not tracked. */
+            tcp_bytes: components["schemas"]["Value"];
+            /** @description The bytes of TCP that were lost, sent again or missed by the tap; null where losses are not tracked. */
+            tcp_lost_bytes: components["schemas"]["Value"];
+            /** @description The time that was watched, nanoseconds: of several nodes, that of the one that watched most. */
+            watched_ns: components["schemas"]["Integer"];
+        };
         /** @description A time in which no condition judges a node. */
         Gap: {
             /** @description The first instant in it. */
@@ -803,6 +881,19 @@ export interface components {
             error: string;
             /** @description The diagnostics of the text; empty where it has no errors and is refused for another reason. */
             diagnostics: components["schemas"]["Diagnostic"][];
+        };
+        /** @description The extent of what is kept of the last hours. */
+        Kept: {
+            /** @description The begin of the oldest step that is kept; `null` before the first window. */
+            start: components["schemas"]["Time"] | null;
+            /** @description The number of steps that are kept of a node at most. */
+            steps: number;
+            /** @description The number of groups that are kept of a step in each ranking, at most. */
+            groups_per_step: number;
+            /** @description The memory that the steps take, bytes. */
+            memory_bytes: components["schemas"]["Integer"];
+            /** @description The memory that the steps of these nodes take at most, bytes. */
+            most_memory_bytes: components["schemas"]["Integer"];
         };
         /** @description A key that is not idle. */
         KeyState: {
@@ -868,6 +959,17 @@ export interface components {
             end: components["schemas"]["Time"];
             /** @description The reason. */
             reason: components["schemas"]["MissingReason"];
+        };
+        /** @description A time of which nothing is known of a node. */
+        MissingOfNode: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The reason. */
+            reason: components["schemas"]["MissingReason"];
+            /** @description The name of the node. */
+            node: string;
         };
         /**
          * @description The reason why nothing is known of a time. `not_begun`: no measurement had begun. `stopped`: the measurement had ended, and no other had begun. `killed`: the measurement was killed: neither what followed nor what it had not stored yet is there. `disk_full`: the disk had no room. `write_failed`: the measurement could not be written for another reason. `damaged`: the file that had it is damaged. `retention`: the measurement is older than what is kept. `not_sent`: the probe sent nothing: it did not run, was not reached, or was killed before it had kept what it measured. `spool_full`: the probe dropped some of it because its spool was full. `too_late`: the measurement came later than it is waited for.
@@ -957,6 +1059,110 @@ export interface components {
             /** @description The warning in one line. */
             text: string;
         };
+        /** @description The traffic of the last hour, or of a capture, by steps. */
+        Now: {
+            /** @description The time of the steps; `null` before the first window. */
+            period: components["schemas"]["Span"] | null;
+            /** @description The hour before; `null` if nothing of it is known, and of captures. */
+            before: components["schemas"]["Span"] | null;
+            /** @description The length of a step, nanoseconds. */
+            step_ns: components["schemas"]["Integer"];
+            /** @description The number of steps. Step `i` begins `i` lengths after the begin of the period. */
+            steps: number;
+            /** @description True if the last step is not over yet: its sums are those so far. */
+            open: boolean;
+            /** @description The kind of time that the steps divide. */
+            kind: components["schemas"]["NowKind"];
+            /** @description True if nothing more is measured. */
+            ended: boolean;
+            /** @description The names of the nodes whose traffic it is. */
+            nodes: string[];
+            /** @description The sums over the period. */
+            figures: components["schemas"]["Figures"];
+            /** @description The sums over the hour before. */
+            figures_before: components["schemas"]["Figures"] | null;
+            /** @description The newest step that is over; before the first one is, the open one. */
+            latest: components["schemas"]["StepFigures"] | null;
+            /** @description The step an hour before the newest one. */
+            latest_before: components["schemas"]["StepFigures"] | null;
+            /** @description The sums of each step. */
+            series: components["schemas"]["FigureSeries"];
+            /** @description The sums of each step of the hour before. */
+            series_before: components["schemas"]["FigureSeries"] | null;
+            /** @description The groups with the most bytes, by kind. */
+            rankings: components["schemas"]["NowRanking"][];
+            /** @description The account of all frames of the period. */
+            account: components["schemas"]["NowAccount"];
+            /** @description The times of the period of which nothing is known, each of a node. */
+            missing: components["schemas"]["MissingOfNode"][];
+            /** @description The steps of the period whose sums lack something, each of a node. */
+            partial: components["schemas"]["PartialStep"][];
+            /** @description The extent of what is kept. */
+            kept: components["schemas"]["Kept"];
+        };
+        /** @description The account of all frames: `received` is the sum of `measured` and of all of `not_measured`. */
+        NowAccount: {
+            /** @description The frames that were received. */
+            received: components["schemas"]["Integer"];
+            /** @description The frames that were measured. */
+            measured: components["schemas"]["Integer"];
+            /** @description The frames that were not measured, by reason. */
+            not_measured: components["schemas"]["Counters"];
+            /** @description The frames lost before they were read, by reason; `null` if a source cannot count them. */
+            lost: components["schemas"]["Counters"] | null;
+            /** @description The frames received, as a share of those received or lost; `null` if a source cannot count its loss. */
+            coverage: number | null;
+        };
+        /**
+         * @description The kind of time that steps divide. `live`: the last hours of what is measured now. `capture`: the whole time of captures.
+         * @enum {string}
+         */
+        NowKind: "live" | "capture";
+        /** @description The groups with the most bytes. */
+        NowRanking: {
+            /** @description The kind of the groups. */
+            by: components["schemas"]["RankingBy"];
+            /** @description The names of the members of keys. */
+            key: string[];
+            /** @description The groups, the one with the most bytes first. */
+            rows: components["schemas"]["NowRow"][];
+            /** @description All other groups together; `null` where there is no ranking. */
+            rest: components["schemas"]["NowSums"] | null;
+            /** @description The reason why there is no ranking; `null` where there is one. */
+            refused: string | null;
+        };
+        /** @description A group of a ranking. */
+        NowRow: {
+            /** @description The key of the group. */
+            key: components["schemas"]["Values"];
+            /** @description The layer-3 bytes of the period. */
+            bytes: components["schemas"]["Value"];
+            /** @description The packets of the period. */
+            packets: components["schemas"]["Value"];
+            /** @description The bytes as a share of all bytes of the period; `null` where there are none. */
+            share: number | null;
+            /** @description The bytes of the hour before; null where nothing of it is known. */
+            bytes_before: components["schemas"]["Value"];
+            /** @description The growth of the bytes against the hour before: 0 if they are the same, 1 if they doubled. `null` where nothing of that hour is known, or where it had none. */
+            change: number | null;
+            /** @description The bytes of each step. */
+            series: components["schemas"]["Value"][];
+        };
+        /** @description The sums of one group, or of several together. */
+        NowSums: {
+            /** @description The layer-3 bytes of the period. */
+            bytes: components["schemas"]["Value"];
+            /** @description The packets of the period. */
+            packets: components["schemas"]["Value"];
+            /** @description The bytes as a share of all bytes of the period; `null` where there are none. */
+            share: number | null;
+            /** @description The bytes of the hour before; null where nothing of it is known. */
+            bytes_before: components["schemas"]["Value"];
+            /** @description The growth of the bytes against the hour before: 0 if they are the same, 1 if they doubled. `null` where nothing of that hour is known, or where it had none. */
+            change: number | null;
+            /** @description The bytes of each step. */
+            series: components["schemas"]["Value"][];
+        };
         /** @description The numbers of frames: `received` is always the sum of `measured` and all of `not_measured`. */
         Packets: {
             /** @description The number of frames taken from the source. */
@@ -967,6 +1173,17 @@ export interface components {
             not_measured: components["schemas"]["Counters"];
             /** @description Further remarks on the frames, measured or not, such as `time_backwards` and `ports_truncated`. */
             remarks: components["schemas"]["Counters"];
+        };
+        /** @description A step whose sums lack something. */
+        PartialStep: {
+            /** @description The first instant of the step. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The reason. */
+            reason: string;
+            /** @description The name of the node. */
+            node: string;
         };
         /**
          * @description The state of a key of a trigger. `idle`: the condition is false. `pending`: the condition is true, not yet for long enough. `active`: the key fired. `recovering`: the key is quiet after it fired. `no_data`: the condition is unknown.
@@ -1037,6 +1254,11 @@ export interface components {
          * @enum {string}
          */
         QueryState: "standing" | "waiting" | "running";
+        /**
+         * @description The kind of groups that a ranking has. `source`: groups by the address that sends. `destination`: groups by the address that receives. `conversation`: groups by two addresses, both ways together. `port`: groups by the protocol and the lesser one of both ports. `protocol`: groups by the protocol.
+         * @enum {string}
+         */
+        RankingBy: "source" | "destination" | "conversation" | "port" | "protocol";
         /** @description Queries that were removed. */
         Removed: {
             /** @description The names of the queries. */
@@ -1054,6 +1276,24 @@ export interface components {
          * @enum {string}
          */
         Role: "view" | "run" | "admin";
+        /**
+         * @description The state of a rule. `watched`: the rule judges what comes. `learning`: the rule needs to know more of the past before it judges. `not_watched`: the rule cannot judge here.
+         * @enum {string}
+         */
+        RuleState: "watched" | "learning" | "not_watched";
+        /** @description A rule. */
+        RuleView: {
+            /** @description The name of the rule. */
+            rule: components["schemas"]["UnusualRule"];
+            /** @description The rule in a sentence. */
+            title: string;
+            /** @description The state of the rule. */
+            state: components["schemas"]["RuleState"];
+            /** @description The reason for the state; `null` where it is watched. */
+            reason: string | null;
+            /** @description The threshold in words. */
+            threshold: string;
+        };
         /** @description A time in which a triggered query runs. */
         Run: {
             /** @description The first instant in it. */
@@ -1173,6 +1413,27 @@ export interface components {
             windows: components["schemas"]["WindowTotals"];
             /** @description The last warnings, the oldest first. */
             notes: components["schemas"]["Note"][];
+        };
+        /** @description The sums of a step. */
+        StepFigures: {
+            /** @description The time of the step. */
+            window: components["schemas"]["Span"] | null;
+            /** @description The layer-3 bytes. */
+            bytes: components["schemas"]["Value"];
+            /** @description The packets. */
+            packets: components["schemas"]["Value"];
+            /** @description The flow keys with packets; null over several steps, whose flows may be the same. */
+            flows: components["schemas"]["Value"];
+            /** @description The packets lost before they were read; null if the source cannot count them. */
+            lost: components["schemas"]["Value"];
+            /** @description The packets received, as a share of those received or lost before they were read. */
+            coverage: number | null;
+            /** @description The bytes of TCP; null where losses are not tracked. */
+            tcp_bytes: components["schemas"]["Value"];
+            /** @description The bytes of TCP that were lost, sent again or missed by the tap; null where losses are not tracked. */
+            tcp_lost_bytes: components["schemas"]["Value"];
+            /** @description The time that was watched, nanoseconds: of several nodes, that of the one that watched most. */
+            watched_ns: components["schemas"]["Integer"];
         };
         /** @description The store of a node. */
         Store: {
@@ -1331,6 +1592,76 @@ export interface components {
             /** @description The keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all. */
             keys: components["schemas"]["KeyState"][];
         };
+        /** @description What is unusual in the traffic, and what watches for it. */
+        Unusual: {
+            /** @description The end of the newest step that was judged; `null` before the first one. */
+            at: components["schemas"]["Time"] | null;
+            /** @description The time that was judged. */
+            period: components["schemas"]["Span"] | null;
+            /** @description The rules. */
+            rules: components["schemas"]["RuleView"][];
+            /** @description What is unusual, the newest first. What is over stays for an hour. */
+            entries: components["schemas"]["UnusualEntry"][];
+            /** @description The number of entries that are not listed. */
+            entries_unlisted: components["schemas"]["Integer"];
+        };
+        /** @description Something unusual. */
+        UnusualEntry: {
+            /** @description The identifier of the entry: its rule, node, key and begin. */
+            id: string;
+            /** @description The rule. */
+            rule: components["schemas"]["UnusualRule"];
+            /** @description The name of the node where it was seen. */
+            node: string | null;
+            /** @description The kind of what it is about: `source`, `destination`, `conversation`, `flow` or `node`. */
+            by: string;
+            /** @description The key of what it is about. */
+            key: components["schemas"]["Values"];
+            /** @description The begin of the first step in which it passed its threshold. */
+            since: components["schemas"]["Time"];
+            /** @description The end of the last step in which it did; `null` as long as it does. */
+            until: components["schemas"]["Time"] | null;
+            /** @description The step of its figure. */
+            window: components["schemas"]["Span"];
+            /** @description The figure that passed the threshold, in the step in which it was furthest from it. */
+            figure: components["schemas"]["UnusualFigure"];
+            /** @description The threshold. */
+            threshold: components["schemas"]["UnusualThreshold"];
+            /** @description Its own past. */
+            past: components["schemas"]["UnusualPast"];
+            /** @description Further figures of the step. */
+            figures: components["schemas"]["UnusualFigure"][];
+            /** @description The entry in a sentence. */
+            text: string;
+        };
+        /** @description A figure of something unusual. */
+        UnusualFigure: {
+            /** @description The name of the figure. */
+            name: string;
+            /** @description The unit of the figure; `share` of a number from 0 to 1. */
+            unit: string;
+            /** @description The value, between bounds where it is not exact. */
+            value: components["schemas"]["Value"];
+        };
+        /** @description The same figure before it became unusual. */
+        UnusualPast: {
+            /** @description Its greatest value in the hour before; of silence its mean. Null where it is not known. */
+            value: components["schemas"]["Value"];
+            /** @description The time of which that is said; `null` where it is not known. */
+            window: components["schemas"]["Span"] | null;
+        };
+        /**
+         * @description The rules by which traffic is unusual. `docs/unusual.md` has their thresholds. `scan`: one source reaches many destinations that do not answer, or many ports of one destination. `many_to_one`: many sources reach one destination. `loss`: a node, or a connection, loses more than a threshold. `heavy`: a group has a large share of the traffic that it did not have before. `silence`: a node or a source that sent steadily sends no more.
+         * @enum {string}
+         */
+        UnusualRule: "scan" | "many_to_one" | "loss" | "heavy" | "silence";
+        /** @description The threshold that was passed. */
+        UnusualThreshold: {
+            /** @description The number, in the unit of the figure. */
+            value: number;
+            /** @description The origin of the number, in words. */
+            why: string;
+        };
         /** @description A value, as the kind of its column says. Integers beyond 2^53, texts, addresses, prefixes and times are strings. */
         Value: (null | number | string) | components["schemas"]["Estimate"] | components["schemas"]["Heaviest"];
         /** @description Values, by the names of their columns. */
@@ -1466,6 +1797,84 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    now: {
+        parameters: {
+            query?: {
+                /** @description The time that is asked about, from `1min` to `1h`. Of a capture it is always all. */
+                last?: string;
+                /** @description Only this ranking. */
+                by?: "source" | "destination" | "conversation" | "port" | "protocol";
+                /** @description Only this node; all nodes together without it. */
+                node?: string;
+                /** @description The number of rows of each ranking. */
+                top?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The traffic. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Now"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such node, or nothing is kept of the last hours here. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    unusual: {
+        parameters: {
+            query?: {
+                /** @description Only this node. */
+                node?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules and what they found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unusual"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such node, or nothing is kept of the last hours here. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
         };
     };

@@ -1,6 +1,7 @@
 //! A node that is ready to be measured: its options are checked, its sources open, its outputs created once nothing refuses the run any more.
 
 use crate::assembly::folder;
+use crate::assembly::overview_rows::OverviewRows;
 use crate::assembly::parallel;
 use crate::assembly::parts;
 use crate::assembly::preset;
@@ -30,6 +31,7 @@ use flow::{Share, TrackedParts};
 use flowtable::Timeouts;
 use geo::Databases;
 use model::ExporterReport;
+use overview::Overview;
 use packet::Seed;
 use port::TimeBase;
 use port::wire::Wire;
@@ -225,6 +227,26 @@ impl Measurement {
         self.rows.push(Box::new(RowStore::new(Arc::clone(store), feed)));
         self.writers.extend(records);
         Ok(())
+    }
+
+    /// Lets an overview take the node's rows too.
+    pub(crate) fn record_in(&mut self, overview: &Overview) {
+        let Self { config, anonymizer, .. } = self;
+        let has_times = matches!(config.every, Every::Time(_));
+        let setting = overview::NodeSetting {
+            key: config.key,
+            seed: config.seed,
+            limits: config.limits.clone(),
+            tracks_loss: config.parts.loss,
+            without_rows: (!has_times).then_some(
+                "windows of so many packets do not tell their rows apart: give --every a time, as 10s",
+            ),
+        };
+        let map = anonymizer.clone().map(|mut anonymizer| {
+            Box::new(move |address| anonymizer.address(address)) as overview::AddressMap
+        });
+        let recorder = overview.recorder(&self.node, setting).with_map(map);
+        self.rows.push(Box::new(OverviewRows::new(recorder, has_times)));
     }
 
     /// The names of the node's sources.

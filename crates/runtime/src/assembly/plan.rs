@@ -2,6 +2,7 @@
 
 use super::adapt;
 use super::capabilities::{self, NodeFacts};
+use super::capture_windows;
 use super::connections::{self, Connect};
 use super::measurement;
 use super::nodes::{self, NodeSpec};
@@ -64,7 +65,12 @@ impl RunPlan {
         let has_lines = options.output.json || sinks::take_windows(options);
         let json_windows = has_lines && (is_live || origins.has("every") || shows_sent);
         let mut options = options.clone();
-        options.question.every = every;
+        let may_choose = options.output.web.is_some() && !is_live && !json_windows && !shows_sent;
+        options.question.every = match may_choose && !origins.has("every") && leaves_windows(&options, &asked)
+        {
+            true => capture_windows::every(&options, &nodes),
+            false => every,
+        };
         options.default_every = asked.default_every;
         options.json_windows = json_windows;
         let shows_windows =
@@ -178,6 +184,15 @@ impl RunPlan {
         options.capture.capture_bytes /= number;
         (options, zooms)
     }
+}
+
+/// Returns true if nothing but the page sees how long the windows of a capture are.
+fn leaves_windows(options: &RunSpec, asked: &QuerySet) -> bool {
+    let RunSpec { output, question, link, .. } = options;
+    let has_own = asked.every.is_some() || asked.needs_controller || !asked.windows.is_empty();
+    let is_recorded = output.store.is_some() || output.rows.is_some();
+    let has_tasks = !question.task.is_empty() || asked.sketches.names().next().is_some();
+    !has_own && !is_recorded && !has_tasks && link.is_none() && question.per.is_none()
 }
 
 /// Says which of the outputs take a sample without a word about it: files have one share, and `--adapt` changes it.

@@ -105,6 +105,9 @@ impl Page {
         let hub = Hub::new(Archive::in_memory(KEEP).map_err(Failure::fault)?);
         hub.log_to(say);
         hub.set_checking(Checking::new(asked.checking.clone()));
+        if let Some(overview) = context.overview {
+            hub.set_overview(overview.clone());
+        }
         let (sites, sources): (Vec<PlanContext>, Vec<Vec<String>>) = context.nodes.iter().cloned().unzip();
         let store = options.output.store.as_deref();
         let store =
