@@ -5,7 +5,7 @@ import { createServer } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const vite = await createServer({ root, configFile: false, logLevel: 'error', server: { middlewareMode: true, ws: false, watch: null }, appType: 'custom' });
-const { headline } = await vite.ssrLoadModule('/src/words/headline.ts');
+const { headline } = await vite.ssrLoadModule('/src/now/headline.ts');
 const failures = [];
 
 const NOW = '2026-11-27T12:00:00.000000000Z';

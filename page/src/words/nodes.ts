@@ -1,9 +1,11 @@
 // Nodes by their worst: what is wrong with each, how many there are of each state, and where they stand.
 
 import type { Event, Node, Status } from '../api/types';
-import { isHere } from './headline';
 import { counted, number, percent, sum, whole } from './number';
 import { duration, milliseconds, time } from './time';
+
+/** Whether what a node does now is known: not of one that is away, nor of one that never answered. */
+export const isHere = ({ state }: Node): boolean => !['down', 'unheard', 'never'].includes(state);
 
 /** The worst first. */
 export const KINDS = ['fire', 'down', 'late', 'low', 'unknown', 'up'] as const;

@@ -3,11 +3,12 @@
 
 import type { Answer, Event, Node, Query, Status, Story } from '../api/types';
 import type { Now } from '../api/now';
-import { sentence } from '../now/sentence';
-import { firing, news, NEWS_MS } from './firing';
-import { counted, number, percent, sum, whole } from './number';
-import { duration, milliseconds, span, time } from './time';
-import { title } from './title';
+import { firing, news, NEWS_MS } from '../words/firing';
+import { isHere } from '../words/nodes';
+import { counted, number, percent, sum, whole } from '../words/number';
+import { duration, milliseconds, span, time } from '../words/time';
+import { title } from '../words/title';
+import { sentence } from './sentence';
 
 export interface Headline {
   tone: 'fired' | 'warn' | 'calm';
@@ -73,9 +74,6 @@ export function lastSentence(text: string, query: string): string {
   const about = lines.filter((line) => line.startsWith(`Therefore ${query} `) || line.startsWith(`${query} fired`));
   return about.at(-1) ?? lines.at(-1) ?? '';
 }
-
-/** Whether what a node does now is known: not of one that is away, nor of one that never answered. */
-export const isHere = ({ state }: Node): boolean => !['down', 'unheard', 'never'].includes(state);
 
 /** What keeps all from being well, the worst first: a sentence each. */
 export function troubles(status: Status): string[] {
