@@ -205,6 +205,30 @@ fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
+/// The flows that one of several cores keeps of those that it counts in a [`crate::SharedArray`].
+#[derive(Clone, Debug)]
+pub struct CoreCandidates<K>(pub(crate) Candidates<K>);
+
+impl<K: Key> CoreCandidates<K> {
+    /// Creates an empty list with room for so many flows, as many as a [`crate::Tracked`] array of the same configuration keeps.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn new(flows: usize) -> Result<Self, SketchError> {
+        Ok(Self(Candidates::new(flows)?))
+    }
+
+    /// Memory of the list.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Removes all flows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,6 +65,7 @@ mod value_reservoir;
 mod word_sets;
 
 pub use bitmap::{LinearBitmap, MultiResolutionBitmap};
+pub use candidates::CoreCandidates;
 pub use cell::{CounterCell, SignedCell};
 pub use coco_sketch::CocoSketch;
 pub use combination::{Combination, SummedCounters};
@@ -100,6 +101,6 @@ pub use summary::{
     Cardinality, Configuration, Contact, ContactBurst, Frequency, HeavyHitters, HeavyKeys, Merge, Spreaders,
     Summary, Update, UpdateBurst,
 };
-pub use tracked::{CoreCandidates, Tracked, TrackedConfig};
+pub use tracked::{Tracked, TrackedConfig};
 pub use value_reservoir::ValueReservoir;
 pub use word_sets::ReversibleSets;

@@ -114,30 +114,6 @@ impl<K, P: Policy> fmt::Display for TrackedConfig<K, P> {
     }
 }
 
-/// The flows that one of several cores keeps of those that it counts in a [`crate::SharedArray`].
-#[derive(Clone, Debug)]
-pub struct CoreCandidates<K>(pub(crate) Candidates<K>);
-
-impl<K: Key> CoreCandidates<K> {
-    /// Creates an empty list, with room for as many flows as a [`Tracked`] array of this configuration keeps.
-    ///
-    /// # Errors
-    /// If the memory cannot be allocated.
-    pub fn new<P: Policy>(configuration: &TrackedConfig<K, P>) -> Result<Self, SketchError> {
-        Ok(Self(Candidates::new(configuration.candidates)?))
-    }
-
-    /// Memory of the list.
-    pub fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    /// Removes all flows and keeps the memory.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
 /// A counter array that keeps the keys with the largest estimates. Policies that are not linear cannot be merged, so that this does not
 /// compile:
 ///

@@ -81,7 +81,8 @@ fn candidates_of_cores_are_those_of_one() {
         let packets = skewed(40_000, 2000, &mut Random::new(5));
         let alone: Tracked<KeyV4, CountMin> = summarise(&config, &packets);
         let shared = SharedArray::<KeyV4, CountMin>::new(config.array()).expect("memory");
-        let mut cores: Vec<_> = (0..4).map(|_| CoreCandidates::new(&config).expect("memory")).collect();
+        let mut cores: Vec<_> =
+            (0..4).map(|_| CoreCandidates::new(config.candidates()).expect("memory")).collect();
         thread::scope(|scope| {
             for (core, candidates) in cores.iter_mut().enumerate() {
                 let all = updates(&packets, &seed);

@@ -109,13 +109,17 @@ impl<K: ByteKey> SharedFlowCounter<K> {
     fn candidates(making: &Making, weight: Weight) -> Result<Option<CoreCandidates<K>>, SketchError> {
         let is_bytes = weight == Weight::Bytes;
         Ok(Some(match making.structure {
-            Structure::CountMin if is_bytes => CoreCandidates::new(&config::<K, CountMin<u64>>(making)?)?,
-            Structure::CountMin => CoreCandidates::new(&config::<K, CountMin>(making)?)?,
-            Structure::CountSketch => CoreCandidates::new(&config::<K, CountSketch>(making)?)?,
-            Structure::KAry if is_bytes => CoreCandidates::new(&config::<K, KAry<i64>>(making)?)?,
-            Structure::KAry => CoreCandidates::new(&config::<K, KAry>(making)?)?,
-            Structure::Turnstile if is_bytes => CoreCandidates::new(&config::<K, Turnstile<i64>>(making)?)?,
-            Structure::Turnstile => CoreCandidates::new(&config::<K, Turnstile>(making)?)?,
+            Structure::CountMin if is_bytes => {
+                CoreCandidates::new(config::<K, CountMin<u64>>(making)?.candidates())?
+            }
+            Structure::CountMin => CoreCandidates::new(config::<K, CountMin>(making)?.candidates())?,
+            Structure::CountSketch => CoreCandidates::new(config::<K, CountSketch>(making)?.candidates())?,
+            Structure::KAry if is_bytes => CoreCandidates::new(config::<K, KAry<i64>>(making)?.candidates())?,
+            Structure::KAry => CoreCandidates::new(config::<K, KAry>(making)?.candidates())?,
+            Structure::Turnstile if is_bytes => {
+                CoreCandidates::new(config::<K, Turnstile<i64>>(making)?.candidates())?
+            }
+            Structure::Turnstile => CoreCandidates::new(config::<K, Turnstile>(making)?.candidates())?,
             _ => return Ok(None),
         }))
     }
