@@ -19,7 +19,8 @@ before: select src_addr, dst_addr, sum(ploss_byte) as lost, sum(total_byte) as t
     where node_id = Node1, dst_addr = n1.dst_addr
     groupby src_addr, dst_addr having lost > 0 limit 10
     every 1s
-    when n1.lost_before > Tolerated;
+    when n1.lost_before > Tolerated
+    say "Packets to {dst_addr} are lost before {node}";
 
 n2: select dst_addr, sum(ploss_byte) as lost_before, sum(retrans_byte) as lost_behind
     where node_id = Node2, dst_addr = n1.dst_addr
@@ -32,10 +33,12 @@ between: select src_addr, dst_addr, sum(ploss_byte) as lost, sum(total_byte) as 
     where node_id = Node2, dst_addr = n2.dst_addr
     groupby src_addr, dst_addr having lost > 0 limit 10
     every 1s
-    when n2.lost_before > Tolerated;
+    when n2.lost_before > Tolerated
+    say "Packets to {dst_addr} are lost between Node1 and {node}";
 
 behind: select src_addr, dst_addr, sum(retrans_byte) as sent_again, sum(total_byte) as total
     where node_id = Node2, dst_addr = n2.dst_addr
     groupby src_addr, dst_addr having sent_again > 0 limit 10
     every 1s
-    when n2.lost_behind > Tolerated and n2.lost_before <= Tolerated for 2s;
+    when n2.lost_behind > Tolerated and n2.lost_before <= Tolerated for 2s
+    say "Packets to {dst_addr} are lost behind {node}";

@@ -67,6 +67,7 @@ pub(crate) fn events(options: &EventsOptions) -> Result<ExitCode, Failure> {
 
 #[derive(Deserialize)]
 struct StoryReply {
+    title: Option<String>,
     text: String,
     #[serde(default)]
     captures: Vec<CaptureView>,
@@ -78,7 +79,8 @@ pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
     let json = api.get(&format!("/stories/{}", notation::encoded(&options.id)))?;
     print(&options.client, &json, |story: &StoryReply| {
         let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
-        captures.fold(story.text.clone(), |text, line| text + &line + "\n")
+        let title = story.title.iter().map(|title| format!("{title}\n")).collect::<String>();
+        captures.fold(title + &story.text, |text, line| text + &line + "\n")
     })
 }
 

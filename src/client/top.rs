@@ -252,6 +252,7 @@ struct QueryListing {
 #[derive(Deserialize)]
 struct StoryMessage {
     id: String,
+    title: Option<String>,
     text: String,
     /// The events of the story, in the stream.
     #[serde(default)]
@@ -268,7 +269,8 @@ impl From<StoryMessage> for StoryLine {
     fn from(story: StoryMessage) -> Self {
         let listed = (story.events.len() as u64).saturating_add(story.events_unlisted);
         let events = listed.max(story.events_total);
-        Self { id: story.id, text: story.text, events, is_acknowledged: story.acknowledged.is_some() }
+        let is_acknowledged = story.acknowledged.is_some();
+        Self { id: story.id, title: story.title, text: story.text, events, is_acknowledged }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct ActionOptions {
     /// Run this program for each event, with the event's JSON on its standard input and EVENT_… in its environment
     ///
     /// The program and its arguments, with quotes as a shell has them. No shell runs, and no text of an event is in the arguments. EVENT_ID, EVENT_KIND,
-    /// EVENT_QUERY, EVENT_NODE, EVENT_AT, EVENT_PARENT, EVENT_CONTROLLER, and EVENT_KEY_NAME and EVENT_VALUE_NAME for each member of the key and of the
+    /// EVENT_QUERY, EVENT_NODE, EVENT_AT, EVENT_PARENT, EVENT_TITLE, EVENT_CONTROLLER, and EVENT_KEY_NAME and EVENT_VALUE_NAME for each member of the key and of the
     /// values.
     #[arg(help_heading = ACTIONS, long, value_name = "COMMAND")]
     pub(crate) exec: Option<CommandWords>,

@@ -168,8 +168,9 @@ fn a_run_tells_each_firing_and_its_resolution() {
     assert_eq!(alert["generatorURL"], "https://edison.example.org/events?query=who");
     let notes = &alert["annotations"];
     assert_eq!((&notes["value_n"], &notes["threshold"]), (&json!("100"), &json!("50")));
+    assert_eq!(notes["summary"], "More than 50 packets for dst_addr 198.51.100.1 at Node1");
     assert!(
-        notes["summary"].as_str().is_some_and(|text| text.starts_with("who fired for dst_addr")),
+        notes["description"].as_str().is_some_and(|text| text.starts_with("who fired for dst_addr")),
         "{notes}"
     );
     until("the notification", || hook.of("firing").contains(&labels).then_some(()));

@@ -86,7 +86,9 @@ fn nothing_is_lost_or_doubled_while_broker_and_controller_die() {
             let stories = deployment.get("/stories")?;
             stories["stories"].as_array()?.iter().find_map(|story| {
                 let text = story["text"].as_str()?;
-                text.contains("Therefore who ran on far").then(|| (story["id"].clone(), text.to_owned()))
+                let title = story["title"].as_str()?;
+                text.contains("Therefore who ran on far")
+                    .then(|| (story["id"].clone(), format!("{title}\n{text}")))
             })
         });
 

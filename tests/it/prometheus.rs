@@ -458,6 +458,7 @@ impl Shown {
             late: false,
             coverage: None,
             parent: None,
+            title: None,
         };
         self.0
             .publish(&ArchiveChanges { events: vec![event], ..ArchiveChanges::default() })

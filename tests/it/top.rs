@@ -118,12 +118,13 @@ fn chains_and_stories_are_those_of_the_run() {
     // Lines are longer than the terminal is wide.
     let begin = |line: &str| line.trim().chars().take(100).collect::<String>();
     for story in stories.iter().take(3) {
-        let line = story["text"].as_str().and_then(|text| text.lines().next()).expect("a line");
-        wait_for_all(&mut pty, &[begin(line)]);
+        wait_for_all(&mut pty, &[begin(story["title"].as_str().expect("a title"))]);
     }
     // A story alone has all its lines.
     let story = stories.first().expect("a story");
-    let lines: Vec<String> = story["text"].as_str().expect("a text").lines().map(begin).collect();
+    let title = story["title"].as_str().expect("a title");
+    let text = story["text"].as_str().expect("a text");
+    let lines: Vec<String> = std::iter::once(title).chain(text.lines()).map(begin).collect();
     assert!(lines.len() > 1, "{lines:?}");
     pty.send(&format!("/{}\r\r", lines[0].chars().take(40).collect::<String>()));
     wait_for_all(&mut pty, &lines);

@@ -84,6 +84,7 @@ fn event(number: u64, query: &str, kind: EventKind, key: &str, values: Vec<Item>
         late: false,
         coverage: Some(1.0),
         parent: None,
+        title: Some("Many scans at Node1".to_owned()),
     }
 }
 
@@ -178,6 +179,7 @@ fn a_program_gets_each_event_and_no_shell_runs() {
         "EVENT_KIND=fired",
         "EVENT_NODE=Node1",
         "EVENT_QUERY=q",
+        "EVENT_TITLE=Many scans at Node1",
         "EVENT_VALUE_CODE=3",
     ];
     assert_eq!(own, expected);

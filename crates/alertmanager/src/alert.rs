@@ -35,11 +35,11 @@ pub struct Alert {
 }
 
 impl Alert {
-    /// The alert of a firing. `summary`: the event in a sentence.
+    /// The alert of a firing. `sentence`: the event with its figures in a sentence. The summary is the event's title.
     ///
     /// Its labels are `alertname` (the query), `node` (none of answers across nodes) and the members of the key under their names. Members
     /// whose names are no labels, or mean something else, begin with `key_`.
-    pub fn from_event(event: &Event, summary: &str, extra: &Extra) -> Self {
+    pub fn from_event(event: &Event, sentence: &str, extra: &Extra) -> Self {
         let mut labels = BTreeMap::new();
         labels.insert("alertname".to_owned(), bounded(&event.query, LONGEST_LABEL));
         labels.extend(event.node.as_ref().map(|node| ("node".to_owned(), bounded(node, LONGEST_LABEL))));
@@ -62,7 +62,8 @@ impl Alert {
         let mut annotations = BTreeMap::new();
         let mut note =
             |name: String, value: &str| annotations.insert(name, bounded(value, LONGEST_ANNOTATION));
-        note("summary".to_owned(), summary);
+        note("summary".to_owned(), event.title.as_deref().unwrap_or(sentence));
+        note("description".to_owned(), sentence);
         note("event".to_owned(), &event.event);
         for item in &event.values {
             note(format!("value_{}", label_name(&item.column.name)), &text(&item.value));
@@ -134,6 +135,7 @@ mod tests {
             late: false,
             coverage: None,
             parent: None,
+            title: None,
         }
     }
 

@@ -157,10 +157,10 @@ impl Book {
         self.stored = self.written;
     }
 
-    /// Takes an event. `summary`: the event in a sentence, asked for where it fires.
-    pub fn take(&mut self, event: &Event, summary: impl FnOnce() -> String) {
+    /// Takes an event. `sentence`: the event with its figures in a sentence, asked for where it fires.
+    pub fn take(&mut self, event: &Event, sentence: impl FnOnce() -> String) {
         match (event.kind, &event.parent) {
-            (EventKind::Fired, _) => self.fire(event, &summary()),
+            (EventKind::Fired, _) => self.fire(event, &sentence()),
             // Their parent is the event that fired.
             (EventKind::Resolved, Some(fired)) => {
                 self.end(fired, AlertPhase::Resolved { at_ns: event.at_ns })
@@ -170,8 +170,8 @@ impl Book {
         }
     }
 
-    fn fire(&mut self, event: &Event, summary: &str) {
-        let alert = Alert::from_event(event, summary, &self.extra);
+    fn fire(&mut self, event: &Event, sentence: &str) {
+        let alert = Alert::from_event(event, sentence, &self.extra);
         let labels = alert.labels.clone();
         self.changes += 1;
         if let Some(known) = self.known.get_mut(&labels) {
@@ -337,6 +337,7 @@ mod tests {
             late: false,
             coverage: None,
             parent: parent.map(str::to_owned),
+            title: None,
         }
     }
 

@@ -180,6 +180,7 @@ mod tests {
             late: false,
             coverage: None,
             parent: parent.map(str::to_owned),
+            title: None,
         }
     }
 

@@ -24,7 +24,7 @@ pub fn queries<'a>(
         let runs: Vec<_> = state.runs.iter().filter(|run| run.query == number).collect();
         QueryView {
             name: query.name.clone(),
-            text: query.text.clone(),
+            text: known.map_or_else(|| query.text.clone(), |(checked, _)| checked.text.clone()),
             definitions: known.map(|(checked, _)| checked.definitions.clone()).unwrap_or_default(),
             file: known.and_then(|(_, file)| file.map(str::to_owned)),
             class: known.map(|(checked, _)| checked.class).unwrap_or_default(),
@@ -352,7 +352,7 @@ mod tests {
                 0 => KeyPhase::Active { fired_ns: number * SECOND },
                 _ => KeyPhase::Pending { held_ns: SECOND, is_true: true },
             };
-            (vec![Member::Unsigned(number)], KeyProgress { phase, seen_ns: 0, fired: None })
+            (vec![Member::Unsigned(number)], KeyProgress { phase, seen_ns: 0, fired: None, title: None })
         };
         let edge = EdgeState {
             query: 1,

@@ -164,6 +164,22 @@ pub(crate) struct TriggerText {
     pub(crate) cooldown: Option<u64>,
 }
 
+/// A part of what `say` says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SayPart {
+    Text(String),
+    /// The name in braces, without blanks around it.
+    Name(Spanned<String>),
+}
+
+/// `say "Packets to {dst_addr} are lost behind {node}"`
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SayText {
+    /// The text as it is written.
+    pub(crate) text: String,
+    pub(crate) parts: Vec<SayPart>,
+}
+
 /// The number of times that a triggered query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunClause {
@@ -199,6 +215,7 @@ pub(crate) struct QueryText {
     pub(crate) run: Option<Spanned<RunClause>>,
     pub(crate) within: Option<Spanned<u64>>,
     pub(crate) capture: Option<Spanned<u64>>,
+    pub(crate) say: Option<Spanned<SayText>>,
     pub(crate) export: Option<Spanned<()>>,
     /// The whole query.
     pub(crate) span: TextRange,

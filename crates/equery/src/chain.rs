@@ -4,9 +4,10 @@ mod columns;
 mod conditions;
 mod derived;
 mod pinned;
+mod titles;
 mod triggers;
 
-use crate::checked::CheckedQuery;
+use crate::checked::{CheckedQuery, SaidPart};
 use crate::graph::ordered;
 use crate::{earlier, executor};
 use columns::KeyedQuery;
@@ -76,7 +77,15 @@ impl Chain {
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
-            if let Err(reason) = chain.add(query, site) {
+            let of_parents = || {
+                let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
+                let parents = parents.filter_map(|name| labels.get(name.as_str()).map(|at| &queries[*at]));
+                parents
+                    .filter(|parent| parent.trigger.is_none())
+                    .find_map(|parent| parent.firing.title.as_deref())
+            };
+            let said = query.firing.title.as_deref().or_else(of_parents);
+            if let Err(reason) = chain.add(query, said, site) {
                 refused.push(format!("{}: {reason}", query.label));
                 // Those after it keep their places.
                 chain.skip(query, site);
@@ -112,8 +121,14 @@ impl Chain {
         nodes.into_iter().collect()
     }
 
-    fn add(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<(), String> {
-        let trigger = query.trigger.as_ref().map(|_| self.trigger(query, site)).transpose()?;
+    /// Adds a query. `said`: what its firing is titled, where a text says it.
+    fn add(
+        &mut self,
+        query: &CheckedQuery,
+        said: Option<&[SaidPart]>,
+        site: &ChainSite<'_>,
+    ) -> Result<(), String> {
+        let trigger = query.trigger.as_ref().map(|_| self.trigger(query, said, site)).transpose()?;
         if !query.derived_from.is_empty() {
             return self.add_derived(query, trigger, query.derived_from.iter().map(String::as_str), site);
         }
@@ -150,10 +165,10 @@ impl Chain {
         let task = Query { limit, ..task };
         let merging = query.across.map(|by| executor::merging(&task, by, Some(site.key))).transpose();
         let merging = merging.map_err(|reasons| reasons.join("; "))?;
-        let captured = trigger.as_ref().and(query.capture_packets);
+        let captured = trigger.as_ref().and(query.firing.capture_packets);
         self.graph.queries.push(events::GraphQuery {
             name: plan.name.clone(),
-            text: query.text.clone(),
+            text: query.firing.text_without_title.clone(),
             largest_first: columns::largest_first(&task),
             left_out: columns::left_out(&task),
             columns,
@@ -196,7 +211,7 @@ impl Chain {
             planned;
         self.graph.queries.push(events::GraphQuery {
             name: query.label.clone(),
-            text: query.text.clone(),
+            text: query.firing.text_without_title.clone(),
             columns,
             key,
             every_ns,
@@ -234,7 +249,7 @@ impl Chain {
         let (every_ns, over_ns) = lengths(&query.plan, site);
         self.graph.queries.push(events::GraphQuery {
             name: query.label.clone(),
-            text: query.text.clone(),
+            text: query.firing.text_without_title.clone(),
             columns: Vec::new(),
             key: Vec::new(),
             every_ns,

@@ -6,7 +6,7 @@ mod planning;
 use crate::ast::{QueryText, Spanned};
 use crate::canonical::{name_fields, name_items};
 use crate::checked::{CheckedQuery, CheckedText, EdgeKind, EventEdge, EventGraph};
-use crate::checker::{Checker, Links, Outline, QueryNeeds, derived, finish, outline, sources};
+use crate::checker::{Checker, Links, Outline, QueryNeeds, concerns, derived, finish, outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::graph::{cycles, ordered};
 use crate::habits::without_table;
@@ -189,10 +189,28 @@ impl CheckSession<'_> {
     fn link(&mut self, diagnostics: &mut Diagnostics<'_>) -> Vec<Links> {
         self.texts.iter_mut().for_each(|text| name_items(text, &self.parents));
         let mut links = Vec::with_capacity(self.texts.len());
-        for (text, outline) in self.texts.iter().zip(&self.outlines) {
-            links.push(finish(&mut self.checker(diagnostics), text, outline.as_ref()));
+        for ((text, label), outline) in self.texts.iter().zip(&self.labels).zip(&self.outlines) {
+            links.push(finish(&mut self.checker(diagnostics), text, label, outline.as_ref()));
+        }
+        for at in 0..links.len() {
+            links[at].has_errors |= self.says_in_vain(at, &links, diagnostics);
         }
         links
+    }
+
+    /// Returns whether a query says something of firings that there are none of, and reports it.
+    fn says_in_vain(&self, at: usize, links: &[Links], diagnostics: &mut Diagnostics<'_>) -> bool {
+        let (text, label) = (&self.texts[at], &self.labels[at]);
+        let Some(say) = text.say.as_ref().filter(|_| text.trigger.is_none()) else { return false };
+        let is_judged =
+            |text: &QueryText| text.trigger.iter().any(|trigger| concerns(&trigger.value.condition, label));
+        if self.texts.iter().any(is_judged) || links[at].has_errors {
+            return false;
+        }
+        let message = format!("'say' titles what fires, but no condition concerns '{label}'");
+        let help = format!("write it in a query with 'when {label}.…', or remove it");
+        diagnostics.error_with_help("say", &say.span, message, help);
+        true
     }
 
     /// The graph of events, without circles and long chains.

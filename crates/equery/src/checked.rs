@@ -130,6 +130,22 @@ pub enum EventCondition {
     Of(Condition),
 }
 
+/// A part of the title that a query gives to what fires (`say`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaidPart {
+    /// A text, as it is.
+    Text(String),
+    /// The value of a column or key of another query's answer.
+    Item {
+        /// The query that fires.
+        query: String,
+        /// The key field or column of that query.
+        item: String,
+    },
+    /// The node that fires.
+    Node,
+}
+
 /// A clause that triggers a query: `when`, `when each` or `while`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TriggerClause {
@@ -168,6 +184,19 @@ pub struct ReadParts {
     /// True if the query reads header fields beyond the plain ones.
     #[serde(rename = "needs_headers")]
     pub headers: bool,
+}
+
+/// The clauses of a query that are about its firing and change nothing of what it answers and when it fires.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FiringClauses {
+    /// The number of packets of the pinned traffic that are stored.
+    pub capture_packets: Option<u64>,
+    /// The title of its firing; of a query that nothing triggers, of the firings that its answers cause.
+    #[serde(skip)]
+    pub title: Option<Vec<SaidPart>>,
+    /// The query as canonical text without its title, which tells it from other versions.
+    #[serde(skip)]
+    pub text_without_title: String,
 }
 
 /// A checked query.
@@ -214,8 +243,9 @@ pub struct CheckedQuery {
     pub trigger: Option<TriggerClause>,
     /// Fields that a firing pins.
     pub bindings: Vec<FieldBinding>,
-    /// The number of packets of the pinned traffic that are stored.
-    pub capture_packets: Option<u64>,
+    /// What its firing is told as, and what is stored of it.
+    #[serde(flatten)]
+    pub firing: FiringClauses,
     /// True if the answers are exported as a metric.
     pub is_metric: bool,
     /// The most memory that it takes, an estimate.

@@ -7,6 +7,7 @@ mod earlier;
 mod nodes;
 mod of_sql;
 mod queries;
+mod say;
 mod triggers;
 mod values;
 
@@ -28,6 +29,7 @@ pub(crate) use derived::{derived, sources};
 pub(crate) use earlier::check_earlier_windows;
 pub(crate) use nodes::is_node;
 pub(crate) use queries::{Outline, outline};
+pub(crate) use say::concerns;
 pub(crate) use triggers::{Links, finish};
 pub(crate) use values::group_text;
 

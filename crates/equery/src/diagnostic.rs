@@ -83,6 +83,11 @@ impl<'a> Diagnostics<'a> {
         Self { text, found: Vec::new(), errors: 0 }
     }
 
+    /// Returns a part of the text.
+    pub(crate) fn source(&self, span: &Range<usize>) -> &'a str {
+        self.text.get(span.clone()).unwrap_or_default()
+    }
+
     /// True where no further error is reported.
     pub(crate) fn is_full(&self) -> bool {
         self.errors > MOST_ERRORS

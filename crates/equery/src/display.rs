@@ -289,6 +289,7 @@ impl Display for QueryText {
         })?;
         clause(f, &self.within, |f, ns| write!(f, " within {}", duration_text(*ns)))?;
         clause(f, &self.capture, |f, packets| write!(f, " capture {packets} packets"))?;
+        clause(f, &self.say, |f, say| write!(f, " say {}", Literal::Text(say.text.clone())))?;
         clause(f, &self.export, |f, ()| f.write_str(" export as metric"))?;
         f.write_char(';')
     }

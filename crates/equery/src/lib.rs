@@ -61,7 +61,7 @@ pub use chain::{Chain, ChainSite};
 pub use check::check;
 pub use checked::{
     CheckedColumn, CheckedQuery, CheckedText, EdgeKind, EventCondition, EventEdge, EventGraph, FieldBinding,
-    HistoryRange, NotRun, ReadParts, TimePoint, TriggerClause,
+    FiringClauses, HistoryRange, NotRun, ReadParts, SaidPart, TimePoint, TriggerClause,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use earlier::{EarlierReference, EarlierWindows};

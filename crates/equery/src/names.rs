@@ -4,7 +4,7 @@ use crate::word::Word;
 use flow::{DerivedField, Field, Metric, Statistic};
 
 /// Words that begin a clause.
-pub(crate) const CLAUSES: [Word; 20] = [
+pub(crate) const CLAUSES: [Word; 21] = [
     Word::new("select", "select VALUE [as NAME], …", "the columns of the answer"),
     Word::new(
         "from",
@@ -40,6 +40,7 @@ pub(crate) const CLAUSES: [Word; 20] = [
         "sets a deadline: the chain ends if the query does not fire within this time",
     ),
     Word::new("capture", "capture NUMBER packets", "keeps the next packets of what fired"),
+    Word::new("say", "say \"TEXT with {COLUMN} and {node}\"", "the title of what fires"),
     Word::new("export", "export as metric", "answers are exported as a metric"),
 ];
 

@@ -5,6 +5,7 @@
 
 mod clauses;
 mod expressions;
+mod say;
 mod sql_expressions;
 
 use crate::ast::{Definition, File, QueryText, Spanned};

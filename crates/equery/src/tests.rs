@@ -8,6 +8,7 @@ mod limits;
 mod meaning;
 mod printed;
 mod random;
+mod say;
 mod sketches;
 mod sql;
 

@@ -3,6 +3,7 @@
 use crate::condition::TriggerCondition;
 use crate::figure::ColumnRole;
 use crate::key::{EventKey, Member};
+use crate::title_form::TitleForm;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -125,6 +126,9 @@ pub struct QueryTrigger {
     pub condition: TriggerCondition,
     /// The condition as text.
     pub text: String,
+    /// The form of the titles of its firings.
+    #[serde(default)]
+    pub title: TitleForm,
     /// The time for which the condition must have held, nanoseconds.
     pub hold_ns: u64,
     /// The condition that re-arms it; `None` if that is the condition's end.
@@ -223,6 +227,7 @@ impl QueryTrigger {
             places,
             condition,
             text: String::new(),
+            title: TitleForm::default(),
             hold_ns: 0,
             until: None,
             cooldown_ns: 0,

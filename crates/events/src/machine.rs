@@ -34,6 +34,15 @@ pub struct MachineStep {
     pub is_quiet: bool,
 }
 
+impl MachineStep {
+    /// Gives events that are about no condition their titles.
+    fn add_titles(&mut self) {
+        for event in self.events.iter_mut().filter(|event| event.title.is_none()) {
+            event.title = crate::title::of_trouble(event);
+        }
+    }
+}
+
 /// A query that is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
@@ -127,6 +136,7 @@ impl Machine {
         }
         self.end_chains(end_ns, &mut step);
         self.end_runs(end_ns, &mut step);
+        step.add_titles();
         step
     }
 
@@ -239,5 +249,6 @@ fn plain_event(
         late: false,
         coverage: None,
         parent: None,
+        title: None,
     }
 }

@@ -89,6 +89,9 @@ pub struct KeyProgress {
     pub seen_ns: u64,
     /// The event that fired last.
     pub fired: Option<String>,
+    /// The title of that event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// The phase of a key.

@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use crate::machine::{MachineStep, Report, Started};
-use crate::words;
+use crate::{title, words};
 use model::{Event, EventKind, Story};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -48,7 +48,7 @@ impl StoryLog {
             .collect()
     }
 
-    /// Continues the stories with what happened in a step, and returns the sentences that are new.
+    /// Continues the stories with what happened in a step, and returns the sentences that are new, with the title of each firing before its own.
     pub fn take(&mut self, graph: &Graph, step: &MachineStep) -> Vec<String> {
         let mut said = Vec::new();
         // What is missing is an event.
@@ -106,6 +106,7 @@ impl StoryLog {
         let known =
             first.parent.as_ref().or(Some(&started.run.cause)).and_then(|of| self.story_of.get(of)).cloned();
         let story = known.unwrap_or_else(|| self.begin(&first.event));
+        let title = title::of_firings(&fired);
         self.story_of.insert(started.run.cause.clone(), story.clone());
         let mut sentences: Vec<String> =
             fired.iter().take(words::MOST_KEYS).map(|event| fired_because(graph, event)).collect();
@@ -118,7 +119,20 @@ impl StoryLog {
             self.tell(&event.event, event);
         }
         sentences.iter().for_each(|sentence| self.add(&first.event, sentence));
-        sentences
+        self.entitle(graph, first, title.clone());
+        // Who reads sentences as they come has no story to see the title of.
+        title.into_iter().chain(sentences).collect()
+    }
+
+    /// Gives the story of a firing its title: of the firings that follow from others, those say more whose queries say something.
+    fn entitle(&mut self, graph: &Graph, fired: &Event, title: Option<String>) {
+        let query = graph.queries.iter().find(|query| query.name == fired.query);
+        let is_said = query.and_then(|query| query.trigger.as_ref()).is_some_and(|it| it.title.is_said);
+        let says_more = is_said && fired.parent.is_some();
+        let Some(story) = self.story(&fired.event) else { return };
+        if says_more || story.title.is_none() && story.events.first() == Some(&fired.event) {
+            story.title = title.or(story.title.take());
+        }
     }
 
     fn begin(&mut self, event: &str) -> String {
@@ -224,6 +238,7 @@ mod tests {
             late: false,
             coverage: None,
             parent: (number != 0).then(|| "0".to_owned()),
+            title: None,
         }
     }
 
@@ -246,6 +261,57 @@ mod tests {
         assert_eq!(restored.take_changed(), stories.take_changed());
         let story = restored.stories().next().expect("a story");
         assert_eq!(story.events, ["0", "1"]);
+    }
+
+    #[test]
+    fn a_story_has_the_title_of_its_first_firing_or_of_a_later_one_that_says_more() {
+        let query = |name: &str, says: bool| {
+            let mut query = crate::GraphQuery {
+                name: name.to_owned(),
+                text: String::new(),
+                columns: Vec::new(),
+                key: Vec::new(),
+                every_ns: 1,
+                over_ns: 1,
+                nodes: vec![0],
+                pinned: Default::default(),
+                bound_key: None,
+                largest_first: None,
+                left_out: None,
+                trigger: None,
+            };
+            let mut trigger = crate::QueryTrigger::new(0, &query, crate::TriggerCondition::And(Vec::new()));
+            trigger.title.is_said = says;
+            query.trigger = Some(trigger);
+            query
+        };
+        let graph = Graph {
+            queries: vec![query("q", true), query("plain", false)],
+            nodes: vec!["Node1".to_owned()],
+            settings: crate::EventSettings::default(),
+        };
+        let fired = |number: u64, query: &str, title: &str, parent: Option<&str>| Event {
+            kind: EventKind::Fired,
+            query: query.to_owned(),
+            title: Some(title.to_owned()),
+            parent: parent.map(str::to_owned),
+            ..event(number)
+        };
+        let mut stories = StoryLog::default();
+        let mut take = |events: Vec<Event>, cause: &str| {
+            let run = QueryRun { cause: cause.to_owned(), ..run() };
+            let started = Started { run, events: events.iter().map(|event| event.event.clone()).collect() };
+            let step = MachineStep { events, started: vec![started], ..MachineStep::default() };
+            let said = stories.take(&graph, &step);
+            (said[0].clone(), stories.stories().next().and_then(|story| story.title.clone()))
+        };
+        let title = |text: &str| (text.to_owned(), Some("A, and 1 more".to_owned()));
+        let both = vec![fired(0, "q", "A", None), fired(1, "q", "B", None)];
+        assert_eq!(take(both, "0"), title("A, and 1 more"));
+        // Another key of the same run, and a firing that follows and says nothing of its own.
+        assert_eq!(take(vec![fired(2, "q", "C", None)], "0"), title("C"));
+        assert_eq!(take(vec![fired(3, "plain", "D", Some("0"))], "3"), title("D"));
+        assert_eq!(take(vec![fired(4, "q", "E", Some("0"))], "4"), ("E".to_owned(), Some("E".to_owned())));
     }
 
     #[test]

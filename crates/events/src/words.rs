@@ -11,7 +11,7 @@ const MOST_COLUMNS: usize = 8;
 pub(crate) const MOST_KEYS: usize = 3;
 
 /// A number: whole ones in groups of three digits.
-fn number(number: f64) -> String {
+pub(crate) fn number(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         return notation::grouped_signed(number as i64);
     }
@@ -36,7 +36,7 @@ pub(crate) fn window(span: Span) -> String {
 }
 
 /// A value with its unit.
-fn value(value: &Value, unit: &str) -> String {
+pub(crate) fn value(value: &Value, unit: &str) -> String {
     let text = match value {
         Value::Null => return "nothing".to_owned(),
         Value::Unsigned(whole) => notation::grouped(*whole),

@@ -102,6 +102,10 @@ pub struct Event {
     pub coverage: Option<f64>,
     /// The event that started the query; `None` if none did.
     pub parent: Option<String>,
+    /// The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of
+    /// that firing. Events that a version without titles has stored lack it.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
+    pub title: Option<String>,
 }
 
 /// An item is written as JSON as its column and its value.
@@ -120,8 +124,9 @@ impl<'de> Deserialize<'de> for Item {
 }
 
 impl Event {
-    /// Replaces addresses in the key and in the values.
+    /// Replaces addresses in the key and in the values. The title is dropped, as it is text with addresses in it.
     pub fn map_addresses(&mut self, f: &mut dyn FnMut(IpAddr) -> IpAddr) {
+        self.title = None;
         self.key.iter_mut().chain(&mut self.values).for_each(|item| item.value.map_addresses(f));
     }
 }
@@ -143,6 +148,9 @@ struct EventJson<'a, I> {
     late: bool,
     coverage: Option<f64>,
     parent: Option<Cow<'a, str>>,
+    // Events of versions without titles are written as they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<Cow<'a, str>>,
     columns: Vec<Cow<'a, Column>>,
 }
 
@@ -179,6 +187,7 @@ impl Serialize for Event {
             late: self.late,
             coverage: self.coverage,
             parent: self.parent.as_deref().map(Cow::Borrowed),
+            title: self.title.as_deref().map(Cow::Borrowed),
             columns: columns(self.key.iter().chain(&self.values)),
         };
         json.serialize(serializer)
@@ -224,6 +233,7 @@ impl<'de> Deserialize<'de> for Event {
             late: read.late,
             coverage: read.coverage,
             parent: read.parent.map(Cow::into_owned),
+            title: read.title.map(Cow::into_owned),
         })
     }
 }

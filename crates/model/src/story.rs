@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Story {
     /// The event that it began with.
     pub id: String,
+    /// The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says
+    /// something. Stories that a version without titles has stored lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The chain in words, a line for each step.
     pub text: String,
     /// The identifiers of its events, in order.

@@ -75,11 +75,12 @@ pub fn nodes_report(report: &RunReport) -> String {
     }
 }
 
-/// Stories, each with the identifier of its first event.
+/// Stories, each with the identifier of its first event and its title, and a line for each step.
 pub fn stories(stories: &[Story]) -> String {
     let line = |line: &str| format!("  {line}\n");
     let story = |story: &Story| {
-        format!("story     {}\n{}\n", story.id, story.text.lines().map(line).collect::<String>())
+        let title = story.title.iter().map(|title| format!("  {title}")).collect::<String>();
+        format!("story     {}{title}\n{}\n", story.id, story.text.lines().map(line).collect::<String>())
     };
     stories.iter().map(story).collect()
 }

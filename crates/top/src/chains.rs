@@ -24,7 +24,7 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
     let first = rows.len();
     rows.extend(model.stories().take(MOST_LISTED).map(|story| {
         let seen = if story.is_acknowledged { ", seen" } else { "" };
-        let line = story.text.lines().next().unwrap_or_default();
+        let line = story.title.as_deref().or_else(|| story.text.lines().next()).unwrap_or_default();
         ViewLine::plain(format!("  {line} ({} event(s){seen})", story.events))
             .to(ViewTarget::Story(story.id.clone()))
     }));

@@ -100,6 +100,7 @@ fn story(model: &ViewModel, id: &str) -> Option<Vec<ViewLine>> {
     let seen = if story.is_acknowledged { ", seen" } else { "" };
     let title = format!("Story {}, {} event(s){seen}", story.id, story.events);
     let mut rows = vec![ViewLine::new(Tone::Strong, title)];
+    rows.extend(story.title.iter().flat_map(|title| lines(title)));
     rows.extend(lines(&story.text));
     Some(rows)
 }

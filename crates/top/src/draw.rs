@@ -3,9 +3,9 @@
 use crate::compact;
 use crate::model::ViewModel;
 use crate::now;
-use crate::printable::printable;
 use crate::row::{Tone, ViewLine};
 use crate::ui::{Ui, View};
+use notation::printable;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
 use terminal::cut;

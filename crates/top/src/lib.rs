@@ -25,7 +25,6 @@ mod keys;
 mod model;
 mod nodes;
 mod now;
-mod printable;
 mod row;
 mod screen;
 #[cfg(test)]

@@ -74,6 +74,8 @@ pub enum ApiConnection {
 pub struct StoryLine {
     /// The event that it began with.
     pub id: String,
+    /// The story in a sentence; `None` if whoever has it knows no titles.
+    pub title: Option<String>,
     /// A line for each step.
     pub text: String,
     /// The number of the story's events.
@@ -300,6 +302,7 @@ mod tests {
             late: false,
             coverage: None,
             parent: None,
+            title: None,
         };
         EventView { event, story: None, text: String::new() }
     }

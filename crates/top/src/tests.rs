@@ -133,10 +133,12 @@ fn controller() -> ViewModel {
         late: false,
         coverage: None,
         parent: None,
+        title: None,
     };
     model.event(EventView { event, story: Some("e1".to_owned()), text: "behind fired on Node1".to_owned() });
     model.story(StoryLine {
         id: "e1".to_owned(),
+        title: None,
         text: "Losses at Node1\nthey are behind it".to_owned(),
         events: 1,
         is_acknowledged: false,
@@ -323,7 +325,8 @@ fn chains_have_phases_and_stories_open() {
     let mut more = model.clone();
     more.story(StoryLine {
         id: "e2".to_owned(),
-        text: "Another one".to_owned(),
+        title: Some("Another one".to_owned()),
+        text: "Its first step".to_owned(),
         events: 1,
         is_acknowledged: true,
     });
@@ -379,7 +382,13 @@ fn any_text_at_any_size_with_any_keys_stays_in_its_place() {
     model.queries[1].name.clone_from(&evil);
     model.queries[1].text.clone_from(&evil);
     model.queries[0].latest[0].reason = Some(evil.clone());
-    model.story(StoryLine { id: evil.clone(), text: evil.clone(), events: u64::MAX, is_acknowledged: true });
+    model.story(StoryLine {
+        id: evil.clone(),
+        title: Some(evil.clone()),
+        text: evil.clone(),
+        events: u64::MAX,
+        is_acknowledged: true,
+    });
     // Queries that start each other.
     for (name, parent) in [("a", "b"), ("b", "a")] {
         let trigger = Some(Trigger { parent: parent.to_owned(), ..Trigger::default() });

@@ -87,6 +87,9 @@ pub(crate) struct Stories {
 pub(crate) struct ListedStory {
     /// The event that it began with.
     id: String,
+    /// The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says
+    /// something; `None` of stories that a version without titles has stored.
+    title: Option<String>,
     /// The chain in words, a line for each step.
     text: String,
     /// The time at which it began; `None` if that is not known.
@@ -109,6 +112,7 @@ impl From<StoryEntry> for ListedStory {
         let events_total = events_of(&story);
         Self {
             id: story.id,
+            title: story.title,
             text: story.text,
             at: at_ns,
             query,
@@ -125,6 +129,9 @@ impl From<StoryEntry> for ListedStory {
 pub(crate) struct StoryNames<'a> {
     /// The event that it began with.
     id: &'a str,
+    /// The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says
+    /// something; `None` of stories that a version without titles has stored.
+    title: Option<&'a str>,
     /// The chain in words, a line for each step.
     text: &'a str,
     /// The identifiers of its events, in order.
@@ -138,8 +145,9 @@ pub(crate) struct StoryNames<'a> {
 
 impl<'a> StoryNames<'a> {
     pub(crate) fn new(story: &'a Story, acknowledged: Option<Acknowledgement>) -> Self {
-        let Story { id, text, events, events_unlisted } = story;
-        Self { id, text, events, events_unlisted: *events_unlisted, acknowledged }
+        let Story { id, title, text, events, events_unlisted } = story;
+        let title = title.as_deref();
+        Self { id, title, text, events, events_unlisted: *events_unlisted, acknowledged }
     }
 }
 
@@ -149,6 +157,9 @@ impl<'a> StoryNames<'a> {
 pub(crate) struct WholeStory<'a> {
     /// The event that it began with.
     id: &'a str,
+    /// The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says
+    /// something; `None` of stories that a version without titles has stored.
+    title: Option<&'a str>,
     /// The chain in words, a line for each step.
     text: &'a str,
     /// The events that are kept, in order.
@@ -172,9 +183,10 @@ impl<'a> WholeStory<'a> {
     ) -> Self {
         let captures = captures.into_iter().map(capture_view).collect();
         let gone = story.events.len().saturating_sub(events.len()) as u64;
-        let Story { id, text, events_unlisted, .. } = story;
+        let Story { id, title, text, events_unlisted, .. } = story;
+        let title = title.as_deref();
         let events_unlisted = events_unlisted.saturating_add(gone);
-        Self { id, text, events, events_unlisted, captures, acknowledged }
+        Self { id, title, text, events, events_unlisted, captures, acknowledged }
     }
 }
 

@@ -708,6 +708,8 @@ export interface components {
             parent: string | null;
             /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
             columns: components["schemas"]["Column"][];
+            /** @description The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of that firing. Events that a version without titles has stored lack it. */
+            title?: string;
         };
         /** @description A list of events. */
         Events: {
@@ -1480,6 +1482,8 @@ export interface components {
             story: string | null;
             /** @description The event in a sentence. */
             text: string;
+            /** @description The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of that firing. Events that a version without titles has stored lack it. */
+            title?: string;
         };
         /** @description A list of stories. */
         Stories: {
@@ -1490,6 +1494,8 @@ export interface components {
         Story: {
             /** @description The event that it began with. */
             id: string;
+            /** @description The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says something; `null` of stories that a version without titles has stored. */
+            title: string | null;
             /** @description The chain in words, a line for each step. */
             text: string;
             /** @description The events that are kept, in order. */
@@ -1505,6 +1511,8 @@ export interface components {
         StoryEntry: {
             /** @description The event that it began with. */
             id: string;
+            /** @description The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says something; `null` of stories that a version without titles has stored. */
+            title: string | null;
             /** @description The chain in words, a line for each step. */
             text: string;
             /** @description The time at which it began; `null` if that is not known. */
@@ -1522,6 +1530,8 @@ export interface components {
         StoryNames: {
             /** @description The event that it began with. */
             id: string;
+            /** @description The story in a sentence that names no query: the title of the firing that it began with, or of the last one of its chain whose query says something; `null` of stories that a version without titles has stored. */
+            title: string | null;
             /** @description The chain in words, a line for each step. */
             text: string;
             /** @description The identifiers of its events, in order. */

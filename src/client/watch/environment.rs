@@ -19,6 +19,7 @@ pub(super) fn variables(event: &Event, controller: &str) -> BTreeMap<String, Str
         ("NODE", event.node.clone()),
         ("AT", Some(model::format_time(event.at_ns))),
         ("PARENT", event.parent.clone()),
+        ("TITLE", event.title.clone()),
         ("CONTROLLER", Some(controller.to_owned())),
     ];
     let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));

@@ -8,7 +8,7 @@ use crate::support::schema;
 use crate::support::scratch::{Scratch, text};
 use model::{RunReport, Story};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -87,6 +87,7 @@ pub(crate) fn run(scratch: &Scratch, code: i32, arguments: &[&str]) -> Chained {
     chained.events_have_causes();
     chained.values_are_those_of_answers();
     chained.stories_have_the_events();
+    chained.titles_are_those_of_firings();
     chained
 }
 
@@ -245,6 +246,32 @@ impl Chained {
                     assert!(values.all(is_absent), "{event:?} but {answer}");
                 }
             }
+        }
+    }
+
+    /// Each event has a title; what ends a firing has that of the firing, and a story that of one of its own, perhaps with the number of further
+    /// keys.
+    fn titles_are_those_of_firings(&self) {
+        let title = |event: &Event| {
+            let title = event.json["title"].as_str().unwrap_or_else(|| panic!("no title: {event:?}"));
+            assert!(!title.is_empty() && title.chars().count() <= 401, "{event:?}");
+            title.to_owned()
+        };
+        let titles: HashMap<&str, String> =
+            self.events.iter().map(|event| (event.id.as_str(), title(event))).collect();
+        for event in self.events.iter().filter(|event| ["resolved", "expired"].contains(&event.kind.as_str()))
+        {
+            let fired = event.parent.as_deref().and_then(|parent| titles.get(parent));
+            assert_eq!(fired, Some(&titles[&*event.id]), "{event:?}");
+        }
+        for story in &self.report.occurrences.stories {
+            let own = story.title.as_deref().unwrap_or_else(|| panic!("no title: {story:?}"));
+            let own = own
+                .split_once(", and ")
+                .filter(|(_, more)| more.ends_with(" more"))
+                .map_or(own, |(own, _)| own);
+            let mut of = story.events.iter().filter_map(|event| titles.get(event.as_str()));
+            assert!(story.events_unlisted != 0 || of.any(|title| title == own), "{story:?}");
         }
     }
 

@@ -9,6 +9,12 @@ use std::path::{Path, PathBuf};
 
 /// The queries that tell a place, in the order of a path's hops.
 const PLACES: [&str; 3] = ["before", "between", "behind"];
+/// The titles that the example gives to what fires there.
+const TITLES: [&str; 3] = [
+    "Packets to 192.0.2.1 are lost before Node1",
+    "Packets to 192.0.2.1 are lost between Node1 and Node2",
+    "Packets to 192.0.2.1 are lost behind Node2",
+];
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/locate.eq")
@@ -58,6 +64,13 @@ fn forty_paths_lose_where_it_is_found() {
         );
         let story = chained.story(chained.of("fired", place)[0]);
         assert_eq!(story.id, chained.events[0].id, "seed {seed}");
+        assert_eq!(story.title.as_deref(), Some(TITLES[lossy - 1]), "seed {seed}");
+        let [first, second] = [&chained.events[0].json, &chained.of("fired", place)[0].json];
+        assert_eq!(second["title"], TITLES[lossy - 1], "seed {seed}");
+        if place != "before" {
+            let condition = "More than 0 bytes lost behind and at most 0 bytes lost before";
+            assert_eq!(first["title"], format!("{condition} for dst_addr 192.0.2.1 at Node1"), "seed {seed}");
+        }
         assert!(
             story.text.contains(&format!("Therefore {place} ran for dst_addr 192.0.2.1 on")),
             "seed {seed}: {}",

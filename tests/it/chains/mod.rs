@@ -18,3 +18,4 @@ mod refusals;
 mod second_reading;
 mod several_parents;
 mod standing;
+mod titles;

@@ -5,7 +5,13 @@ use model::Story;
 use rusqlite::Connection;
 
 fn story(id: &str, text: &str) -> Story {
-    Story { id: id.to_owned(), text: text.to_owned(), events: vec![id.to_owned()], events_unlisted: 2 }
+    Story {
+        id: id.to_owned(),
+        title: None,
+        text: text.to_owned(),
+        events: vec![id.to_owned()],
+        events_unlisted: 2,
+    }
 }
 
 fn seen(note: &str, events: u64) -> Acknowledgement {

@@ -35,6 +35,7 @@ fn event(number: u64) -> Event {
         late: false,
         coverage: None,
         parent: None,
+        title: None,
     }
 }
 

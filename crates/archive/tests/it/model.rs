@@ -253,6 +253,7 @@ prop_compose! {
         at_ns in time(),
         value in any::<u64>(),
         parent in option::of(select(&EVENTS[..])),
+        title in option::of(".*"),
     ) -> Event {
         let column = Column::new("count", ColumnKind::Unsigned, "");
         Event {
@@ -269,6 +270,7 @@ prop_compose! {
             late: false,
             coverage: None,
             parent: parent.map(str::to_owned),
+            title,
         }
     }
 }
@@ -276,12 +278,13 @@ prop_compose! {
 prop_compose! {
     fn story()(
         id in select(&EVENTS[..]),
+        title in option::of(".*"),
         text in ".*",
         events in proptest::sample::subsequence(EVENTS.to_vec(), 0..4),
         events_unlisted in select(&[0, 1, u64::MAX][..]),
     ) -> Story {
         let events = events.into_iter().map(str::to_owned).collect();
-        Story { id: id.to_owned(), text, events, events_unlisted }
+        Story { id: id.to_owned(), title, text, events, events_unlisted }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::columns::groups;
 use super::conditions::{ConditionSource, ConditionSources};
 use super::{Chain, ChainSite};
-use crate::checked::{CheckedQuery, EdgeKind, FieldBinding};
+use crate::checked::{CheckedQuery, EdgeKind, FieldBinding, SaidPart};
 use crate::checker::group_text;
 use crate::executor;
 use events::{ALL_NODES, Binding, EvaluationPoint, QueryTrigger, TriggerKind};
@@ -16,7 +16,12 @@ fn listed(names: &[&str]) -> String {
 
 impl Chain {
     /// The trigger of a query, the sources of which are in the chain.
-    pub(super) fn trigger(&self, query: &CheckedQuery, site: &ChainSite<'_>) -> Result<QueryTrigger, String> {
+    pub(super) fn trigger(
+        &self,
+        query: &CheckedQuery,
+        said: Option<&[SaidPart]>,
+        site: &ChainSite<'_>,
+    ) -> Result<QueryTrigger, String> {
         let Some(trigger) = &query.trigger else { return Err("nothing starts it".to_owned()) };
         let when = trigger.when.as_ref().ok_or("its condition has an error")?;
         let numbers = trigger.parents.iter().map(|name| self.number(name));
@@ -34,6 +39,10 @@ impl Chain {
             condition.items().into_iter().chain(until.iter().flat_map(events::TriggerCondition::items));
         items.for_each(|item| is_read[sources.place(item).0] = true);
         let keys = keys(&sources, &is_read, site)?;
+        let title = match said {
+            Some(said) => sources.said(said)?,
+            None => sources.title(&condition),
+        };
         let places = self.places(&sources)?;
         check_retrospective(query, trigger, &sources, site)?;
         let binding = |bound: &FieldBinding| binding(bound, &sources, &places);
@@ -50,6 +59,7 @@ impl Chain {
             places,
             condition,
             text: trigger.condition.clone(),
+            title,
             hold_ns: trigger.for_ns.unwrap_or(0),
             until,
             cooldown_ns: trigger.cooldown_ns.unwrap_or(0),

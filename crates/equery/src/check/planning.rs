@@ -2,7 +2,10 @@
 
 use super::{CheckSession, computed};
 use crate::ast::{QueryText, Spanned};
-use crate::checked::{CheckedColumn, CheckedQuery, EdgeKind, FieldBinding, NotRun, ReadParts, TriggerClause};
+use crate::checked::{
+    CheckedColumn, CheckedQuery, EdgeKind, FieldBinding, FiringClauses, NotRun, ReadParts, SaidPart,
+    TriggerClause,
+};
 use crate::checker::{Links, Outline, QueryNeeds, outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, EarlierReference};
@@ -93,7 +96,7 @@ impl CheckSession<'_> {
             derived_from: sources(text).iter().map(|name| name.value.clone()).collect(),
             trigger: links.trigger,
             bindings: links.bindings,
-            capture_packets: text.capture.as_ref().map(|capture| capture.value),
+            firing: firing_clauses(text, links.say),
             is_metric: text.export.is_some(),
             memory_bytes,
             sketch,
@@ -237,6 +240,14 @@ impl CheckSession<'_> {
             NotRun { clause, reason, span: across.span.clone() }
         };
         reasons.into_iter().map(not_run).collect()
+    }
+}
+
+fn firing_clauses(text: &QueryText, title: Option<Vec<SaidPart>>) -> FiringClauses {
+    FiringClauses {
+        capture_packets: text.capture.as_ref().map(|capture| capture.value),
+        title,
+        text_without_title: QueryText { say: None, ..text.clone() }.to_string(),
     }
 }
 

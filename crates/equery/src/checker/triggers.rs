@@ -5,7 +5,7 @@ use super::queries::Outline;
 use super::values::no_columns;
 use super::{Checker, Context, Scope, TypedExpression};
 use crate::ast::{Expr, ExprNode, QueryText, RunClause, Spanned, TriggerKeyword};
-use crate::checked::{EdgeKind, EventCondition, FieldBinding, NotRun, TriggerClause};
+use crate::checked::{EdgeKind, EventCondition, FieldBinding, NotRun, SaidPart, TriggerClause};
 use crate::fields;
 use crate::kind::ValueKind;
 use crate::lexer::shortened;
@@ -23,13 +23,20 @@ const MOST_CAPTURED: u64 = 100_000;
 pub(crate) struct Links {
     pub(crate) trigger: Option<TriggerClause>,
     pub(crate) bindings: Vec<FieldBinding>,
+    /// The title of what fires.
+    pub(crate) say: Option<Vec<SaidPart>>,
     pub(crate) not_run: Vec<NotRun>,
     /// An error was reported.
     pub(crate) has_errors: bool,
 }
 
-/// Checks what refers to other queries, all of which are known. Errors are reported; what has one is missing.
-pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: Option<&Outline>) -> Links {
+/// Checks what refers to other queries, all of which are known. Errors are reported; what has one is missing. `label`: the name of the query.
+pub(crate) fn finish(
+    checker: &mut Checker<'_, '_>,
+    query: &QueryText,
+    label: &str,
+    outline: Option<&Outline>,
+) -> Links {
     let before = checker.diagnostics.errors();
     let trigger = checker.trigger(query);
     let parents: BTreeSet<_> = trigger.iter().flat_map(|trigger| trigger.parents.iter().cloned()).collect();
@@ -41,8 +48,9 @@ pub(crate) fn finish(checker: &mut Checker<'_, '_>, query: &QueryText, outline: 
     checker.check_parts(query, trigger.as_ref());
     checker.captures_packets(query, outline);
     checker.check_structure(query);
+    let say = checker.say(query, label, &bindings);
     let not_run = std::mem::take(&mut checker.used.not_run);
-    Links { trigger, bindings, not_run, has_errors: checker.diagnostics.errors() != before }
+    Links { trigger, bindings, say, not_run, has_errors: checker.diagnostics.errors() != before }
 }
 
 impl Checker<'_, '_> {

@@ -77,6 +77,10 @@ impl Parser<'_, '_, '_> {
                 self.set(&mut query.within, ns, &start, clause)
             }
             "capture" => self.capture(query, &start),
+            "say" => {
+                let say = self.say()?;
+                self.set(&mut query.say, say, &start, clause)
+            }
             // `export as metric`: the last word that begins a clause.
             _ => {
                 self.expect_word("as", "behind 'export'")?;

@@ -458,6 +458,9 @@ impl Generator {
         if self.often(15) {
             clauses.push("capture 100 packets".to_owned());
         }
+        if !item.contains('"') && self.often(15) {
+            clauses.push(format!("say \"{{{item}}} at {{node}} is \"\"much\"\" {{{{}}}}\""));
+        }
         clauses
     }
 

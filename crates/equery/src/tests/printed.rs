@@ -52,7 +52,7 @@ fn judge(text: &str, set: &[(String, String)]) -> bool {
 }
 
 /// What must be met often enough: a word of the text.
-const KINDS: [&str; 38] = [
+const KINDS: [&str; 39] = [
     " from ",
     " when ",
     " when each ",
@@ -79,6 +79,7 @@ const KINDS: [&str; 38] = [
     " run once",
     " within ",
     " capture ",
+    " say ",
     " export as metric",
     " last ",
     "surely(",

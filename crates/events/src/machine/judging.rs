@@ -235,7 +235,7 @@ impl Judging<'_> {
             None if is_expired && phase != KeyPhase::Idle => Some(EventKind::Expired),
             None => None,
         };
-        let fired = known.and_then(|progress| progress.fired.clone());
+        let fired = known.and_then(|progress| Some((progress.fired.clone()?, progress.title.clone())));
         // The end of a firing that was suppressed is suppressed too.
         if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || fired.is_some()) {
             let happened = self.happened(kind, group, fired.clone());
@@ -254,10 +254,10 @@ impl Judging<'_> {
             (progress.phase, progress.seen_ns) = (phase, seen_ns);
             // A firing that is suppressed has no event: the one before is not what a later event is due to.
             if change == Some(PhaseChange::Fired) {
-                progress.fired = None;
+                (progress.fired, progress.title) = (None, None);
             }
         } else {
-            self.edge.keys.insert(key.clone(), KeyProgress { phase, seen_ns, fired: None });
+            self.edge.keys.insert(key.clone(), KeyProgress { phase, seen_ns, fired: None, title: None });
         }
     }
 
@@ -271,10 +271,17 @@ impl Judging<'_> {
         (own, until.unwrap_or_else(|| own.negated()))
     }
 
-    fn happened(&self, kind: EventKind, group: &JoinedGroup<'_>, fired: Option<String>) -> Happened {
+    /// `fired`: the event that fired before, and its title.
+    fn happened(
+        &self,
+        kind: EventKind,
+        group: &JoinedGroup<'_>,
+        fired: Option<(String, Option<String>)>,
+    ) -> Happened {
         let Self { sides, watch, trigger, .. } = *self;
         let values = sides.values(group, watch, &watch.items);
         let is_fired = kind == EventKind::Fired;
+        let (fired, title) = fired.unzip();
         let bound = |binding: &Binding| match binding {
             Binding::Field { item, .. } => Some(sides.member(group, watch, *item)),
             Binding::Node => None,
@@ -284,6 +291,8 @@ impl Judging<'_> {
             key: group.key.clone(),
             size: if is_fired { size(&values) } else { 0.0 },
             instance: trigger.bindings.iter().filter_map(bound).collect(),
+            titled: if is_fired { sides.values(group, watch, &watch.titled) } else { Vec::new() },
+            title: title.flatten(),
             values,
             fired,
         }

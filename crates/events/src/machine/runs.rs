@@ -158,6 +158,7 @@ impl Machine {
             let nodes = query.nodes.iter().filter(|node| run.is_on(**node));
             step.events.extend(nodes.map(|node| missed(query, graph.node_name(*node), window, &run)));
         }
+        step.add_titles();
         step
     }
 }

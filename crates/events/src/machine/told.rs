@@ -8,6 +8,7 @@ use crate::graph::{Binding, Graph, QueryTrigger};
 use crate::id::{About, identifier};
 use crate::key::{EventKey, items};
 use crate::state::EdgeState;
+use crate::title::Filling;
 use model::{Column, ColumnKind, Event, EventKind, Item, Span, Value};
 use std::rc::Rc;
 
@@ -20,8 +21,12 @@ pub(super) struct Happened {
     pub(super) size: f64,
     /// The values that a firing pins.
     pub(super) instance: EventKey,
+    /// The values that the title of what fired has.
+    pub(super) titled: Vec<Value>,
     /// The event that fired before.
     pub(super) fired: Option<String>,
+    /// The title of that event.
+    pub(super) title: Option<String>,
 }
 
 impl Happened {
@@ -79,7 +84,7 @@ impl EdgeContext<'_> {
                 fires(&event.event, true, size, instance);
             }
             if let Some(progress) = known {
-                progress.fired = Some(event.event.clone());
+                (progress.fired, progress.title) = (Some(event.event.clone()), event.title.clone());
             }
             events.push(event);
         }
@@ -124,13 +129,23 @@ impl EdgeContext<'_> {
         let key = &[&one.key[..], &runs.instances()].concat();
         let about = About { kind: one.kind, query: &child.name, version: &child.text, key, node, window };
         let named = self.watch.items.iter().zip(one.values);
+        let event_key = items(&one.key, self.watch.key.iter());
+        let titled = self.watch.titled.iter().zip(one.titled);
+        let titled: Vec<Item> =
+            titled.map(|(item, value)| Item { column: self.column(*item), value }).collect();
+        let title = match one.kind {
+            EventKind::Fired => {
+                self.trigger.title.filled(&Filling { key: &event_key, node, values: &titled })
+            }
+            _ => one.title,
+        };
         let run = runs.causes().into_iter().next();
         Event {
             event: identifier(&about),
             kind: one.kind,
             query: child.name.clone(),
             fired_by: Some(self.sources()),
-            key: items(&one.key, self.watch.key.iter()),
+            key: event_key,
             node: node.map(str::to_owned),
             at_ns: window.end_ns,
             window: Some(window),
@@ -142,6 +157,7 @@ impl EdgeContext<'_> {
                 EventKind::Fired => run,
                 _ => one.fired.or(run),
             },
+            title,
         }
     }
 }

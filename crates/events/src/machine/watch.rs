@@ -23,6 +23,8 @@ pub(super) struct TriggerPlan {
     pub(super) widens: bool,
     /// The items that the condition reads.
     pub(super) items: Vec<usize>,
+    /// The items that titles of firings have.
+    pub(super) titled: Vec<usize>,
     /// Keys that are known before they have packets.
     pub(super) pinned: BTreeSet<EventKey>,
     /// The columns of the key.
@@ -52,6 +54,7 @@ impl TriggerPlan {
             asks_missing: any(&|condition| matches!(condition, TriggerCondition::IsMissing(_))),
             widens: any(&|condition| matches!(condition, TriggerCondition::Surely(_))),
             items: trigger.condition.items(),
+            titled: trigger.title.items().collect(),
             pinned: BTreeSet::new(),
             key: graph.key_columns(trigger).cloned().collect(),
             every_ns: sources.iter().map(|source| source.every_ns).max().unwrap_or(1),

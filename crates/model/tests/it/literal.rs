@@ -145,6 +145,7 @@ pub(crate) fn full_event() -> Event {
         late: false,
         coverage: Some(1.0),
         parent: None,
+        title: None,
     }
 }
 

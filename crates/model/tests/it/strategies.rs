@@ -240,8 +240,8 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     let kinds = vec![Fired, Resolved, NoData, Timeout, Expired, Suppressed, Missed];
     let head = (text(), proptest::sample::select(kinds), text(), option::of(text()), items());
     let tail = (option::of(text()), integer(), option::of(span()), items(), option::of(float()));
-    (head, tail, any::<bool>(), coverage(), option::of(text())).prop_map(
-        |(head, tail, late, coverage, parent)| {
+    (head, tail, any::<bool>(), coverage(), [option::of(text()), option::of(text())]).prop_map(
+        |(head, tail, late, coverage, [parent, title])| {
             let (event, kind, query, fired_by, key) = head;
             let (node, at_ns, window, values, threshold) = tail;
             Event {
@@ -258,6 +258,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
                 late,
                 coverage,
                 parent,
+                title,
             }
         },
     )
@@ -316,12 +317,9 @@ fn outputs() -> impl Strategy<Value = OutputCounts> {
 }
 
 fn story() -> impl Strategy<Value = Story> {
-    (text(), text(), vec(text(), 0..3), integer()).prop_map(|(id, text, events, events_unlisted)| Story {
-        id,
-        text,
-        events,
-        events_unlisted,
-    })
+    (text(), option::of(text()), text(), vec(text(), 0..3), integer()).prop_map(
+        |(id, title, text, events, events_unlisted)| Story { id, title, text, events, events_unlisted },
+    )
 }
 
 fn capture() -> impl Strategy<Value = Capture> {

@@ -180,7 +180,10 @@ pub(crate) struct TuningReporter<'a> {
 }
 
 impl TuningReporter<'_> {
-    fn tell(&mut self, event: Event, line: String) {
+    /// Tells an event. `title`: what happened.
+    fn tell(&mut self, event: Event, title: String) {
+        let line = format!("{NAME}: {title}");
+        let event = Event { title: Some(title), ..event };
         self.sinks.take_output(&ControllerOutput::Event(Box::new(event.clone())));
         self.screen.happened(event, line);
     }
@@ -210,6 +213,7 @@ impl TuningReporter<'_> {
             late: false,
             coverage: None,
             parent: None,
+            title: None,
         }
     }
 }
@@ -227,18 +231,13 @@ impl Observer for TuningReporter<'_> {
         match tuned {
             Tuned::Change(SettingChange { at_ns, setting, from, to, reason, .. }) => {
                 let event = self.event(EventKind::Fired, setting.name(), at_ns, [from, to], &reason);
-                let line = format!(
-                    "{NAME}: {} {} -> {}: {reason}",
-                    setting.name(),
-                    shown(setting, from),
-                    shown(setting, to)
-                );
-                self.tell(event, line);
+                let [from, to] = [from, to].map(|value| shown(setting, value));
+                self.tell(event, format!("{} {from} -> {to}: {reason}", setting.name()));
             }
             Tuned::Unmet(Unmet { at_ns, loss, is_over, reason, .. }) => {
                 let kind = if is_over { EventKind::Resolved } else { EventKind::Fired };
                 let event = self.event(kind, "bound", at_ns, [self.bound, loss], &reason);
-                self.tell(event, format!("{NAME}: {:.4} % of the frames are lost: {reason}", 100.0 * loss));
+                self.tell(event, format!("{:.4} % of the frames are lost: {reason}", 100.0 * loss));
             }
             Tuned::Warning(line) => self.screen.warning(format!("--adapt: {line}")),
         }

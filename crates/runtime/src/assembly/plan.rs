@@ -54,7 +54,7 @@ impl RunPlan {
             // Its controller asks: what is given beside that is refused with the rest.
             Some(_) => QuerySet::default(),
         };
-        let captures = asked.checked.iter().any(|query| query.capture_packets.is_some());
+        let captures = asked.checked.iter().any(|query| query.firing.capture_packets.is_some());
         if options.link.is_none() && options.capture.captures.is_some() && !captures {
             say("--captures: no query asks for packets; 'capture 100 packets' in one that others start does");
         }

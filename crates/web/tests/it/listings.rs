@@ -150,7 +150,7 @@ fn events_have_their_stories_and_stories_their_events() {
         assert_eq!(found, json!({ "events": expected }), "{parameters}");
     }
     let entry = json!({
-        "id": "e1", "text": HOSTILE, "at": format_time(START + 10 * sample::SECOND), "query": "q2", "node": "Node1",
+        "id": "e1", "title": HOSTILE, "text": HOSTILE, "at": format_time(START + 10 * sample::SECOND), "query": "q2", "node": "Node1",
         "events_total": 7, "acknowledged": null,
     });
     assert_eq!(json(address, "/api/v1/stories"), json!({ "stories": [entry] }));
@@ -158,7 +158,7 @@ fn events_have_their_stories_and_stories_their_events() {
     // One listed event is not stored.
     let captures = json(address, "/api/v1/captures?story=e1");
     let whole = json!({
-        "id": "e1", "text": HOSTILE, "events": &events[..2], "events_unlisted": 5, "captures": captures["captures"],
+        "id": "e1", "title": HOSTILE, "text": HOSTILE, "events": &events[..2], "events_unlisted": 5, "captures": captures["captures"],
         "acknowledged": null,
     });
     for id in ["e1", "e2", "e%32"] {

@@ -89,12 +89,19 @@ pub(crate) fn event(id: &str, kind: EventKind, at_ns: u64) -> Event {
         late: false,
         coverage: None,
         parent: None,
+        title: None,
     }
 }
 
 pub(crate) fn story() -> Story {
     let events = vec!["e1".to_owned(), "e2".to_owned(), "gone".to_owned()];
-    Story { id: "e1".to_owned(), text: HOSTILE.to_owned(), events, events_unlisted: 4 }
+    Story {
+        id: "e1".to_owned(),
+        title: Some(HOSTILE.to_owned()),
+        text: HOSTILE.to_owned(),
+        events,
+        events_unlisted: 4,
+    }
 }
 
 pub(crate) fn changes() -> ArchiveChanges {

@@ -40,7 +40,7 @@ fn a_stream_is_told_the_state_and_then_what_is_published() {
         assert_eq!(stream.next(), Some(("event".to_owned(), event)));
     }
     let story = json!({
-        "id": "e1", "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4, "acknowledged": null,
+        "id": "e1", "title": HOSTILE, "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4, "acknowledged": null,
     });
     assert_eq!(stream.next(), Some(("story".to_owned(), story)));
 

@@ -14,6 +14,7 @@ pub(crate) struct Pair {
     naive: Naive,
     graph: Graph,
     numbers: HashMap<String, usize>,
+    titles: HashMap<String, String>,
 }
 
 impl Pair {
@@ -23,6 +24,7 @@ impl Pair {
             naive: Naive::new(graph.clone()),
             graph: graph.clone(),
             numbers: HashMap::new(),
+            titles: HashMap::new(),
         }
     }
 
@@ -48,6 +50,15 @@ impl Pair {
             if self.numbers.insert(event.event.clone(), number).is_some() {
                 return Err(format!("two events are called {}", event.event));
             }
+        }
+        for event in &step.events {
+            let title = event.title.clone().ok_or_else(|| format!("no title: {event:?}"))?;
+            let ends = matches!(event.kind, model::EventKind::Resolved | model::EventKind::Expired);
+            let fired = event.parent.as_ref().and_then(|parent| self.titles.get(parent));
+            if ends && fired != Some(&title) {
+                return Err(format!("the title of {event:?} is not that of its firing, {fired:?}"));
+            }
+            self.titles.insert(event.event.clone(), title);
         }
         let told: Vec<_> = step.events.iter().map(|event| self.told(event)).collect();
         same("events", &told, &taken.events.iter().map(|told| Ok(told.clone())).collect::<Vec<_>>())?;

@@ -3,7 +3,8 @@
 use super::draw::Draw;
 use events::{
     ALL_NODES, AnswerColumn, Binding, ColumnRole, EvaluationPoint, EventKey, EventSettings, Graph,
-    GraphQuery, Member, Operand, QueryTrigger, TriggerCondition, TriggerKind, TriggerSource,
+    GraphQuery, Member, Operand, QueryTrigger, TitleForm, TitlePart, TriggerCondition, TriggerKind,
+    TriggerSource,
 };
 use model::ColumnKind;
 use notation::{Comparison, Operator};
@@ -169,6 +170,15 @@ fn draw_trigger(draw: &mut Draw, parent: usize, graph: &Graph) -> QueryTrigger {
             _ => shared_places(first, second).expect("they have some"),
         },
         text: format!("{condition:?}"),
+        title: TitleForm {
+            parts: vec![
+                TitlePart::Text("a title".to_owned()),
+                TitlePart::Key,
+                TitlePart::Item(columns.len() - 1),
+                TitlePart::Node,
+            ],
+            is_said: false,
+        },
         condition,
         hold_ns: if is_when { draw.pick(&[0, 0, SECOND, 2 * SECOND, 5 * SECOND / 2, 4 * SECOND]) } else { 0 },
         until: (is_when && draw.chance(25)).then(|| draw_condition(draw, &columns, number, 1)),

@@ -159,5 +159,6 @@ pub(crate) fn event(number: u64) -> Event {
         late: false,
         coverage: None,
         parent: None,
+        title: None,
     }
 }

@@ -47,7 +47,7 @@ pub(super) const RULES: &[ConflictRule] = &[
         why: "'capture' writes every packet, and a sample lacks some",
         instead: LEAVE_ONE,
         is_broken: |facts| {
-            is_sample(facts.spec) && facts.queries.iter().any(|query| query.capture_packets.is_some())
+            is_sample(facts.spec) && facts.queries.iter().any(|query| query.firing.capture_packets.is_some())
         },
     },
     // Recorded rows.

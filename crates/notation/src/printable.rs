@@ -1,7 +1,7 @@
 //! Text of strangers, made harmless.
 
 /// The text without characters that steer a terminal, begin another line or turn the direction of writing: each becomes `�`.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().map(|letter| if is_harmful(letter) { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }
 
