@@ -147,7 +147,7 @@ impl Watch<'_> {
                 if let Some(node) = &answer.node {
                     answer.query = format!("{} on {node}", answer.query);
                 }
-                Ok(terminal::answers([&answer]))
+                Ok(terminal::answers([&answer], top::paper()))
             }
             "lagged" => {
                 self.missed = true;

@@ -87,7 +87,7 @@ impl AnswerPrinter {
     pub(super) fn finish(&self) {
         let answers = std::mem::take(&mut *self.window.borrow_mut());
         if !answers.is_empty() {
-            self.write(&terminal::answers(&answers));
+            self.write(&terminal::answers(&answers, top::paper()));
         }
     }
 

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let control = Control::new(Arc::new(set));
     let config = MeasurementConfig { control: Some(control.clone()), ..config };
     let windows = Box::new(|window: Window| {
-        println!("{}", terminal::window_answers(&window));
+        println!("{}", terminal::window_answers(&window, terminal::Paper::PLAIN));
         true
     });
     let destinations = Destinations {

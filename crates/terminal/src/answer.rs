@@ -2,6 +2,7 @@
 
 use crate::cell::{CellFormat, KeyCells, align};
 use crate::layout::{self, KEY, LayoutColumn};
+use crate::paper::Paper;
 use crate::table::{Align, AlignedTable};
 use crate::time::when;
 use model::Totals;
@@ -14,14 +15,14 @@ const UNKNOWN: &str = "unknown";
 /// An answer as a table with at most `most` rows. `totals` is the whole that its packets and bytes are shares
 /// of.
 pub fn answer(answer: &Answer, totals: Option<&Totals>, most: usize) -> String {
-    answer_within(answer, totals, most, usize::MAX)
+    answer_on(answer, totals, most, Paper::PLAIN)
 }
 
-/// Returns an answer as a table, as [`answer()`] does, in lines of at most `columns` characters, where shortened names and omitted shares
-/// suffice for that.
-pub fn answer_within(answer: &Answer, totals: Option<&Totals>, most: usize, columns: usize) -> String {
+/// Returns an answer as a table, as [`answer()`] does, in lines that fit on this paper, where shortened names and omitted shares suffice for
+/// that.
+pub fn answer_on(answer: &Answer, totals: Option<&Totals>, most: usize, paper: Paper) -> String {
     let mut text = String::new();
-    table(answer, totals, most).fitting(columns).render(&mut text);
+    table(answer, totals, most).fitting(paper.columns()).render_on(paper, &mut text);
     let more = answer.rows.len().saturating_sub(most);
     if more > 0 {
         text.push_str(&format!("  … and {} more\n", grouped(more as u64)));

@@ -18,6 +18,7 @@ mod fitting;
 mod head;
 mod layout;
 mod node;
+mod paper;
 mod protocol;
 mod run_report;
 mod series;
@@ -26,13 +27,14 @@ mod table;
 mod tests;
 mod time;
 
-pub use answer::{answer, answer_within};
+pub use answer::{answer, answer_on};
 pub use cell::item_text;
 pub use fitting::fitting;
 pub use flow::protocol_name;
 pub use head::{account, sources, table_full, tcp_loss, traffic_of_run, traffic_of_window};
 pub use layout::is_head;
 pub use node::{named_node_cells, node_state, nodes, site, status_lines};
+pub use paper::Paper;
 pub use run_report::{
     BY_FLOW, answers, nodes_report, run_report, stories, undecided, window_answers, window_report,
 };

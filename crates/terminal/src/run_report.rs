@@ -1,8 +1,9 @@
 //! Windows and whole runs.
 
-use crate::answer::answer;
+use crate::answer::answer_on;
 use crate::head;
 use crate::layout;
+use crate::paper::Paper;
 use crate::time::when;
 use model::Totals;
 use model::{Answer, AnswerStatus, OutputCounts, RunReport, Story, UndecidedReport, Window};
@@ -17,7 +18,7 @@ const MOST_ROWS: usize = 20;
 pub const BY_FLOW: [&str; 2] = ["top_bytes", "top_packets"];
 
 /// The whole run on a terminal: lines, and the answers about the whole run as tables.
-pub fn run_report(report: &RunReport) -> String {
+pub fn run_report(report: &RunReport, paper: Paper) -> String {
     let totals = report.answer("totals").map(Totals::from_answer);
     let mut lines = vec![head::sources(&report.source)];
     if let Some(span) = report.span() {
@@ -61,26 +62,31 @@ pub fn run_report(report: &RunReport) -> String {
     let has_conversations = report.answer("conversations").is_some();
     let is_shown = |answer: &&Answer| !(has_conversations && BY_FLOW.contains(&answer.query.as_str()));
     let of_run = report.answers.iter().filter(|answer| answer.window.is_none()).filter(is_shown);
-    text(lines) + &tables(of_run, totals.as_ref())
+    paper.lines(lines) + &tables(of_run, totals.as_ref(), paper)
 }
 
 /// Returns the reports of the nodes of a run with several, one after the other, then the answers about the whole run that are of several nodes.
-pub fn nodes_report(report: &RunReport) -> String {
-    let node = |(name, node): (&String, &RunReport)| format!("node      {name}\n{}\n", run_report(node));
+pub fn nodes_report(report: &RunReport, paper: Paper) -> String {
+    let node = |(name, node): (&String, &RunReport)| {
+        let name = paper.strong(&format!("node      {name}"));
+        format!("{name}\n{}\n", run_report(node, paper))
+    };
     let nodes: String = report.nodes.iter().map(node).collect();
     let is_of_all = |answer: &&Answer| answer.window.is_none() && answer.node.is_none();
-    match &*tables(report.answers.iter().filter(is_of_all), None) {
+    match &*tables(report.answers.iter().filter(is_of_all), None, paper) {
         "" => nodes,
-        of_all => format!("{nodes}nodes     {}\n{of_all}\n", report.node),
+        of_all => format!("{nodes}{}\n{of_all}\n", paper.strong(&format!("nodes     {}", report.node))),
     }
 }
 
 /// Stories, each with the identifier of its first event and its title, and a line for each step.
-pub fn stories(stories: &[Story]) -> String {
-    let line = |line: &str| format!("  {line}\n");
+pub fn stories(stories: &[Story], paper: Paper) -> String {
+    // What a step says further is below it: each step begins with two blanks.
+    let line = |line: &str| format!("{}\n", paper.wrapped(&format!("  {line}"), 4));
     let story = |story: &Story| {
         let title = story.title.iter().map(|title| format!("  {title}")).collect::<String>();
-        format!("story     {}{title}\n{}\n", story.id, story.text.lines().map(line).collect::<String>())
+        let head = paper.strong(&paper.wrapped(&format!("story     {}{title}", story.id), 4));
+        format!("{head}\n{}\n", story.text.lines().map(line).collect::<String>())
     };
     stories.iter().map(story).collect()
 }
@@ -106,16 +112,18 @@ pub fn undecided(conditions: &[UndecidedReport]) -> String {
 }
 
 /// Returns one window for a terminal: lines, and all its answers as tables.
-pub fn window_report(window: &Window) -> String {
+pub fn window_report(window: &Window, paper: Paper) -> String {
     if let Some(line) = empty(window) {
         return line;
     }
     let totals = window.answer("totals").map(Totals::from_answer);
-    text(window_head(window)) + &tables(window.answers.iter(), totals.as_ref()) + &answers(&window.longer)
+    paper.lines(window_head(window))
+        + &tables(window.answers.iter(), totals.as_ref(), paper)
+        + &answers(&window.longer, paper)
 }
 
 /// Answers with the times of their windows, each time once.
-pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
+pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>, paper: Paper) -> String {
     let mut last = None;
     let mut text = String::new();
     for one in answers {
@@ -132,7 +140,7 @@ pub fn answers<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
                     text.push_str(&format!("\nwindow    {window}\n"));
                 }
                 last = Some(one.window);
-                text.push_str(&answer(one, None, MOST_ROWS));
+                text.push_str(&answer_on(one, None, MOST_ROWS, paper));
             }
         }
     }
@@ -163,7 +171,7 @@ pub(crate) fn window_head(window: &Window) -> Vec<String> {
 }
 
 /// Returns one window of a replay for a terminal: the answers that are not in the report at the end.
-pub fn window_answers(window: &Window) -> String {
+pub fn window_answers(window: &Window, paper: Paper) -> String {
     if let Some(line) = empty(window) {
         return line;
     }
@@ -172,8 +180,8 @@ pub fn window_answers(window: &Window) -> String {
     let packets = grouped(window.packets.received);
     let own = window.answers.iter().filter(|answer| !layout::is_continuous(&answer.query));
     format!("window    {}: {packets} packets, {}\n", window.index, when(watched))
-        + &tables(own, totals.as_ref())
-        + &answers(&window.longer)
+        + &tables(own, totals.as_ref(), paper)
+        + &answers(&window.longer, paper)
 }
 
 /// A run of empty windows in one line.
@@ -182,12 +190,8 @@ fn empty(window: &Window) -> Option<String> {
     Some(format!("window    {}: {count} empty, {}\n", window.index, when(window.span)))
 }
 
-fn text(lines: Vec<String>) -> String {
-    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
-}
-
 /// The answers as tables; rankings without rows are omitted.
-fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>) -> String {
+fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>, paper: Paper) -> String {
     let mut text = String::new();
     for one in answers.filter(|answer| !layout::is_head(&answer.query)) {
         let is_standing = layout::is_continuous(&one.query);
@@ -195,7 +199,7 @@ fn tables<'a>(answers: impl Iterator<Item = &'a Answer>, totals: Option<&Totals>
             continue;
         }
         text.push('\n');
-        text.push_str(&answer(one, totals, if is_standing { usize::MAX } else { MOST_ROWS }));
+        text.push_str(&answer_on(one, totals, if is_standing { usize::MAX } else { MOST_ROWS }, paper));
     }
     text
 }

@@ -1,5 +1,6 @@
 //! Aligned tables.
 
+use crate::paper::Paper;
 use std::fmt::Write;
 
 /// A table: a heading, columns, rows with a cell for each column.
@@ -58,6 +59,11 @@ impl AlignedTable {
     }
 
     pub(crate) fn render(&self, out: &mut String) {
+        self.render_on(Paper::PLAIN, out);
+    }
+
+    /// Writes the table: its heading stands out, and what keeps it from being whole is a warning.
+    pub(crate) fn render_on(&self, paper: Paper, out: &mut String) {
         let widths = self.widths();
         let line = |out: &mut String, cells: &mut dyn Iterator<Item = &str>| {
             let mut text = String::new();
@@ -71,8 +77,9 @@ impl AlignedTable {
             out.push_str(text.trim_end());
             out.push('\n');
         };
-        if !self.heading.is_empty() {
-            out.push_str(&self.heading);
+        for (at, line) in self.heading.lines().enumerate() {
+            let style = if at == 0 { Paper::strong } else { Paper::warning };
+            out.push_str(&style(paper, line));
             out.push('\n');
         }
         line(out, &mut self.columns.iter().map(|(name, _)| name.as_str()));

@@ -179,7 +179,11 @@ fn an_answer_of_an_instance_says_what_is_pinned() {
     let caption = "  q2 for dst_addr 203.0.113.10, dst_port 8080, name a\u{fffd}[2J";
     assert_eq!(answer(&pinned, None, 1), format!("{caption}\n  packets\n"));
     let empty = Answer { window: Some(span(3)), empty: Some(7), ..pinned };
-    assert!(answers([&empty]).starts_with(&format!("\n{caption}, ")), "{}", answers([&empty]));
+    assert!(
+        answers([&empty], Paper::PLAIN).starts_with(&format!("\n{caption}, ")),
+        "{}",
+        answers([&empty], Paper::PLAIN)
+    );
 }
 
 fn task(query: &str, bounds: &str, columns: Vec<Column>, rows: Vec<Vec<Value>>) -> Answer {
@@ -480,7 +484,7 @@ took      500.00 ms, 4.20 kpps, 64 MiB of tables and queues
   destination  sources  flows  packets    bytes
   192.0.2.1         20     30    1,600  950,000
 ";
-    assert_eq!(run_report(&report), lines(expected));
+    assert_eq!(run_report(&report, Paper::PLAIN), lines(expected));
 }
 
 #[test]
@@ -493,7 +497,7 @@ loss      unknown: this source does not count it
 records   0 flow records, 0 open at the end
 took      0 s, 0 MiB of tables and queues
 ";
-    assert_eq!(run_report(&report), lines(expected));
+    assert_eq!(run_report(&report, Paper::PLAIN), lines(expected));
 }
 
 fn window(answers: Vec<Answer>) -> Window {
@@ -523,7 +527,7 @@ fn a_window() {
         watched: Some(span(5)),
         ..window(vec![totals(), short, flows("top_packets"), sum, many])
     };
-    let shown = window_report(&cut);
+    let shown = window_report(&cut, Paper::PLAIN);
     let expected = "
 window    3: 2026-11-24 15:40:00 to 15:40:10 UTC, cut
           watched 2026-11-24 15:40:00 to 15:40:05 UTC
@@ -558,15 +562,18 @@ window    3: 2,100 packets, 2026-11-24 15:40:00 to 15:40:10 UTC
   packets          n
       500  25.0 %  1
 ";
-    assert_eq!(window_answers(&window(vec![totals(), flows("top_bytes"), own])), lines(expected));
+    assert_eq!(
+        window_answers(&window(vec![totals(), flows("top_bytes"), own]), Paper::PLAIN),
+        lines(expected)
+    );
 }
 
 #[test]
 fn empty_windows_are_one_line() {
     let many = Window { empty: Some(1234), ..window(vec![]) };
     let line = "window    3: 1,234 empty, 2026-11-24 15:40:00 to 15:40:10 UTC\n";
-    assert_eq!(window_report(&many), line);
-    assert_eq!(window_answers(&many), line);
+    assert_eq!(window_report(&many, Paper::PLAIN), line);
+    assert_eq!(window_answers(&many, Paper::PLAIN), line);
 }
 
 #[test]
@@ -575,8 +582,10 @@ fn many_files_are_a_number() {
         source: (1..=count).map(|number| format!("{number:03}.pcap")).collect(),
         ..RunReport::default()
     };
-    assert!(run_report(&named(4)).starts_with("source    001.pcap, 002.pcap, 003.pcap, 004.pcap\n"));
-    assert!(run_report(&named(360)).starts_with("source    360 files: 001.pcap to 360.pcap\n"));
+    assert!(
+        run_report(&named(4), Paper::PLAIN).starts_with("source    001.pcap, 002.pcap, 003.pcap, 004.pcap\n")
+    );
+    assert!(run_report(&named(360), Paper::PLAIN).starts_with("source    360 files: 001.pcap to 360.pcap\n"));
 }
 
 #[test]

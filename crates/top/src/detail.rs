@@ -46,7 +46,8 @@ fn lines(text: &str) -> impl Iterator<Item = ViewLine> + '_ {
 
 fn answer(model: &ViewModel, target: &ViewTarget, columns: usize) -> Option<Vec<ViewLine>> {
     let answer = model.answers().find(|answer| now::target(answer) == *target)?;
-    let text = terminal::answer_within(answer, model.totals_of(answer).as_ref(), MOST_ROWS, columns);
+    let paper = terminal::Paper::terminal(columns, false);
+    let text = terminal::answer_on(answer, model.totals_of(answer).as_ref(), MOST_ROWS, paper);
     let mut rows: Vec<ViewLine> = lines(&text).collect();
     if let Some(heading) = rows.first_mut() {
         heading.tone = Tone::Strong;
@@ -90,7 +91,7 @@ fn query(query: &QueryView) -> Vec<ViewLine> {
     }
     for answer in &query.latest {
         rows.push(ViewLine::default());
-        rows.extend(lines(&terminal::answers([answer])));
+        rows.extend(lines(&terminal::answers([answer], terminal::Paper::PLAIN)));
     }
     rows
 }

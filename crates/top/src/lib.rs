@@ -25,8 +25,10 @@ mod keys;
 mod model;
 mod nodes;
 mod now;
+mod rates;
 mod row;
 mod screen;
+mod sentence;
 #[cfg(test)]
 mod tests;
 mod tty;
@@ -36,5 +38,5 @@ pub use draw::draw;
 pub use keys::{KeyPress, KeyReader};
 pub use model::{ApiConnection, FirstWindow, LiveCounts, StatusOrigin, StoryLine, ViewModel};
 pub use screen::{GiveBack, Screen, Wish};
-pub use tty::can_draw;
+pub use tty::{can_draw, paper};
 pub use ui::{Reaction, Ui, View};

@@ -1,5 +1,6 @@
 //! The model: what is shown.
 
+use crate::rates::RateHistory;
 use model::Totals;
 use model::view::{EventView, Mode, NodeState, QueryView, Status};
 use model::{Answer, PacketCounts};
@@ -99,6 +100,8 @@ pub struct ViewModel {
     pub link: ApiConnection,
     /// The queries that the program asks by itself, as [`QueryView`]s without a text.
     own: Vec<QueryView>,
+    /// The rates of the last windows.
+    pub(crate) rates: RateHistory,
     /// The newest last.
     events: VecDeque<EventView>,
     /// The one that changed last, last.
@@ -115,6 +118,7 @@ impl ViewModel {
             moment: None,
             link: ApiConnection::Connected,
             own: Vec::new(),
+            rates: RateHistory::default(),
             events: VecDeque::new(),
             stories: VecDeque::new(),
         }
@@ -124,6 +128,7 @@ impl ViewModel {
     pub fn set_status(&mut self, status: Status) {
         if self.status.started_ns != status.started_ns {
             self.own.clear();
+            self.rates = RateHistory::default();
             self.queries.clear();
             self.events.clear();
             self.stories.clear();
@@ -140,6 +145,9 @@ impl ViewModel {
 
     /// Takes an answer that is not older than those of its query and node.
     pub fn answer(&mut self, answer: &Answer) {
+        if answer.query == "totals" {
+            self.rates.take(answer);
+        }
         let is_it = |query: &&mut QueryView| query.name == answer.query;
         let known = self.queries.iter_mut().find(is_it);
         let query = match known {

@@ -2,18 +2,28 @@
 
 use crate::model::{ApiConnection, FirstWindow, LiveCounts, StatusOrigin, ViewModel};
 use crate::row::{Tone, ViewLine, ViewTarget};
+use crate::sentence;
 use model::Totals;
 use model::view::{BrokerState, Mode, NodeState, NodeView};
 use model::{Answer, AnswerStatus, Counters, Item};
 use notation::{grouped, scaled};
 
 const SECOND: u64 = 1_000_000_000;
+/// Characters of a label.
+const LABEL: usize = 10;
 /// Characters that the names of sources have at the least.
 const LEAST_SOURCE: usize = 20;
 
 /// The lines above the tables.
 pub(crate) fn head(model: &ViewModel, columns: usize) -> Vec<ViewLine> {
-    let mut rows = vec![source(model, columns), now(model)];
+    let mut rows: Vec<ViewLine> = sentence::sentence(model).into_iter().collect();
+    rows.extend([source(model, columns), now(model)]);
+    rows.extend(
+        model
+            .rates
+            .line(columns.saturating_sub(LABEL))
+            .map(|line| ViewLine::plain(format!("rate      {line}"))),
+    );
     rows.extend(away(model));
     match &model.status.nodes[..] {
         [] => rows.extend(none(model)),

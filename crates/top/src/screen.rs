@@ -3,7 +3,7 @@
 use crate::draw::draw;
 use crate::keys::KeyReader;
 use crate::model::ViewModel;
-use crate::tty::{KeyboardInput, Tty, has_keyboard, terminal_size};
+use crate::tty::{KeyboardInput, Tty, has_keyboard, is_coloured, terminal_size};
 use crate::ui::{Reaction, Ui};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -74,13 +74,11 @@ impl Screen {
     /// # Errors
     /// If it cannot be written to.
     pub fn enter(every: Duration) -> io::Result<Self> {
-        // As https://no-color.org has it.
-        let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let output = ScreenBuffer::default();
         let size = terminal_size();
         let terminal = open_with_size(size, &output)?;
         let tty = Tty::enter()?;
-        let (ui, keys) = (Ui::new(is_coloured, has_keyboard()), KeyReader::default());
+        let (ui, keys) = (Ui::new(is_coloured(), has_keyboard()), KeyReader::default());
         Ok(Self { tty, terminal, output, size, ui, keys, every, drawn: None, repaired: Instant::now() })
     }
 

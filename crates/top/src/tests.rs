@@ -133,7 +133,7 @@ fn controller() -> ViewModel {
         late: false,
         coverage: None,
         parent: None,
-        title: None,
+        title: Some("Packets are lost behind Node1".to_owned()),
     };
     model.event(EventView { event, story: Some("e1".to_owned()), text: "behind fired on Node1".to_owned() });
     model.story(StoryLine {
@@ -177,8 +177,9 @@ fn now_has_the_figures_of_the_run_at_any_size() {
             assert!(text.contains("loss 7"), "{text}");
             continue;
         }
-        assert_eq!(lines[1], "source    eth0, for 1 min 12 s (Ctrl-C ends)");
-        assert_eq!(lines[2], "now       20.00 kpps, 7,654,321 packets received, 321 flows open");
+        assert_eq!(lines[1], "1.00 Mbps in 40 flows");
+        assert_eq!(lines[2], "source    eth0, for 1 min 12 s (Ctrl-C ends)");
+        assert_eq!(lines[3], "now       20.00 kpps, 7,654,321 packets received, 321 flows open");
         for words in [
             when(span(10)).as_str(),
             "1,000,000 L3 bytes in 40 flows over 10 s: 200 pps, 1.00 Mbps",
@@ -195,6 +196,34 @@ fn now_has_the_figures_of_the_run_at_any_size() {
         let least = usize::from(size.1) - 20;
         assert!(rows >= least, "{rows} rows: {text}");
     }
+}
+
+#[test]
+fn the_first_line_says_what_matters_most() {
+    let first = |model: &ViewModel| shown(&mut Ui::new(false, true), model, (200, 50))[1].clone();
+    let mut model = run();
+    let columns = ["src_addr", "dst_addr"].map(|name| Column::new(name, ColumnKind::Address, ""));
+    let bytes = Column::new("total_byte", ColumnKind::Unsigned, "bytes");
+    let addresses = [[192, 0, 2, 1], [192, 0, 2, 2]].map(|address| Value::Address(address.into()));
+    let row = [&addresses[..], &[Value::Unsigned(456_789)]].concat();
+    let mut top = Answer::new("top_bytes", Some(span(10)), [&columns[..], &[bytes]].concat(), vec![row]);
+    top.node = Some("here".to_owned());
+    model.answer(&top);
+    assert_eq!(first(&model), "1.00 Mbps in 40 flows, 45.6 % of it from 192.0.2.1 to 192.0.2.2");
+    // A share of the packets is lost before they are measured.
+    model.status.nodes[0].coverage = Some(0.98999);
+    assert_eq!(first(&model), "here measures 98.9 % of its packets: the others are lost before it");
+    let mut model = controller();
+    assert_eq!(first(&model), "behind fires since 2026-11-24 15:40:00 UTC; 1 more");
+    if let Some(trigger) = &mut model.queries[1].trigger {
+        trigger.edges[0].event = Some("e1".to_owned());
+        trigger.edges[0].keys = 1;
+    }
+    assert_eq!(first(&model), "Packets are lost behind Node1 since 2026-11-24 15:40:00 UTC");
+    model.queries[1].trigger = None;
+    assert_eq!(first(&model), "Of 2 nodes, 1 down");
+    model.link = ApiConnection::Away { since: Instant::now(), reason: "refused".to_owned() };
+    assert_eq!(first(&model), "Nothing answers: what is shown is older");
 }
 
 #[test]

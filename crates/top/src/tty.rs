@@ -127,6 +127,19 @@ pub fn can_draw() -> bool {
     isatty(io::stdout()) && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
 }
 
+/// The paper at standard output: a terminal has its width, and styles unless NO_COLOR is set; anything else is plain.
+pub fn paper() -> terminal::Paper {
+    match can_draw() {
+        true => terminal::Paper::terminal(terminal_size().0.into(), is_coloured()),
+        false => terminal::Paper::PLAIN,
+    }
+}
+
+/// Returns true unless the user wants no colours (NO_COLOR, <https://no-color.org>).
+pub(crate) fn is_coloured() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Columns and rows of the terminal at standard output, which change with the window that it is in; of none, those of a usual one.
 pub(crate) fn terminal_size() -> (u16, u16) {
     match tcgetwinsize(io::stdout()) {

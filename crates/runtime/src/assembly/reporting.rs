@@ -27,15 +27,16 @@ pub(super) fn finish(
     let have_outputs_failed = !report.faults.is_empty();
     report.faults = verdict.lines.iter().cloned().chain(report.faults).collect();
     if StandardOutput::from_spec(options).has_tables && !options.output.json {
-        let stories = terminal::stories(&report.occurrences.stories);
+        let paper = top::paper();
+        let stories = terminal::stories(&report.occurrences.stories, paper);
         let more = || format!("{stories}{}", terminal::undecided(&report.occurrences.undecided));
         exit::print(&match (closing, report.nodes.is_empty()) {
             (Some(closing), _) => stories + &closing,
             (None, true) => match &*more() {
-                "" => terminal::run_report(&report),
-                more => format!("{}\n{more}", terminal::run_report(&report)),
+                "" => terminal::run_report(&report, paper),
+                more => format!("{}\n{more}", terminal::run_report(&report, paper)),
             },
-            (None, false) => terminal::nodes_report(&report) + &more(),
+            (None, false) => terminal::nodes_report(&report, paper) + &more(),
         })?;
     }
     for line in &report.faults {

@@ -110,7 +110,7 @@ impl ControllerPrinter {
             answer.query = format!("{} on {node}", answer.query);
             answer.task.iter_mut().for_each(|task| task.text = format!("{} on {node}", task.text));
         }
-        terminal::answers([&answer])
+        terminal::answers([&answer], top::paper())
     }
 
     fn line(&mut self, value: &impl serde::Serialize) -> String {

@@ -300,9 +300,9 @@ impl Painter {
                 let answers: Vec<_> = self.shown_answers(window).cloned().collect();
                 self.rows(&answers)
             }
-            Show::Tables => format!("{}\n", terminal::window_report(window)),
-            Show::Tasks => format!("{}\n", terminal::window_answers(window)),
-            Show::Queries => terminal::answers(self.shown_answers(window)),
+            Show::Tables => format!("{}\n", terminal::window_report(window, top::paper())),
+            Show::Tasks => format!("{}\n", terminal::window_answers(window, top::paper())),
+            Show::Queries => terminal::answers(self.shown_answers(window), top::paper()),
             Show::Nothing => return,
         };
         self.print(&text);
@@ -314,7 +314,7 @@ impl Painter {
         let text = match self.show {
             Show::Json | Show::JsonOfOwn => json_lines(answers.iter()).unwrap_or_default(),
             Show::Tables | Show::Tasks | Show::Queries if self.series.is_some() => self.rows(answers),
-            Show::Tables | Show::Tasks | Show::Queries => terminal::answers(answers),
+            Show::Tables | Show::Tasks | Show::Queries => terminal::answers(answers, top::paper()),
             Show::Nothing => return,
         };
         self.print(&text);
