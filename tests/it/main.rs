@@ -16,6 +16,7 @@ mod chains;
 mod combined;
 mod completions;
 mod cookbook;
+mod counted_events;
 mod cut_headers;
 mod deployment;
 mod derived;

@@ -457,6 +457,7 @@ impl Shown {
             threshold: None,
             late: false,
             coverage: None,
+            bounds: None,
             parent: None,
             title: None,
         };

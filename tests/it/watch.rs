@@ -83,6 +83,7 @@ fn event(number: u64, query: &str, kind: EventKind, key: &str, values: Vec<Item>
         threshold: None,
         late: false,
         coverage: Some(1.0),
+        bounds: None,
         parent: None,
         title: Some("Many scans at Node1".to_owned()),
     }

@@ -134,6 +134,7 @@ mod tests {
             threshold: Some(5.0),
             late: false,
             coverage: None,
+            bounds: None,
             parent: None,
             title: None,
         }

@@ -336,6 +336,7 @@ mod tests {
             threshold: None,
             late: false,
             coverage: None,
+            bounds: None,
             parent: parent.map(str::to_owned),
             title: None,
         }

@@ -1,6 +1,6 @@
 //! The queries that a controller answers: installed text by text, removed one by one, while others run.
 
-use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, Severity, SourceText};
+use equery::{Chain, ChainSite, CheckedQuery, Diagnostic, NotRun, Severity, SourceText};
 use events::EventSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -360,6 +360,7 @@ impl StandingQueries {
         let needed = others.iter().filter(|query| needed.iter().any(|known| known.label == query.label));
         let all: Vec<CheckedQuery> = needed.copied().chain(&queries).cloned().collect();
         let mut refused: Vec<String> = queries.iter().flat_map(not_possible).collect();
+        refused.extend(all.iter().filter_map(not_in_rows));
         if queries.is_empty() {
             refused.push(no_query(&text.file));
         }
@@ -408,6 +409,7 @@ impl StandingQueries {
             nodes: &self.site.nodes,
             key: &self.site.key,
             window_ns: self.site.window_ns,
+            base_ns: self.site.base_ns,
             settings: self.site.settings,
         };
         Chain::new(&queries, &site)
@@ -445,15 +447,16 @@ fn no_query(file: &str) -> String {
 
 /// Returns the reasons why a query cannot be run under a controller.
 fn not_possible(query: &CheckedQuery) -> Vec<String> {
-    let label = &query.label;
-    let not_run = query.not_run.iter();
-    let mut reasons: Vec<String> = not_run
-        .map(|not_run| format!("{label}: {} cannot be run: {}", not_run.clause, not_run.reason))
-        .collect();
-    if query.sketch.is_some() {
-        reasons.push(format!("{label}: 'using' and 'error' are not possible under a controller"));
-    }
-    reasons
+    let reason =
+        |not_run: &NotRun| format!("{}: {} cannot be run: {}", query.label, not_run.clause, not_run.reason);
+    query.not_run.iter().map(reason).collect()
+}
+
+/// Returns the reason why a query cannot be answered over recorded windows.
+fn not_in_rows(query: &CheckedQuery) -> Option<String> {
+    let why =
+        "'using' and 'error' count packets, of which rows do not tell: leave these out, rows answer exactly";
+    query.sketch.as_ref().map(|_| format!("{}: {why}", query.label))
 }
 
 #[cfg(test)]

@@ -172,6 +172,32 @@ fn check_receivers(
     refusals
 }
 
+/// The properties of a run that matter to tasks that count packets.
+///
+/// # Errors
+/// The reason why no packets can be counted in this run.
+pub fn run_properties(
+    config: &MeasurementConfig,
+    plan: &ResolvedDesign,
+    site: &SourceProperties,
+) -> Result<RunProperties, RunRefusal> {
+    // If flows are merged, that is a reason against the run itself.
+    if plan.receivers > 1 && site.falls_silent && !plan.merges() {
+        return Err(RunRefusal::FallsSilent { merging: None });
+    }
+    Ok(RunProperties {
+        key: config.key,
+        is_paired: config.parts.are_paired(),
+        packets: match config.every {
+            Every::Packets(packets) => Some(packets),
+            Every::Time(_) => None,
+        },
+        workers: plan.counting(),
+        scatters: plan.merges() || site.scatters_flows,
+        seed: config.seed,
+    })
+}
+
 /// Structures for the tasks of this run, if they can be counted: when it begins, or installed during the run
 /// ([`crate::Control::install`]). Memory is not considered.
 ///
@@ -186,21 +212,7 @@ pub fn tasks(
     if specs.is_empty() {
         return Ok(None);
     }
-    // If flows are merged, that is a reason against the run itself.
-    if plan.receivers > 1 && site.falls_silent && !plan.merges() {
-        return Err(vec![RunRefusal::FallsSilent { merging: None }]);
-    }
-    let setting = RunProperties {
-        key: config.key,
-        is_paired: config.parts.are_paired(),
-        packets: match config.every {
-            Every::Packets(packets) => Some(packets),
-            Every::Time(_) => None,
-        },
-        workers: plan.counting(),
-        scatters: plan.merges() || site.scatters_flows,
-        seed: config.seed,
-    };
+    let setting = run_properties(config, plan, site).map_err(|refusal| vec![refusal])?;
     // One by one, so that each says what it lacks.
     let refusal = |spec: &TaskSpec| {
         let sampled = config.sampling.as_ref().and_then(|_| spec.why_not_sampled());

@@ -105,6 +105,13 @@ impl fmt::Display for TaskInstallError {
 
 impl std::error::Error for TaskInstallError {}
 
+impl TaskInstallError {
+    /// Returns true if a set with fewer or smaller tasks may be installed.
+    pub fn lacks_memory(&self) -> bool {
+        matches!(self, Self::TasksTooLarge { .. } | Self::OutOfMemory(_))
+    }
+}
+
 impl TaskSetSchedule {
     /// The first window that no receiver has entered.
     fn next(&self) -> WindowId {
@@ -310,13 +317,13 @@ impl Control {
         Ok(first)
     }
 
-    /// A run begins with the set that was installed last. The memory of its tasks is leased by its admission, but for that of queries by
-    /// packets.
+    /// A run begins with the set that was installed last. The memory of its tasks is leased by its admission, but for what the set's queries
+    /// need.
     pub(crate) fn attach(&self, workers: usize, limits: &Limits) -> Result<(), SketchError> {
         let mut schedule = self.schedule();
         let set = Arc::clone(schedule.last());
         let counting = |tasks: &task::Tasks| {
-            let bytes = tasks.split_bytes();
+            let bytes = tasks.added_bytes(workers);
             let lease = limits.lease(bytes).ok_or(SketchError::OutOfMemory { bytes })?;
             TaskSetCounters::new(tasks, workers, Some(lease))
         };

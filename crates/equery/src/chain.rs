@@ -47,6 +47,8 @@ pub struct ChainSite<'a> {
     pub key: &'a [String],
     /// The length of windows of queries that do not say it, nanoseconds.
     pub window_ns: u64,
+    /// The length of the windows of nodes, in which packets are counted, nanoseconds.
+    pub base_ns: u64,
     /// The settings of the event machine.
     pub settings: EventSettings,
 }
@@ -155,6 +157,12 @@ impl Chain {
         site: &ChainSite<'_>,
     ) -> Result<(), String> {
         let (every_ns, over_ns) = lengths(plan, site);
+        if plan.counting.is_some() && every_ns != site.base_ns {
+            let [base, every] = [site.base_ns, every_ns].map(notation::time_text);
+            return Err(format!(
+                "packets are counted in each window of the nodes, {base}, not every {every}"
+            ));
+        }
         let plan = Query { over: Over::Windows { every_ns, over_ns }, ..plan.clone() };
         let KeyedQuery { task, shown, columns, key, groups } = columns::planned(&plan, site.key)?;
         let nodes = site.nodes.iter().enumerate().filter(|(_, name)| query.nodes.matches(name));
@@ -275,6 +283,7 @@ impl Chain {
 fn lengths(plan: &Query, site: &ChainSite<'_>) -> (u64, u64) {
     match plan.over {
         Over::Windows { every_ns, over_ns } => (every_ns, over_ns),
+        Over::Window | Over::Run if plan.counting.is_some() => (site.base_ns, site.base_ns),
         Over::Window | Over::Run => (site.window_ns, site.window_ns),
     }
 }

@@ -1,11 +1,12 @@
 //! Columns, merging and refusals of a plan by the executor, at a site of which only the flow key is known.
 
+use crate::sketch::usual_run;
 use arena::Limits;
 use packet::{KeySpec, Seed};
 use std::sync::Arc;
 use task::query::{Across, Comparison, Condition, Over, Query};
-use task::rows::{Merging, PacketFieldPolicy, PlanContext, Refusal, RowQueries};
-use task::{ChangingFields, Generation, refused_by_packets};
+use task::rows::{CountingOffer, Merging, PacketFieldPolicy, PlanContext, Refusal, RowQueries};
+use task::{ChangingFields, Generation, TaskSet, refused_by_packets};
 
 /// Names, kinds and units of the columns of the plan's answers. `key`: the fields of the flow key; the five-tuple where it is not
 /// known.
@@ -13,6 +14,9 @@ use task::{ChangingFields, Generation, refused_by_packets};
 /// # Errors
 /// Returns why the executor cannot answer the plan.
 pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column>, Vec<String>> {
+    if plan.counting.is_some() {
+        return counted_columns(plan, key);
+    }
     let plan = Query { over: Over::Window, ..plan.clone() };
     let site = site(&plan, key);
     match RowQueries::plan(Generation::default(), std::slice::from_ref(&plan), &site) {
@@ -26,6 +30,19 @@ pub fn columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column
                 Err(refused)
             }
         }
+        Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
+    }
+}
+
+/// Names, kinds and units of the columns of a plan whose packets are counted.
+fn counted_columns(plan: &Query, key: Option<&[String]>) -> Result<Vec<model::Column>, Vec<String>> {
+    let plan = Query { over: Over::Window, ..plan.clone() };
+    let site = site(&plan, key);
+    let counting = CountingOffer::Offered { run: usual_run(site.key, None), is_sampled: false };
+    // The memory is checked where the structure is planned.
+    let site = PlanContext { counting, limits: Limits::new(usize::MAX, 0), ..site };
+    match TaskSet::plan(Generation::default(), &[plan], None, &site) {
+        Ok(planned) => Ok(planned.empty_answers().flat_map(|answer| answer.columns).collect()),
         Err(refused) => Err(refused.iter().map(|(_, refusal)| refusal.to_string()).collect()),
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use task::query::Query;
 use task::sketched::{Counting, NotSketched, QueryClause, task_of};
-use task::{RowSizes, RunProperties, Size, Structure, TaskSpec, Tasks, catalog};
+use task::{RunProperties, Size, Structure, TaskSpec, Tasks, catalog};
 
 /// The way in which the packets of a query are counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +29,9 @@ pub struct Sketch {
     pub memory_bytes: u64,
     /// The reason for this structure, and the error that is promised.
     pub why: String,
+    /// What the query says of the structure.
+    #[serde(skip)]
+    pub counting: Counting,
 }
 
 fn as_text<S: Serializer>(task: &TaskSpec, serializer: S) -> Result<S::Ok, S::Error> {
@@ -92,14 +95,7 @@ pub(crate) fn sketch(
             return None;
         }
     };
-    let setting = RunProperties {
-        key,
-        is_paired: false,
-        packets: options.window_packets,
-        workers: 1,
-        scatters: false,
-        seed: Seed::new(0),
-    };
+    let setting = usual_run(key, options.window_packets);
     let tasks = match Tasks::plan(std::slice::from_ref(&task), &setting) {
         Ok(tasks) => tasks,
         Err(reason) => {
@@ -110,7 +106,12 @@ pub(crate) fn sketch(
     };
     let (_, choice) = tasks.choices().next()?;
     let (structure, why) = (choice.structure.name(), choice.why.clone());
-    Some(Sketch { structure, why, memory_bytes: tasks.bytes(1) as u64, task })
+    Some(Sketch { structure, why, memory_bytes: tasks.bytes(1) as u64, task, counting })
+}
+
+/// A run of which only its keys and the packets of its windows are known.
+pub(crate) fn usual_run(key: KeySpec, packets: Option<u64>) -> RunProperties {
+    RunProperties { key, is_paired: false, packets, workers: 1, scatters: false, seed: Seed::new(0) }
 }
 
 /// Structures are read and emptied when a window of the run ends.
@@ -135,8 +136,7 @@ fn has_windows_of_the_run(
 }
 
 fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnostics<'_>) -> Option<Counting> {
-    let mut counting =
-        Counting { structure: None, size: Size::Usual, rows: RowSizes::default(), packets: None };
+    let mut counting = Counting::default();
     if let Some(using) = &text.using {
         counting.structure = named(&using.value.structure.value);
         let mut given: Vec<&str> = Vec::new();
@@ -155,8 +155,8 @@ fn counting(text: &QueryText, variables: &Variables, diagnostics: &mut Diagnosti
             let size = usize::try_from(number).unwrap_or(usize::MAX);
             match known {
                 "memory" => counting.size = Size::Memory(size),
-                "depth" => counting.rows.depth = Some(size),
-                "width" => counting.rows.width = Some(size),
+                "depth" => counting.depth = Some(size),
+                "width" => counting.width = Some(size),
                 _ => counting.packets = Some(number),
             }
         }
@@ -216,7 +216,8 @@ fn number(
     None
 }
 
-fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics<'_>) {
+/// Reports that no structure answers a query, at the clause that none can answer.
+pub(crate) fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics<'_>) {
     fn span_of<T>(clause: &Option<crate::ast::Spanned<T>>) -> Option<&Range<usize>> {
         clause.as_ref().map(|clause| &clause.span)
     }
@@ -233,6 +234,7 @@ fn refuse(text: &QueryText, refused: &NotSketched, diagnostics: &mut Diagnostics
         QueryClause::Order => span_of(&text.order),
         QueryClause::Limit => span_of(&text.limit),
         QueryClause::Over => span_of(&text.over),
+        QueryClause::Window => span_of(&text.same_window).or(span_of(&text.trigger)),
         QueryClause::Counting => {
             let span = clause.unwrap_or(&text.span.0);
             return diagnostics.error(

@@ -248,6 +248,7 @@ fn plain_event(
         threshold: None,
         late: false,
         coverage: None,
+        bounds: None,
         parent: None,
         title: None,
     }

@@ -2,6 +2,7 @@
 
 use crate::figure::{BoundedValue, Certainty, ColumnRole};
 use crate::graph::{EventSettings, GraphQuery};
+use crate::interval::Interval;
 use crate::key::{EventKey, Member};
 use crate::known::DerivedValue;
 use crate::undecided::Why;
@@ -33,9 +34,15 @@ impl<'a> ConditionGroups<'a> {
             AnswerStatus::Partial => Certainty::Partial,
         };
         let is_whole = certainty == Certainty::Whole;
-        let is_known = is_whole && answer.rest.groups == 0 && query.left_out.is_none();
+        let lists_all = answer.rest.groups == 0 && !answer.may_lack_groups();
+        let is_known = is_whole && lists_all && query.left_out.is_none();
         let most = (!is_known).then(|| {
             let of = |column: usize| {
+                // What `having` leaves out is among what a structure does not list.
+                if let Some(of_structure) = answer.task.as_ref().filter(|_| is_whole) {
+                    let most = of_structure.most_unlisted.map(|most| Interval::integer(most.into()).upper);
+                    return most.unwrap_or(f64::INFINITY);
+                }
                 let unlisted =
                     if answer.rest.groups == 0 { 0.0 } else { most_unlisted(query, answer, column) };
                 let left_out = query.left_out.as_ref().map_or(0.0, |most| most[column]);
@@ -54,6 +61,11 @@ impl<'a> ConditionGroups<'a> {
     /// The share of packets that were received, where that is known.
     pub(crate) fn coverage(&self) -> Option<f64> {
         self.answer.and_then(|answer| answer.coverage)
+    }
+
+    /// Returns the bounds of values that are estimates, in words; `None` where they are exact.
+    pub(crate) fn bounds_of_estimates(&self) -> Option<&'a str> {
+        self.answer.and_then(Answer::bounds_of_estimates)
     }
 
     /// Returns what keeps values from being known, if anything does.
@@ -174,6 +186,7 @@ fn zero(query: &GraphQuery, column: usize) -> Value {
     match query.columns[column].column.kind {
         ColumnKind::Float => Value::Float(0.0),
         ColumnKind::Signed => Value::Signed(0),
+        ColumnKind::Estimate => Value::Estimate { value: 0.0, lower: 0.0, upper: 0.0 },
         _ => Value::Unsigned(0),
     }
 }
@@ -204,4 +217,73 @@ fn most_unlisted(query: &GraphQuery, answer: &Answer, column: usize) -> f64 {
     let is_ordered = query.largest_first == Some(column) && answer.bounds == "exact";
     let least = last.filter(|_| is_ordered).map_or(f64::INFINITY, upper);
     together.min(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::AnswerColumn;
+    use model::{Column, Rest, Span, TaskNote};
+
+    /// A structure says what a group has at the most that it does not list. Without that, such a group may have anything.
+    #[test]
+    fn a_group_that_a_structure_does_not_list_has_what_it_says_at_the_most() {
+        let columns = [
+            (Column::new("src_port", ColumnKind::Unsigned, ""), ColumnRole::Key),
+            (Column::new("b", ColumnKind::Estimate, "bytes"), ColumnRole::Total),
+        ];
+        let mut query = GraphQuery {
+            name: "q".to_owned(),
+            text: String::new(),
+            columns: columns.clone().map(|(column, role)| AnswerColumn { column, role }).into(),
+            key: vec![0],
+            every_ns: 1,
+            over_ns: 1,
+            nodes: vec![0],
+            pinned: [].into(),
+            bound_key: None,
+            largest_first: Some(1),
+            left_out: None,
+            trigger: None,
+        };
+        let answer = |most_unlisted, status| Answer {
+            status,
+            rest: Rest::default(),
+            bounds: "certain".to_owned(),
+            task: Some(TaskNote {
+                text: String::new(),
+                structure: String::new(),
+                why: String::new(),
+                memory_bytes: 1,
+                total: 9,
+                lost: None,
+                most_unlisted,
+            }),
+            ..Answer::new(
+                "q",
+                Some(Span { start_ns: 0, end_ns: 1 }),
+                columns.clone().map(|(column, _)| column).into(),
+                vec![vec![Value::Unsigned(80), Value::Estimate { value: 7.0, lower: 5.0, upper: 7.0 }]],
+            )
+        };
+        let absent = |query: &GraphQuery, answer: &Answer| {
+            let groups = ConditionGroups::from_answer(query, answer).expect("an answer of the query");
+            groups.absent(&[Member::Unsigned(53)], false).pop().expect("a figure")
+        };
+        let number = |lower, upper| BoundedValue::Number(Interval { lower, upper });
+        let any = number(0.0, f64::INFINITY);
+        assert_eq!(absent(&query, &answer(Some(0), AnswerStatus::Complete)), number(0.0, 0.0));
+        // As a column of estimates is read back.
+        let whole = answer(Some(0), AnswerStatus::Complete);
+        let groups = ConditionGroups::from_answer(&query, &whole).expect("an answer of the query");
+        let value = groups.absent_value(&[Member::Unsigned(53)], 1);
+        assert_eq!(value, Value::Estimate { value: 0.0, lower: 0.0, upper: 0.0 });
+        assert_eq!(absent(&query, &answer(Some(4), AnswerStatus::Complete)), number(0.0, 4.0));
+        assert_eq!(absent(&query, &answer(None, AnswerStatus::Complete)), any);
+        assert_eq!(absent(&query, &answer(Some(4), AnswerStatus::Partial)), any);
+        // `having` leaves out what is below its number, which the structure knows.
+        query.left_out = Some(vec![f64::INFINITY, 4.0]);
+        assert_eq!(absent(&query, &answer(Some(4), AnswerStatus::Complete)), number(0.0, 4.0));
+        assert_eq!(absent(&query, &answer(None, AnswerStatus::Complete)), any);
+    }
 }

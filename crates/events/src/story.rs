@@ -187,8 +187,8 @@ fn fired_because(graph: &Graph, event: &Event) -> String {
     let (key, at) = (words::key(&event.key), words::time(event.at_ns));
     let window = event.window.map(words::window).unwrap_or_default();
     let node = event.node.as_deref().unwrap_or("all nodes");
-    let of = names.join(" and ");
-    format!("{} fired{key} at {at} because {of} on {node} had {reason} in {window}.", event.query)
+    let (of, bounds) = (names.join(" and "), words::bounds(event));
+    format!("{} fired{key} at {at} because {of} on {node} had {reason} in {window}{bounds}.", event.query)
 }
 
 fn ran(graph: &Graph, report: &Report) -> String {
@@ -237,6 +237,7 @@ mod tests {
             threshold: None,
             late: false,
             coverage: None,
+            bounds: None,
             parent: (number != 0).then(|| "0".to_owned()),
             title: None,
         }

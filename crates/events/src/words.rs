@@ -130,6 +130,16 @@ pub(crate) fn found(query: &GraphQuery, seen: ObservedWindow<'_>) -> String {
     }
 }
 
+/// Returns what an event's values are, where they are estimates, with a comma before it.
+pub(crate) fn bounds(event: &Event) -> String {
+    match event.bounds.as_deref() {
+        None => String::new(),
+        Some("certain") => ", by an estimate with certain bounds".to_owned(),
+        Some("none") => ", by an estimate without bounds".to_owned(),
+        Some(bounds) => format!(", by an estimate whose bounds hold {bounds}"),
+    }
+}
+
 /// An event in a sentence.
 pub fn sentence(event: &Event) -> String {
     let (query, node) = (&event.query, event.node.as_deref().unwrap_or("all nodes"));
@@ -137,13 +147,13 @@ pub fn sentence(event: &Event) -> String {
     let window = event.window.map(window).unwrap_or_default();
     let parent = event.fired_by.as_deref().unwrap_or(query);
     let values: Vec<_> = event.values.iter().map(|item| named(&item.column, &item.value)).collect();
-    let values = values.join(", ");
+    let (values, bounds) = (values.join(", "), bounds(event));
     match event.kind {
         EventKind::Fired => {
-            format!("{query} fired{key} at {at} because {parent} on {node} had {values} in {window}.")
+            format!("{query} fired{key} at {at} because {parent} on {node} had {values} in {window}{bounds}.")
         }
         EventKind::Resolved => {
-            format!("{query} was resolved{key} at {at}: {parent} on {node} had {values} in {window}.")
+            format!("{query} was resolved{key} at {at}: {parent} on {node} had {values} in {window}{bounds}.")
         }
         EventKind::NoData => {
             format!("{query} waits for data at {at}: {parent} has had no answer of {node} for three windows.")

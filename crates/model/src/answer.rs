@@ -9,6 +9,7 @@ use crate::{
     Column, ColumnKind, Counters, Integer, Item, Missing, Nullable, PacketCounts, Sampling, Span, Value,
 };
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::net::IpAddr;
 
 /// The completeness of an answer, or of a window.
@@ -72,6 +73,25 @@ pub struct TaskNote {
     /// The number of packets lost before the measurement, which bounds include; `None` if the source cannot count its loss.
     #[serde(with = "Nullable::<Integer>")]
     pub lost: Option<u64>,
+    /// The most that any group has that is not among the rows, where that is certain.
+    #[serde(default, with = "Nullable::<Integer>", skip_serializing_if = "Option::is_none")]
+    pub most_unlisted: Option<u64>,
+}
+
+/// Returns the weaker of two bounds in words: those that hold of the values of both.
+pub fn weaker_bounds<'a>(one: &'a str, other: &'a str) -> &'a str {
+    // Texts of probabilities differ in the number alone.
+    let weakness = |bounds: &str| match bounds {
+        "exact" => 0,
+        "certain" => 1,
+        "none" => 3,
+        _ => 2,
+    };
+    match weakness(one).cmp(&weakness(other)) {
+        Ordering::Less => other,
+        Ordering::Greater => one,
+        Ordering::Equal => one.min(other),
+    }
 }
 
 /// The account of all frames of a window.
@@ -237,6 +257,17 @@ impl Answer {
         });
     }
 
+    /// Returns true if a structure that answered may have had no room for some groups, whose number is not known.
+    pub fn may_lack_groups(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| task.most_unlisted != Some(0))
+    }
+
+    /// Returns the bounds of values that are estimates, in words; `None` where they are exact.
+    pub fn bounds_of_estimates(&self) -> Option<&str> {
+        let is_estimated = matches!(self.class, Class::Sketch | Class::Sample) && self.bounds != "exact";
+        is_estimated.then_some(&*self.bounds)
+    }
+
     /// States that the values are estimates, and how good they are, in words: they have no bounds.
     pub fn estimates(&mut self, how_good: &str) {
         self.remark(how_good);
@@ -286,15 +317,7 @@ impl Answer {
 
     /// Takes note that values come of others, too, whose bounds are of this kind: the weaker kind is that of all.
     pub fn join_bounds(&mut self, of_others: &str) {
-        // Texts of probabilities differ in the number alone.
-        let weakness = |bounds: &str| match bounds {
-            "exact" => 0,
-            "certain" => 1,
-            "none" => 3,
-            _ => 2,
-        };
-        let (own, other) = (weakness(&self.bounds), weakness(of_others));
-        if other > own || other == own && *of_others < *self.bounds {
+        if weaker_bounds(&self.bounds, of_others) != self.bounds {
             of_others.clone_into(&mut self.bounds);
         }
     }

@@ -100,6 +100,9 @@ pub struct Event {
     /// The coverage of the answer; `None` if the source cannot count its loss.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub coverage: Option<f64>,
+    /// The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`.
+    #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "Option::is_none"))]
+    pub bounds: Option<String>,
     /// The event that started the query; `None` if none did.
     pub parent: Option<String>,
     /// The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of
@@ -147,6 +150,8 @@ struct EventJson<'a, I> {
     threshold: Option<Number>,
     late: bool,
     coverage: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bounds: Option<Cow<'a, str>>,
     parent: Option<Cow<'a, str>>,
     // Events of versions without titles are written as they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,6 +191,7 @@ impl Serialize for Event {
             threshold: self.threshold.map(Number),
             late: self.late,
             coverage: self.coverage,
+            bounds: self.bounds.as_deref().map(Cow::Borrowed),
             parent: self.parent.as_deref().map(Cow::Borrowed),
             title: self.title.as_deref().map(Cow::Borrowed),
             columns: columns(self.key.iter().chain(&self.values)),
@@ -232,6 +238,7 @@ impl<'de> Deserialize<'de> for Event {
             threshold: read.threshold.map(|Number(threshold)| threshold),
             late: read.late,
             coverage: read.coverage,
+            bounds: read.bounds.map(Cow::into_owned),
             parent: read.parent.map(Cow::into_owned),
             title: read.title.map(Cow::into_owned),
         })

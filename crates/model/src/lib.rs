@@ -53,7 +53,7 @@ mod value;
 pub mod view;
 mod window;
 
-pub use answer::{Account, Answer, AnswerStatus, Class, Rest, TaskNote};
+pub use answer::{Account, Answer, AnswerStatus, Class, Rest, TaskNote, weaker_bounds};
 pub use capture::Capture;
 pub use column::{Column, ColumnKind};
 pub use counters::{Counters, PacketCounts, coverage};

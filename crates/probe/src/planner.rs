@@ -149,27 +149,55 @@ impl TaskSetPlanner {
             let (own, key) = (own.join(","), key.join(","));
             return Err(format!("a flow is {own} here and {key} at the controller: set the same 'key'"));
         }
-        let queries: Vec<(Query, Option<Span>)> = list.tasks.iter().flat_map(Task::queries).collect();
+        let mut queries: Vec<(Query, Option<Span>)> = list.tasks.iter().flat_map(Task::queries).collect();
+        let mut refused = BTreeSet::new();
+        loop {
+            let sets = self.sets(&queries, window_ns, &mut refused)?;
+            // At once: the run goes on meanwhile, and must not enter a window between two of them.
+            let Err(error) = control.install_all(sets) else { break };
+            let without = if error.lacks_memory() { remove_counted(&mut queries) } else { Vec::new() };
+            if without.is_empty() {
+                return Err(error.to_string());
+            }
+            refused.extend(without.into_iter().map(|name| (name, error.to_string())));
+        }
+        let refused: Vec<_> = refused.into_iter().collect();
+        Ok((!refused.is_empty()).then(|| in_words(&refused)))
+    }
+
+    /// The sets that answer these queries, each in its time, from the window on with which each begins. Adds what is refused.
+    fn sets(
+        &mut self,
+        queries: &[(Query, Option<Span>)],
+        window_ns: u64,
+        refused: &mut BTreeSet<(String, String)>,
+    ) -> Result<Vec<(WindowId, Arc<TaskSet>)>, String> {
         let standing = queries.iter().filter(|(_, time)| time.is_none());
         let standing: Vec<Query> = standing.map(|(query, _)| query.clone()).collect();
         let times = queries.iter().filter_map(|(_, time)| *time);
         let changes: BTreeSet<u64> =
             times.flat_map(|Span { start_ns, end_ns }| [start_ns, end_ns]).chain([0]).collect();
-        let mut refused = BTreeSet::new();
         let mut sets = Vec::new();
         for at_ns in changes {
             let is_answered = |time: &Span| (time.start_ns..time.end_ns).contains(&at_ns);
             let others = queries.iter().filter(|(_, time)| time.as_ref().is_some_and(is_answered));
             let others: Vec<Query> = others.map(|(query, _)| query.clone()).collect();
             self.generation += 1;
-            let set = self.plan_possible(standing.clone(), others, &mut refused)?;
+            let set = self.plan_possible(standing.clone(), others, refused)?;
             sets.push((WindowId::new(at_ns / window_ns), set));
         }
-        // At once: the run goes on meanwhile, and must not enter a window between two of them.
-        control.install_all(sets).map_err(|refused| refused.to_string())?;
-        let refused: Vec<_> = refused.into_iter().collect();
-        Ok((!refused.is_empty()).then(|| in_words(&refused)))
+        Ok(sets)
     }
+}
+
+/// Removes the queries whose packets are counted: those that firings started, or the standing ones if there are no others. Returns their names.
+fn remove_counted(queries: &mut Vec<(Query, Option<Span>)>) -> Vec<String> {
+    let is_counted = |query: &Query| query.counting.is_some();
+    let any_started = queries.iter().any(|(query, time)| is_counted(query) && time.is_some());
+    let goes = |(query, time): &(Query, Option<Span>)| is_counted(query) && time.is_some() == any_started;
+    let (gone, left) = std::mem::take(queries).into_iter().partition(goes);
+    *queries = left;
+    gone.into_iter().map(|(query, _): (Query, Option<Span>)| query.name).collect()
 }
 
 fn in_words(refused: &[(String, String)]) -> String {
@@ -183,6 +211,9 @@ mod tests {
     use arena::Limits;
     use packet::{KeySpec, Seed};
     use task::query::{GroupField, OutputColumn};
+    use task::rows::CountingOffer;
+    use task::sketched::Counting;
+    use task::{RunProperties, Size, Structure};
 
     fn planner() -> (TaskSetPlanner, Control) {
         let site = PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 24, 1_000));
@@ -245,6 +276,65 @@ mod tests {
             }
         };
         assert_eq!(planner.restored(&list(other)), list(true_address));
+    }
+
+    /// What counts packets has half of the node's memory, and what firings start makes way for what always runs.
+    #[test]
+    fn what_has_no_room_to_count_is_left_out_and_named() {
+        let limits = Limits::new(64 << 20, 1_000);
+        let run = RunProperties {
+            key: KeySpec::FIVE_TUPLE,
+            is_paired: false,
+            packets: None,
+            workers: 1,
+            scatters: false,
+            seed: Seed::new(1),
+        };
+        let site = PlanContext {
+            window_ns: Some(1_000_000_000),
+            counting: CountingOffer::Offered { run, is_sampled: false },
+            ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), limits.clone())
+        };
+        let mut planner = TaskSetPlanner::new(site, Vec::new());
+        let control = Control::new(planner.first().expect("nothing is refused"));
+        let counted = |name: &str, memory: usize, time: Option<Span>| {
+            let counting = Counting {
+                structure: Some(Structure::SpaceSaving),
+                size: Size::Memory(memory),
+                ..Counting::default()
+            };
+            let query =
+                Query::new(name, [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_count")]);
+            Task { query: Query { counting: Some(counting), ..query }, time, instances: Vec::new() }
+        };
+        let mut install = |tasks: Vec<Task>| {
+            planner.install(&control, &TaskList { key: Some(five_tuple()), tasks, ..TaskList::default() })
+        };
+        let time = Some(Span { start_ns: 0, end_ns: 2_000_000_000 });
+        assert_eq!(install(vec![counted("small", 1 << 20, None), counted("other", 1 << 20, time)]), Ok(None));
+        let counts =
+            |window| control.set(WindowId::new(window)).packets().map(|tasks| tasks.choices().count());
+        assert_eq!([0, 1, 2].map(counts), [Some(2), Some(2), Some(1)]);
+        // Two families, two windows: four times that of one structure.
+        let refused = install(vec![counted("small", 1 << 20, None), counted("large", 32 << 20, time)]);
+        let reason = refused.expect("the other one is installed").expect("a reason");
+        assert!(
+            reason.starts_with("large: ") && reason.contains("half of the node's memory is 32 MiB"),
+            "{reason}"
+        );
+        assert_eq!([0, 1, 2].map(counts), [Some(1); 3]);
+        let other_window = Query {
+            over: task::query::Over::Windows { every_ns: 2_000_000_000, over_ns: 2_000_000_000 },
+            ..counted("other", 1 << 20, None).query
+        };
+        let refused = install(vec![Task { query: other_window, time: None, instances: Vec::new() }]);
+        assert!(refused.expect("a list").expect("a reason").contains("in each window of the run"));
+        let mut queries: Vec<_> = [counted("a", 1, None), counted("b", 1, time), counted("c", 1, time)]
+            .map(|task| (task.query, task.time))
+            .into();
+        assert_eq!(remove_counted(&mut queries), ["b", "c"]);
+        assert_eq!(remove_counted(&mut queries), ["a"]);
+        assert!(remove_counted(&mut queries).is_empty());
     }
 
     #[test]

@@ -50,7 +50,7 @@ use controlled::Controlled;
 use direct::Direct;
 use engine::Every;
 use equery::Chain;
-use measurement::{Measurement, SharedNodeContext};
+use measurement::{AskedTasks, Measurement, SharedNodeContext};
 use model::RunReport;
 use overview::{Overview, OverviewSetting};
 use plan::RunPlan;
@@ -194,8 +194,9 @@ impl RunPlan {
     fn measurements(&self) -> Result<Vec<WindowSource>, Failure> {
         let common = SharedNodeContext::from_options(&self.options)?;
         let prepared = self.nodes.iter().map(|node| {
-            let ((of_node, zooms), specs) = (self.node_options(node), self.specs(&node.name));
-            let measurement = Measurement::prepare(&of_node, &node.name, &specs, zooms, &common)?;
+            let ((of_node, zooms), first) = (self.node_options(node), self.first_specs(&node.name));
+            let specs = AskedTasks { first: &first, all: &self.specs(&node.name) };
+            let measurement = Measurement::prepare(&of_node, &node.name, specs, zooms, &common)?;
             Ok(WindowSource::Measured(Box::new(measurement)))
         });
         prepared.collect()

@@ -117,6 +117,7 @@ fn with_rows(asked: &AnswerInput<'_>, (rows, status): QualifiedRows) -> TaskAnsw
             memory_bytes: asked.states.iter().map(|state| state.bytes() as u64).sum(),
             total: asked.state().total(),
             lost: None,
+            most_unlisted: None,
         },
         status,
         is_exact: asked.states.iter().all(FeedState::is_exact),
@@ -244,5 +245,13 @@ fn ranked(
 fn flow_rows(task: &PlannedTask, figure: &'static str, flows: Vec<EstimatedFlow>, more: u64) -> TaskRows {
     let is_hierarchy = task.levels[0].prefix.is_some();
     let keys_are_certain = task.maker.choice.structure.checks_keys();
-    TaskRows::Flows { key: task.key, figure, is_hierarchy, keys_are_certain, flows, more }
+    TaskRows::Flows {
+        key: task.key,
+        figure,
+        is_hierarchy,
+        keys_are_certain,
+        flows,
+        more,
+        most_unlisted: None,
+    }
 }

@@ -9,6 +9,7 @@ use arena::Lease;
 use flow::{Untold, WindowId};
 use model::{Answer, Class};
 use sketch::SketchError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The answers of windows without a packet, of the tasks that answer queries.
 pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ {
@@ -21,26 +22,54 @@ pub(crate) fn empty_answers(tasks: &Tasks) -> impl Iterator<Item = Answer> + '_ 
     tasks.tasks.iter().filter_map(of_query)
 }
 
+/// The windows that a task has answered, as far as later ones are compared with them.
+#[derive(Debug)]
+struct TaskHistory {
+    past: BaselineWindows,
+    /// The forecast of a task that compares with one.
+    forecast: Option<TaskForecast>,
+    /// The last window that was answered.
+    last: Option<WindowId>,
+}
+
 /// The tasks that answer from some window on.
 #[derive(Debug)]
 pub(crate) struct Answering {
     pub(crate) first: WindowId,
+    /// The first window with which later ones are compared.
+    pub(crate) since: WindowId,
     pub(crate) tasks: Tasks,
-    /// The past of each task.
-    past: Vec<BaselineWindows>,
-    /// The forecast of each task that compares with one.
-    forecasts: Vec<Option<TaskForecast>>,
-    /// The last window that was answered.
-    last: Option<WindowId>,
+    /// The history of each task; that of a lasting one is shared by the sets of its run.
+    histories: Vec<Arc<Mutex<TaskHistory>>>,
     /// The memory of the tasks' states on all cores.
     _memory: Option<Lease>,
 }
 
 impl Answering {
     pub(crate) fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
-        let past = tasks.tasks.iter().map(|_| BaselineWindows::default()).collect();
-        let forecasts = tasks.tasks.iter().map(TaskForecast::of_task).collect();
-        Self { first, tasks, past, forecasts, last: None, _memory: memory }
+        let history = |task| TaskHistory {
+            past: BaselineWindows::default(),
+            forecast: TaskForecast::of_task(task),
+            last: None,
+        };
+        let histories = tasks.tasks.iter().map(|task| Arc::new(Mutex::new(history(task)))).collect();
+        Self { first, since: first, tasks, histories, _memory: memory }
+    }
+
+    /// Lets the lasting tasks go on where those of the set before are the same.
+    pub(crate) fn after(mut self, before: Option<&Self>) -> Self {
+        let Some(before) = before else { return self };
+        let lasting = self.tasks.lasting_tasks().min(before.tasks.lasting_tasks());
+        if lasting != 0 {
+            self.since = before.since;
+            self.histories[..lasting].clone_from_slice(&before.histories[..lasting]);
+        }
+        self
+    }
+
+    /// The history of a task.
+    fn history(&self, task: usize) -> MutexGuard<'_, TaskHistory> {
+        self.histories[task].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The answers of a window that no worker counted in: none, unless a fault or cut frames are to be reported, or a query to be answered.
@@ -67,17 +96,17 @@ impl Answering {
 
     /// Answers a window. `fault` is what keeps the answers from being whole.
     pub(crate) fn answer(
-        &mut self,
+        &self,
         window: WindowId,
         states: &mut TaskStates,
         fault: &mut Option<String>,
     ) -> Vec<TaskAnswer> {
-        let skipped = self.last.map_or(0, |last| window.windows_between(last));
-        self.last = Some(window);
         let mut answers = Vec::new();
         for (at, task) in self.tasks.tasks.iter().enumerate() {
-            let past = &mut self.past[at];
-            if let Some(forecast) = &mut self.forecasts[at] {
+            let mut history = self.history(at);
+            let TaskHistory { past, forecast, last } = &mut *history;
+            let skipped = last.replace(window).map_or(0, |last| window.windows_between(last));
+            if let Some(forecast) = forecast {
                 // It is answered once the window is reported: whether it was watched as a whole is known then.
                 let states = &mut states.states[at];
                 let input = AnswerInput { task, states, past, forecast: None };
@@ -109,13 +138,14 @@ impl Answering {
 
     /// Answers the tasks that compare with a forecast, in a window that is reported now, and has their forecasts observe it. A window that was not watched or
     /// counted as a whole (`is_whole`) is not observed: the forecast of the next one is that of this one.
-    pub(crate) fn forecast(&mut self, window: WindowId, is_whole: bool, answers: &mut [TaskAnswer]) {
-        for (at, (task, forecast)) in self.tasks.tasks.iter().zip(&mut self.forecasts).enumerate() {
-            let Some(forecast) = forecast else { continue };
+    pub(crate) fn forecast(&self, window: WindowId, is_whole: bool, answers: &mut [TaskAnswer]) {
+        for (at, task) in self.tasks.tasks.iter().enumerate() {
+            let mut history = self.history(at);
+            let TaskHistory { past, forecast: Some(forecast), .. } = &mut *history else { continue };
             let states = forecast.take(window);
             let mut observed = forecast.skip_to(window);
             if let (Some(states), Some(answer)) = (&states, answers.get_mut(at)) {
-                let input = AnswerInput { task, states, past: &self.past[at], forecast: Some(&*forecast) };
+                let input = AnswerInput { task, states, past, forecast: Some(&*forecast) };
                 let answered = answer::answer_task(&input);
                 let fault = std::mem::take(&mut answer.status);
                 *answer = answered;

@@ -54,11 +54,12 @@ impl TaskRunner {
         }
     }
 
-    /// Installs `tasks` that answer from this window on, which is later than all that were reported. They start afresh:
-    /// changes are measured against windows of the same set. `memory` is that of their states, and is
+    /// Installs `tasks` that answer from this window on, which is later than all that were reported. They start afresh, but for lasting ones:
+    /// changes of others are measured against windows of the same set. `memory` is that of their states, and is
     /// released with the set.
     pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
-        self.sets.push_back(Answering::new(first, tasks, memory));
+        let set = Answering::new(first, tasks, memory).after(self.sets.back());
+        self.sets.push_back(set);
     }
 
     /// True if this set still answers windows.
@@ -133,7 +134,7 @@ impl TaskRunner {
         let answered = self.answered.remove(&window);
         self.forget_sets_before(window);
         let at = self.set(window);
-        let set = &mut self.sets[at];
+        let set = &self.sets[at];
         let reported = reported.into();
         let of_nothing = || set.answer_nothing(self.fault.as_deref(), &reported.untold).unwrap_or_default();
         let mut answers = answered.unwrap_or_else(of_nothing);

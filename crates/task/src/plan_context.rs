@@ -1,8 +1,8 @@
 //! The properties of the rows where queries run.
 
-use crate::ChangingFields;
 use crate::query::{Over, Query};
 use crate::row_refusal::Refusal;
+use crate::{ChangingFields, RunProperties};
 use arena::Limits;
 use flow::{Field, Metric, Part, RowValue, Statistic};
 use geo::Databases;
@@ -19,6 +19,23 @@ pub enum ZoomOffer {
     NotPossible(String),
     /// The site follows pinned flows.
     Offered,
+}
+
+/// The offer of a site to count the packets of queries in structures.
+#[derive(Clone, Debug, Default)]
+pub enum CountingOffer {
+    /// The site has rows alone, which do not tell packets.
+    #[default]
+    None,
+    /// The site would count packets, but for this reason.
+    NotPossible(String),
+    /// The site counts packets.
+    Offered {
+        /// The properties of the run, which structures depend on.
+        run: RunProperties,
+        /// True if the run counts a sample of the packets, or may do so later.
+        is_sampled: bool,
+    },
 }
 
 /// The treatment of questions by fields in which the packets of a flow may differ.
@@ -62,6 +79,8 @@ pub struct PlanContext {
     pub is_filtered: bool,
     /// The treatment of questions by other such fields that keys do not have.
     pub by_packets: PacketFieldPolicy,
+    /// The offer to count packets in structures.
+    pub counting: CountingOffer,
     /// The databases of the autonomous systems and countries of addresses, if the run has them.
     pub geo: Option<Arc<Databases>>,
     /// Seed of the group tables' hash.
@@ -87,6 +106,7 @@ impl PlanContext {
             passes: Vec::new(),
             is_filtered: false,
             by_packets: PacketFieldPolicy::Refused,
+            counting: CountingOffer::None,
             geo: None,
             seed,
             limits,

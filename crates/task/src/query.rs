@@ -11,12 +11,13 @@ pub use crate::rows::aggregates::{
 pub(crate) use fields::{condition_names, value_names};
 pub(crate) use renamed::{NewName, rename_condition, rename_field, rename_value};
 
+use crate::sketched::Counting;
 use flow::{Derived, DerivedField};
 pub use notation::{Comparison, Operator};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// A query over window rows: filter, group, aggregate, restrict, order, limit.
+/// A query over window rows: filter, group, aggregate, restrict, order, limit. Where it says so, packets are counted for it instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     /// The name of the query, which its answers carry.
@@ -39,6 +40,9 @@ pub struct Query {
     /// The items of the filter that a firing pinned, which its answers say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<model::Item>,
+    /// The way in which a structure counts the packets of each window for it; `None` where rows answer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting: Option<Counting>,
 }
 
 impl Query {
@@ -59,6 +63,7 @@ impl Query {
             limit: None,
             over: Over::Window,
             bound: Vec::new(),
+            counting: None,
         }
     }
 }

@@ -40,7 +40,7 @@ impl ReportedWindows {
     /// Makes the answers of a window those of its report.
     pub(crate) fn finish(
         &mut self,
-        set: &mut Answering,
+        set: &Answering,
         window: WindowId,
         (reported, is_lacking): (ReportedFacts, bool),
         answers: &mut [TaskAnswer],
@@ -50,7 +50,7 @@ impl ReportedWindows {
             let smoothing = Smoothing::of_task(&task.spec);
             // A forecast comes of all windows before it, those long ago hardly.
             let back = if smoothing.is_some() { REMEMBERED } else { task.spec.windows_back() };
-            let before = window.back(back as u64).max(set.first)..window;
+            let before = window.back(back as u64).max(set.since)..window;
             let earlier = self.0.range(before).map(|(_, reported)| *reported);
             let lost = earlier.clone().map(|reported| reported.lost);
             let lost = lost.reduce(|sum, lost| Some(sum?.saturating_add(lost?))).unwrap_or(Some(0));

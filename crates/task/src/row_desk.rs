@@ -65,7 +65,7 @@ impl RowDesk {
             // They begin anew: what changed is measured against windows of the same set.
             self.set = Some(Answering::new(window, tasks.clone(), None));
         }
-        let Some(set) = &mut self.set else { return Vec::new() };
+        let Some(set) = &self.set else { return Vec::new() };
         let states = match states {
             None if missing.is_none() => Self::window(tasks).ok(),
             states => states,

@@ -152,6 +152,11 @@ pub enum Refusal {
         /// The name for what a whole flow has of it.
         of_flow: String,
     },
+    /// Packets are to be counted in a structure, which this site or the structure does not do.
+    NotCounted {
+        /// The reason.
+        why: String,
+    },
     /// Two columns have one name.
     SameName {
         /// The name.
@@ -247,6 +252,7 @@ impl fmt::Display for Refusal {
                 "packets of one flow may differ in {field}, and {function} does not weigh them: ask for {function} of {of_flow}{}",
                 in_key(field)
             ),
+            Self::NotCounted { why } => f.write_str(why),
             Self::SameName { name } => write!(f, "two columns are named {name}"),
         }
     }

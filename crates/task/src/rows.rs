@@ -50,7 +50,7 @@ mod watched_span;
 mod weights;
 mod window_account;
 
-pub use crate::plan_context::{PacketFieldPolicy, PlanContext, ZoomOffer};
+pub use crate::plan_context::{CountingOffer, PacketFieldPolicy, PlanContext, ZoomOffer};
 pub use crate::row_refusal::{Refusal, advice_of_all_flows};
 pub use across::{Merging, OF_SAMPLES};
 pub use executor::{RowPartials, RowQueries, RunPartials};

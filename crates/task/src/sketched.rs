@@ -3,23 +3,31 @@
 use crate::query::{
     Aggregate, Comparison, Condition, Expression, GroupField, Grouping, Order, Over, Query, ValueWeight,
 };
+use crate::rows::{CountingOffer, PlanContext, Refusal};
 use crate::shape::{ColumnOf, Shape, ShapedColumn};
 use crate::spec::MOST_ROWS;
-use crate::{Size, Structure, TaskSpec};
+use crate::{Size, Structure, TaskSpec, Tasks};
 use packet::KeySpec;
-use sketch::RowSizes;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The way in which the packets of a query are to be counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
     /// The structure; `None` for the planner's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Structure>,
     /// The size of the structure.
+    #[serde(default)]
     pub size: Size,
-    /// The rows of the structure, as far as they are given.
-    pub rows: RowSizes,
+    /// The number of the structure's rows, where it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<usize>,
+    /// The number of counters of a row, where it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
     /// Packets that a window is expected to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
 }
 
@@ -40,6 +48,8 @@ pub enum QueryClause {
     Limit,
     /// The time that an answer covers.
     Over,
+    /// The window in which the query answers.
+    Window,
     /// The way in which packets are counted.
     Counting,
 }
@@ -100,6 +110,59 @@ pub fn task_of(query: &Query, counting: &Counting, key: &KeySpec) -> Result<Task
     Ok(task.into_query_task(Shape { name: query.name.clone(), columns }))
 }
 
+/// Adds the tasks that count packets for queries to those of a run, within half of the site's memory.
+///
+/// # Errors
+/// All refusals, each with the name of its query.
+pub(crate) fn with_queries(
+    tasks: Option<Tasks>,
+    queries: &[&Query],
+    site: &PlanContext,
+) -> Result<Option<Tasks>, Vec<(String, Refusal)>> {
+    let (mut tasks, mut refusals) = (tasks, Vec::new());
+    for query in queries {
+        match with_query(tasks.as_ref(), query, site) {
+            Ok(with) => tasks = Some(with),
+            Err(why) => refusals.push((query.name.clone(), Refusal::NotCounted { why })),
+        }
+    }
+    if refusals.is_empty() { Ok(tasks) } else { Err(refusals) }
+}
+
+/// Adds the task that counts packets for a query to others.
+fn with_query(tasks: Option<&Tasks>, query: &Query, site: &PlanContext) -> Result<Tasks, String> {
+    let (run, is_sampled) = match &site.counting {
+        CountingOffer::None => return Err("only rows are there, which do not tell packets".to_owned()),
+        CountingOffer::NotPossible(why) => return Err(why.clone()),
+        CountingOffer::Offered { run, is_sampled } => (run, *is_sampled),
+    };
+    if let Over::Windows { every_ns, .. } = query.over
+        && site.window_ns != Some(every_ns)
+    {
+        let own = site.window_ns.map_or("a number of packets".to_owned(), notation::time_text);
+        let asked = notation::time_text(every_ns);
+        return Err(format!("packets are counted in each window of the run, {own}, not every {asked}"));
+    }
+    let counting = query.counting.unwrap_or_default();
+    let task = task_of(query, &counting, &site.key).map_err(|refused| refused.reason)?;
+    if let Some(why) = task.why_not_sampled().filter(|_| is_sampled) {
+        return Err(why);
+    }
+    let own =
+        |reason: String| reason.strip_prefix(&format!("{task}: ")).map_or(reason.clone(), str::to_owned);
+    let with = Tasks::with_query(tasks, &task, run).map_err(own)?;
+    let (bytes, most) = (with.bytes(run.workers), site.limits.bytes_allowed() / 2);
+    if bytes > most {
+        let [bytes, most] = [bytes, most].map(notation::size_text);
+        return Err(format!(
+            "with it, what counts packets takes {bytes} for {} workers, and half of the node's memory is {most}: give the structure \
+             less memory, or the node more",
+            run.workers
+        ));
+    }
+    Ok(with)
+}
+
 impl Counting {
     /// Returns the options of a task that counts like this.
     fn options(&self) -> impl Iterator<Item = String> {
@@ -111,8 +174,8 @@ impl Counting {
         let size = size.map(|size| size.replace("bytes", "B"));
         let structure = self.structure.map(|structure| format!("structure={}", structure.name()));
         let packets = self.packets.map(|packets| format!("packets={packets}"));
-        let depth = self.rows.depth.map(|depth| format!("depth={depth}"));
-        let width = self.rows.width.map(|width| format!("width={width}"));
+        let depth = self.depth.map(|depth| format!("depth={depth}"));
+        let width = self.width.map(|width| format!("width={width}"));
         structure.into_iter().chain(size).chain(depth).chain(width).chain(packets)
     }
 }

@@ -10,6 +10,7 @@ use crate::shape::Shape;
 use crate::size_bins::SizeBins;
 use notation::{SpecError, pairs, unknown_key};
 use packet::KeySpec;
+use serde::{Deserialize, Serialize};
 use sketch::RowSizes;
 use std::fmt;
 use std::str::FromStr;
@@ -64,9 +65,11 @@ pub enum Against {
 }
 
 /// The size of the structure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Size {
     /// The planner's own limit.
+    #[default]
     Usual,
     /// A number of bytes for each address family.
     Memory(usize),

@@ -247,6 +247,13 @@ impl FeedState {
         self.v4.is_exact() && self.v6.as_ref().is_none_or(FamilyState::is_exact)
     }
 
+    /// The most that any flow has that is not listed, where no estimate of the flows that are known and not listed is more than `known`. `None`
+    /// where nothing certain bounds it.
+    pub(crate) fn most_unlisted(&self, known: u64) -> Option<u64> {
+        let of_v6 = self.v6.as_ref().map_or(Some(0), |v6| v6.most_unlisted(known));
+        Some(self.v4.most_unlisted(known)?.max(of_v6?))
+    }
+
     /// Counts a burst.
     #[inline]
     pub(crate) fn count(&mut self, fed: &FeedItems) {
@@ -351,6 +358,14 @@ impl<K: ByteKey> FamilyState<K> {
             StateKind::Values(values) => values.reset(),
             StateKind::Products(products) => products.reset(),
             StateKind::Shared(part) => part.reset(),
+        }
+    }
+
+    fn most_unlisted(&self, known: u64) -> Option<u64> {
+        match &self.of {
+            StateKind::Counted(counted) => counted.most_unlisted(known),
+            StateKind::Contacts(contacts) => contacts.most_unlisted(known),
+            StateKind::Values(_) | StateKind::Products(_) | StateKind::Shared(_) => None,
         }
     }
 

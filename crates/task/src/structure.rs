@@ -1,7 +1,8 @@
 //! The structures that tasks can be counted in, by name.
 
 /// A structure. Its types are those of `sketch`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Structure {
     /// A table of all flows (of all contacts, of all values).
     Exact,
@@ -61,6 +62,7 @@ use Structure::{
     SampleAndHold, SimpleHashTable, SizeArray, SpaceSaving, SpaceSavingHeap, SpreadSketch, StreamSample,
     Turnstile,
 };
+use serde::{Deserialize, Serialize};
 
 impl Structure {
     /// The name that users write.

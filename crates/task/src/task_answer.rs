@@ -53,6 +53,8 @@ pub enum TaskRows {
         flows: Vec<EstimatedFlow>,
         /// The number of further ones that belong here, as far as is known.
         more: u64,
+        /// The most that any flow has that is not listed; `None` where nothing certain bounds it.
+        most_unlisted: Option<u64>,
     },
     /// Sizes of flows.
     Sizes {
@@ -307,7 +309,8 @@ impl TaskAnswer {
     pub(crate) fn forget_bounds(&mut self) {
         self.is_exact = false;
         match &mut self.rows {
-            TaskRows::Flows { flows, .. } => {
+            TaskRows::Flows { flows, most_unlisted, .. } => {
+                *most_unlisted = None;
                 for flow in flows {
                     flow.estimate.bounds = None;
                     flow.own.iter_mut().for_each(|own| own.bounds = None);
@@ -342,11 +345,11 @@ impl TaskAnswer {
             answer.remark(UNCHECKED);
         }
         answer.mark_untold(&self.untold);
-        answer.task = Some(self.note);
-        let more = match self.rows {
-            TaskRows::Flows { more, .. } => more,
-            _ => 0,
+        let (more, most_unlisted) = match self.rows {
+            TaskRows::Flows { more, most_unlisted, .. } => (more, most_unlisted),
+            _ => (0, None),
         };
+        answer.task = Some(TaskNote { most_unlisted, ..self.note });
         match self.shape {
             Some(shape) => shape.shaped(answer, more),
             None => answer,

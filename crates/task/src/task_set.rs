@@ -6,6 +6,7 @@ use crate::packet_needs::Needs;
 use crate::pins::{self, StatisticsRead};
 use crate::query::Query;
 use crate::rows::{PacketFieldPolicy, PlanContext, Refusal, RowQueries};
+use crate::sketched;
 use crate::{Generation, Tasks};
 use flow::Statistic;
 use model::Answer;
@@ -49,12 +50,16 @@ impl TaskSet {
         tasks: Option<Tasks>,
         site: &PlanContext,
     ) -> Result<Self, Vec<(String, Refusal)>> {
+        let all = queries.iter().chain(others);
+        let (counted, all): (Vec<&Query>, Vec<&Query>) = all.partition(|query| query.counting.is_some());
+        let tasks = sketched::with_queries(tasks, &counted, site)?;
         let counts = site.by_packets == PacketFieldPolicy::Counted;
         let is_by_packets = |query: &&Query| counts && !Needs::from_query(query, site).all().is_empty();
-        let by_packets: Vec<&Query> = queries.iter().chain(others).filter(is_by_packets).collect();
+        let by_packets: Vec<&Query> = all.into_iter().filter(is_by_packets).collect();
         let (split, tables) = split(generation, &by_packets, site)?;
         let of_rows = |queries: &[Query]| -> Vec<Query> {
-            queries.iter().filter(|query| !is_by_packets(query)).cloned().collect()
+            let is_of_rows = |query: &&Query| query.counting.is_none() && !is_by_packets(query);
+            queries.iter().filter(is_of_rows).cloned().collect()
         };
         let (queries, others) = (&of_rows(queries)[..], &of_rows(others)[..]);
         let apart = tasks.map(|tasks| tasks.apart(generation, &site.limits));

@@ -58,8 +58,10 @@ pub struct Tasks {
     by_rows: Option<Box<Tasks>>,
     /// The tables that are counted for queries that are answered by packets.
     pub(crate) split: Option<SplitPlan>,
-    /// True if the tasks are the same in each set of a run.
+    /// True if the tasks are the same in each set of a run, but for those that queries of the set need.
     is_lasting: bool,
+    /// The number of tasks that count packets for queries of the set. They are the last ones.
+    of_set: usize,
 }
 
 /// The counts of one worker in one window.
@@ -142,7 +144,18 @@ impl Tasks {
     pub fn none(generation: Generation) -> Self {
         let (seed, hashed) = (Seed::new(0), None);
         let (tasks, feeds, places) = (Vec::new(), Vec::new(), Vec::new());
-        Self { generation, tasks, feeds, seed, hashed, places, by_rows: None, split: None, is_lasting: false }
+        Self {
+            generation,
+            tasks,
+            feeds,
+            seed,
+            hashed,
+            places,
+            by_rows: None,
+            split: None,
+            is_lasting: false,
+            of_set: 0,
+        }
     }
 
     /// Returns the tasks as those of every set of a run: their counts go on when another set takes the place of one, so that changes are measured across it.
@@ -175,11 +188,42 @@ impl Tasks {
         self.tasks.iter().map(of_task).collect()
     }
 
-    /// Returns whether what was counted for the other tasks goes on with these: both are the lasting ones of their run, and nothing else is
-    /// counted with them.
+    /// Returns whether what was counted for the other tasks goes on with these: both are the lasting ones of their run, and what is counted with
+    /// them is the same.
     pub fn continues(&self, other: &Self) -> bool {
         let is_lasting = |tasks: &Self| tasks.is_lasting && tasks.split.is_none();
-        is_lasting(self) && is_lasting(other)
+        let is_same = |(one, other): (&PlannedTask, &PlannedTask)| one.spec == other.spec;
+        let (own, others) = (self.tasks_of_set(), other.tasks_of_set());
+        let have_same = own.len() == others.len() && own.iter().zip(others).all(is_same);
+        is_lasting(self) && is_lasting(other) && have_same
+    }
+
+    /// The tasks that queries of the set need.
+    fn tasks_of_set(&self) -> &[PlannedTask] {
+        &self.tasks[self.tasks.len() - self.of_set..]
+    }
+
+    /// The number of tasks that each set of the run has. They are the first ones.
+    pub(crate) fn lasting_tasks(&self) -> usize {
+        if self.is_lasting { self.tasks.len() - self.of_set } else { 0 }
+    }
+
+    /// Adds a task that counts packets for a query of the set, to those of the run if there are any.
+    ///
+    /// # Errors
+    /// Returns one line: what cannot be counted in this run, why, and what is possible.
+    pub(crate) fn with_query(
+        tasks: Option<&Self>,
+        spec: &TaskSpec,
+        setting: &RunProperties,
+    ) -> Result<Self, String> {
+        let alone = || Self { is_lasting: true, ..Self::empty(setting) };
+        let mut tasks = tasks.map_or_else(alone, Self::clone);
+        let by_rows = tasks.by_rows.iter().flat_map(|by_rows| &by_rows.places);
+        let place = tasks.places.iter().chain(by_rows).max().map_or(0, |last| last + 1);
+        tasks.add(place, spec, setting, false)?;
+        tasks.of_set += 1;
+        Ok(tasks)
     }
 
     /// Joins these tasks and the tables that queries by packets need, in the set of this generation.
@@ -194,9 +238,9 @@ impl Tasks {
         }
     }
 
-    /// Bytes of what queries by packets need of all workers.
-    pub fn split_bytes(&self) -> usize {
-        self.split.as_ref().map_or(0, SplitPlan::bytes)
+    /// Bytes of what queries of the set need of all workers, in addition to the tasks that the run was admitted with.
+    pub fn added_bytes(&self, workers: usize) -> usize {
+        self.bytes_of(self.tasks_of_set(), workers)
     }
 
     /// The number of each task among all that were asked.
@@ -336,6 +380,11 @@ impl Tasks {
     /// windows that changes are measured against. Of a structure in which all workers count there are two, whose counters take twice the
     /// memory of those of one worker at the most, what is answered, and two lists of flows for each worker.
     pub fn bytes(&self, workers: usize) -> usize {
+        self.bytes_of(&self.tasks, workers)
+    }
+
+    /// Bytes of some of the tasks, and of what queries by packets need.
+    fn bytes_of(&self, tasks: &[PlannedTask], workers: usize) -> usize {
         let of_task = |task: &PlannedTask| {
             let Choice { bytes, bytes_v6, .. } = task.maker.choice;
             let of_level =
@@ -349,7 +398,8 @@ impl Tasks {
             }
             of_window.saturating_mul(2 * workers + task.spec.windows_held())
         };
-        self.tasks.iter().map(of_task).fold(self.split_bytes(), usize::saturating_add)
+        let split = self.split.as_ref().map_or(0, SplitPlan::bytes);
+        tasks.iter().map(of_task).fold(split, usize::saturating_add)
     }
 
     /// The feed of each state, by task and level.

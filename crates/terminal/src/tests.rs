@@ -194,6 +194,7 @@ fn task(query: &str, bounds: &str, columns: Vec<Column>, rows: Vec<Vec<Value>>) 
         memory_bytes: 1,
         total: 7,
         lost: None,
+        most_unlisted: None,
     };
     Answer {
         task: Some(note),

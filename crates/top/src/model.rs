@@ -309,6 +309,7 @@ mod tests {
             threshold: None,
             late: false,
             coverage: None,
+            bounds: None,
             parent: None,
             title: None,
         };

@@ -132,6 +132,7 @@ fn controller() -> ViewModel {
         threshold: Some(0.0),
         late: false,
         coverage: None,
+        bounds: None,
         parent: None,
         title: Some("Packets are lost behind Node1".to_owned()),
     };

@@ -33,7 +33,7 @@ fn chain(text: &str, nodes: &[&str], most_firings: usize) -> Result<Chain, Strin
     let nodes: Vec<String> = nodes.iter().map(|&node| node.to_owned()).collect();
     let key: Vec<String> = packet::KeySpec::FIVE_TUPLE.columns().map(str::to_owned).collect();
     let settings = events::EventSettings { most_firings, ..events::EventSettings::default() };
-    let site = ChainSite { nodes: &nodes, key: &key, window_ns: WINDOW_NS, settings };
+    let site = ChainSite { nodes: &nodes, key: &key, window_ns: WINDOW_NS, base_ns: WINDOW_NS, settings };
     Chain::new(&checked.queries, &site).map_err(|refused| refused.join("; "))
 }
 

@@ -704,6 +704,8 @@ export interface components {
             late: boolean;
             /** @description The coverage of the answer; `null` if the source cannot count its loss. */
             coverage: number | null;
+            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
+            bounds?: string;
             /** @description The event that started the query; `null` if none did. */
             parent: string | null;
             /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
@@ -1474,6 +1476,8 @@ export interface components {
             late: boolean;
             /** @description The coverage of the answer; `null` if the source cannot count its loss. */
             coverage: number | null;
+            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
+            bounds?: string;
             /** @description The event that started the query; `null` if none did. */
             parent: string | null;
             /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
@@ -1555,6 +1559,8 @@ export interface components {
             total: components["schemas"]["Integer"];
             /** @description The number of packets lost before the measurement, which bounds include; `null` if the source cannot count its loss. */
             lost: components["schemas"]["Integer"] | null;
+            /** @description The most that any group has that is not among the rows, where that is certain. */
+            most_unlisted?: components["schemas"]["Integer"];
         };
         /** @description The task lists of a node, by their generations. */
         TaskState: {

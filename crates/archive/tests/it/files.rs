@@ -34,6 +34,7 @@ fn event(number: u64) -> Event {
         threshold: None,
         late: false,
         coverage: None,
+        bounds: None,
         parent: None,
         title: None,
     }

@@ -269,6 +269,7 @@ prop_compose! {
             threshold: Some(0.1),
             late: false,
             coverage: None,
+            bounds: None,
             parent: parent.map(str::to_owned),
             title,
         }

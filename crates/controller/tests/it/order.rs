@@ -125,6 +125,7 @@ fn shown(text: &str, counts: &[BTreeMap<u64, u64>; 2], random: &mut Random) -> V
     let site = ChainSite {
         nodes: &names,
         key: &KeySpec::FIVE_TUPLE.parts(),
+        base_ns: SECOND,
         window_ns: SECOND,
         settings: events::EventSettings::default(),
     };

@@ -115,6 +115,9 @@ fn check_retrospective(
     if !trigger.in_same_window && trigger.kind != EdgeKind::While {
         return Ok(());
     }
+    if query.sketch.is_some() {
+        return Err("nodes keep the rows of the window that fired, and structures count packets".to_owned());
+    }
     if query.across.is_some() {
         return Err("answers across nodes are not put together in the window that fired".to_owned());
     }

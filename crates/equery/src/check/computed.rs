@@ -6,7 +6,6 @@ use crate::checked::NotRun;
 use crate::checker::{Outline, sources};
 use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, EarlierReference};
-use crate::sketch;
 use std::ops::Range;
 use task::query::Over;
 
@@ -20,7 +19,6 @@ impl CheckSession<'_> {
             let source = &self.texts[self.labels.iter().position(|label| *label == name.value)?];
             let reason = match source.trigger {
                 Some(_) => "which is started by another one, are not always there",
-                None if sketch::is_asked(source) => "which counts packets in a sketch, are not read yet",
                 None => return None,
             };
             let reason = format!("answers of {}, {reason}", name.value);

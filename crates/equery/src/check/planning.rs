@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostics;
 use crate::earlier::{self, EarlierReference};
 use crate::executor;
 use crate::memory;
-use crate::sketch::{self, sketch};
+use crate::sketch::{self, Sketch, sketch};
 use crate::whole_flows::replace_by_whole_flows;
 use flow::Statistic;
 use model::Class;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use task::query::Query;
 use task::rows::advice_of_all_flows;
+use task::sketched::{NotSketched, QueryClause};
 
 impl CheckSession<'_> {
     /// Plans a query that has no errors by itself. Returns nothing, and reports why, if its plan is refused.
@@ -31,18 +32,6 @@ impl CheckSession<'_> {
         label: &str,
         diagnostics: &mut Diagnostics<'_>,
     ) -> Option<CheckedQuery> {
-        let is_of_traffic = sources(text).is_empty()
-            && outline.bindings.is_empty()
-            && outline.history.is_none()
-            && outline.used.earlier.is_empty()
-            && links.trigger.is_none();
-        let sketch = match sketch::is_asked(text) && is_of_traffic {
-            true => {
-                let asked = (&outline.plan, &outline.used.of_packets);
-                Some(sketch(text, asked, &self.variables, self.options, diagnostics)?)
-            }
-            false => None,
-        };
         let flows = self.options.flows.unwrap_or(memory::DEFAULT_FLOWS);
         let earlier: Vec<EarlierReference> =
             outline.used.earlier.iter().map(|(earlier, _)| earlier.clone()).collect();
@@ -50,6 +39,11 @@ impl CheckSession<'_> {
         let of_rows_plan = match (&earlier[..], sources(text)) {
             ([], _) | (_, [_, ..]) => outline.plan.clone(),
             (earlier, []) => earlier::base(&outline.plan, earlier),
+        };
+        let is_counted = sketch::is_asked(text) && outline.history.is_none();
+        let sketch = match is_counted {
+            true => Some(self.sketched(text, &outline, &links, &of_rows_plan, diagnostics)?),
+            false => None,
         };
         let past_bytes = self.past_bytes(&outline, &earlier, flows, diagnostics);
         let of_rows = || memory::estimate(&of_rows_plan, flows);
@@ -59,7 +53,9 @@ impl CheckSession<'_> {
         if is_of_rows && outline.used.not_run.is_empty() {
             self.ask_executor(text, label, &of_rows_plan, diagnostics)?;
         }
-        self.require_kept_window(text, label, &links, &of_rows_plan, diagnostics)?;
+        if sketch.is_none() {
+            self.require_kept_window(text, label, &links, &of_rows_plan, diagnostics)?;
+        }
         let across = self.find_unmergeable_parts(text, &outline, &of_rows_plan, sketch.is_some());
         let pins_flows = pins_flows(&outline.plan, &links.bindings);
         let of_pinned = self.of_pinned_alone(&outline.used.of_packets);
@@ -67,9 +63,8 @@ impl CheckSession<'_> {
         let mut not_run = outline.used.not_run;
         not_run.extend(unpinned(&of_pinned, pins_flows));
         not_run.extend(links.not_run);
-        not_run.extend(other_not_run(text, is_of_traffic));
+        not_run.extend(other_not_run(text, is_counted));
         not_run.extend(across);
-        not_run.extend(self.parents_not_run(text, links.trigger.as_ref()));
         not_run.extend(self.sources_not_run(text));
         not_run.extend(computed::earlier_not_run(&outline.bindings, &outline.used.earlier));
         not_run.sort_by_key(|found| found.span.start);
@@ -88,7 +83,7 @@ impl CheckSession<'_> {
             statistics: outline.used.of_packets.into_keys().collect(),
             pins_flows,
             needs_geo: outline.used.of_geo.into_iter().collect(),
-            plan: outline.plan,
+            plan: Query { counting: sketch.as_ref().map(|sketch| sketch.counting), ..outline.plan },
             across: text.across.as_ref().map(|across| across.value),
             history: outline.history,
             earlier,
@@ -107,6 +102,22 @@ impl CheckSession<'_> {
 
 /// Refusals of plans. Each returns nothing where it has reported an error.
 impl CheckSession<'_> {
+    /// Plans the structure that counts the packets of a query. `plan`: the plan that nodes answer.
+    fn sketched(
+        &self,
+        text: &QueryText,
+        outline: &Outline,
+        links: &Links,
+        plan: &Query,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Option<Sketch> {
+        if let Some(refused) = not_of_packets(text, links) {
+            sketch::refuse(text, &refused, diagnostics);
+            return None;
+        }
+        sketch(text, (plan, &outline.used.of_packets), &self.variables, self.options, diagnostics)
+    }
+
     /// Refuses a query that may take more memory than the run allows.
     fn limit_memory(
         &self,
@@ -197,20 +208,6 @@ impl CheckSession<'_> {
             && executor::columns(&outline.plan, self.options.key.as_deref()).is_ok();
         is_planned.then(|| query.to_advise()).flatten()
     }
-
-    /// Parents whose answers this version does not judge.
-    fn parents_not_run(&self, text: &QueryText, trigger: Option<&TriggerClause>) -> Vec<NotRun> {
-        let (Some(clause), Some(trigger)) = (&text.trigger, trigger) else { return Vec::new() };
-        let of = |name: &String| {
-            let parent = &self.texts[self.labels.iter().position(|label| label == name)?];
-            sketch::is_asked(parent).then_some(())?;
-            let reason = format!(
-                "{name} is counted in a structure, which lists the heaviest groups alone: what other groups have is not known, so that no condition judges them"
-            );
-            Some(NotRun { clause: "when".to_owned(), reason, span: clause.span.clone() })
-        };
-        trigger.parents.iter().filter_map(of).collect()
-    }
 }
 
 impl CheckSession<'_> {
@@ -223,7 +220,11 @@ impl CheckSession<'_> {
         is_sketch: bool,
     ) -> Vec<NotRun> {
         let Some(across) = &text.across else { return Vec::new() };
-        let of_packets = || vec!["structures of several nodes are not merged yet".to_owned()];
+        let of_packets = || {
+            let why =
+                "nodes send answers, and that of a structure has the heaviest groups of its own node alone";
+            vec![why.to_owned()]
+        };
         let is_of_rows = sources(text).is_empty()
             && outline.bindings.is_empty()
             && outline.history.is_none()
@@ -258,6 +259,23 @@ fn names_of(sources: &[Spanned<String>]) -> String {
 /// Returns whether a query with this trigger answers in the window that fired. Nodes keep the rows of whole flows of that window.
 fn looks_back(trigger: Option<&TriggerClause>) -> bool {
     trigger.is_some_and(|trigger| trigger.in_same_window || trigger.kind == EdgeKind::While)
+}
+
+/// Returns the reason why no structure answers a query that reads something else than all packets of its windows.
+fn not_of_packets(text: &QueryText, links: &Links) -> Option<NotSketched> {
+    let pinned = links.bindings.iter().find(|bound| bound.field != "node_id");
+    let (part, reason) = if !sources(text).is_empty() {
+        (QueryClause::Counting, "the query reads answers, and structures count packets".to_owned())
+    } else if let Some(FieldBinding { field, parent, .. }) = pinned {
+        let why = "structures count all packets, without a condition on them";
+        (QueryClause::Filter, format!("{why}: a firing of {parent} pins no {field}"))
+    } else if looks_back(links.trigger.as_ref()) {
+        let why = "nodes keep the rows of the window that fired, and structures count packets";
+        (QueryClause::Window, why.to_owned())
+    } else {
+        return None;
+    };
+    Some(NotSketched { part, reason })
 }
 
 /// Returns true if the filter leaves few flows, by constants or by the fields that a firing binds.
@@ -349,14 +367,13 @@ fn class(
 }
 
 /// Clauses that this version does not run, whatever else the query has.
-fn other_not_run(text: &QueryText, is_of_traffic: bool) -> Vec<NotRun> {
+fn other_not_run(text: &QueryText, is_counted: bool) -> Vec<NotRun> {
     fn found<T>(clause: &str, reason: &str, at: &Option<Spanned<T>>) -> Option<NotRun> {
         let span = at.as_ref()?.span.clone();
         Some(NotRun { clause: clause.to_owned(), reason: reason.to_owned(), span })
     }
-    let other_sources =
-        "packets are counted for queries that nothing triggers and that read the traffic itself";
-    let (using, error) = match is_of_traffic {
+    let other_sources = "files and stores have flows, and structures count packets";
+    let (using, error) = match is_counted || !sketch::is_asked(text) {
         true => (&None, &None),
         false => (&text.using, &text.error),
     };

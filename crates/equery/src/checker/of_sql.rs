@@ -204,6 +204,7 @@ impl Checker<'_, '_> {
             limit: None,
             over: Over::Window,
             bound: Vec::new(),
+            counting: None,
         };
         let plan = if earlier.is_empty() { plan } else { earlier::base(&plan, &earlier) };
         executor::columns(&plan, self.options.key.as_deref()).is_ok()

@@ -95,9 +95,8 @@ pub(crate) fn outline(checker: &mut Checker<'_, '_>, query: &QueryText, label: &
         .iter()
         .map(|(name, typed)| OutputColumn::new(name.clone(), typed.value.clone()))
         .collect();
-    let bound = Vec::new();
     let plan =
-        Query { name: label.to_owned(), filter, group, columns: items, having, order, limit, over, bound };
+        Query { filter, group, columns: items, having, order, limit, over, ..Query::new(label, [], []) };
     Some(Outline { plan, columns, nodes, history, used: std::mem::take(&mut checker.used), bindings })
 }
 

@@ -20,6 +20,7 @@ fn chain_of(text: &str, nodes: &[&str]) -> Result<Chain, Vec<String>> {
     let site = ChainSite {
         nodes: &nodes,
         key: &packet::KeySpec::FIVE_TUPLE.parts(),
+        base_ns: 1_000_000_000,
         window_ns: 10_000_000_000,
         settings: events::EventSettings::default(),
     };

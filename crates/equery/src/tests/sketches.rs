@@ -109,13 +109,57 @@ fn windows_are_those_of_the_run() {
 }
 
 #[test]
-fn queries_of_answers_and_events_are_not_counted_yet() {
-    let text = "a: select dst_addr, sum(total_byte) as b groupby dst_addr; \
-                c: select dst_addr, sum(total_byte) groupby dst_addr error 1% when a.b > 5";
+fn queries_that_start_and_that_are_started_are_counted() {
+    let text = "a: select dst_addr, sum(total_byte) as b groupby dst_addr limit 5 using space_saving(memory=64KiB); \
+                b: select dst_addr, prev(sum(total_byte)) as b groupby dst_addr error 1% when each a.b > 5 run 20s; \
+                c: select dst_addr, a.b / 2 as half from a; \
+                d: select src_addr, sum(total_byte) groupby src_addr error 1% where node_id = b.node_id when b.b > 5;";
     assert_eq!(said(text), Vec::<String>::new());
     let checked = check(&SourceText { name: "q", text }, &CheckOptions::default());
-    let clauses: Vec<_> = checked.queries[1].not_run.iter().map(|not_run| not_run.clause.as_str()).collect();
-    assert_eq!((clauses, &checked.queries[1].sketch), (vec!["error"], &None));
+    let tasks = checked.queries.iter().map(|query| {
+        assert_eq!(query.not_run, [], "{}", query.label);
+        assert_eq!(query.plan.counting, query.sketch.as_ref().map(|sketch| sketch.counting));
+        query.sketch.as_ref().map(|sketch| sketch.task.to_string())
+    });
+    let expected = [
+        Some("a: heavy-hitters:key=dst_addr,by=bytes,top=5,structure=space-saving,memory=64KiB"),
+        Some("b of rows: heavy-hitters:key=dst_addr,by=bytes,top=1000,error=1%"),
+        None,
+        Some("d: heavy-hitters:key=src_addr,by=bytes,top=1000,error=1%"),
+    ];
+    assert_eq!(tasks.collect::<Vec<_>>(), expected.map(|task| task.map(str::to_owned)));
+}
+
+#[test]
+fn what_is_not_the_packets_of_a_window_is_not_counted() {
+    let parent = "a: select dst_addr, sum(total_byte) as b groupby dst_addr every 1s;";
+    for (query, at, words) in [
+        (
+            "select src_addr, sum(total_byte) groupby src_addr where dst_addr = a.dst_addr error 1% every 1s when a.b > 5",
+            "where",
+            &["'error' is not possible here", "a firing of a pins no dst_addr"][..],
+        ),
+        (
+            "select src_addr, sum(total_byte) groupby src_addr error 1% every 1s when a.b > 5 in same window",
+            "in same",
+            &["the rows of the window that fired", "without 'error'"],
+        ),
+        (
+            "select src_addr, sum(total_byte) groupby src_addr error 1% every 1s while a.b > 5",
+            "while",
+            &["the rows of the window that fired"],
+        ),
+        ("select dst_addr, a.b as half from a error 1% every 1s", "error", &["reads answers"]),
+    ] {
+        let text = format!("{parent} {query}");
+        let column = text.find(at).map_or(0, |at| at + 1);
+        refused(&text, column, words);
+    }
+    let text = format!("{BYTES} error 1% last 1h");
+    let query = query(&text);
+    let reasons: Vec<&str> = query.not_run.iter().map(|not_run| not_run.reason.as_str()).collect();
+    assert!(reasons.contains(&"files and stores have flows, and structures count packets"), "{reasons:?}");
+    assert_eq!(query.sketch, None);
 }
 
 #[test]

@@ -37,15 +37,17 @@ impl DerivedTable<'_> {
         let undecided = self.restrict(derivation);
         self.groups.sort_by(|one, other| compare(derivation, one, other));
         let beyond = self.groups.split_off(derivation.limit.min(self.groups.len()));
-        let more = self.more_groups();
+        let is_uncounted = |answer: &Option<&Answer>| {
+            answer.is_some_and(|answer| answer.rest.is_open || answer.may_lack_groups())
+        };
+        let is_open = !query.key.is_empty() && self.sources.iter().any(|(_, answer, _)| is_uncounted(answer));
+        let more = self.more_groups().max(is_open.into());
         let columns: Vec<Column> = query.columns.iter().map(|column| column.column.clone()).collect();
         let row = |group: &ComputedGroup| -> Vec<Value> {
             columns.iter().zip(&group.values).map(|(column, known)| known.value(column.kind)).collect()
         };
         let rows = self.groups.iter().map(row).collect();
         let groups = (beyond.len() as u64).saturating_add(more);
-        let is_uncounted = |answer: &Option<&Answer>| answer.is_some_and(|answer| answer.rest.is_open);
-        let is_open = self.sources.iter().any(|(_, answer, _)| is_uncounted(answer));
         let totals = if more == 0 { totals(&beyond, query) } else { Vec::new() };
         let mut answer = Answer {
             node: node.map(str::to_owned),

@@ -141,8 +141,15 @@ impl JudgedEdge<'_> {
         judging.judge_all();
         let Judging { happened, holding, changed, edge, is_undecided, .. } = judging;
         edge.is_settled &= !changed;
-        let told =
-            EdgeContext { graph, query: edge.query, trigger, watch, window, coverage: sides.coverage() };
+        let told = EdgeContext {
+            graph,
+            query: edge.query,
+            trigger,
+            watch,
+            window,
+            coverage: sides.coverage(),
+            bounds: sides.bounds(),
+        };
         let why = is_undecided.then(|| sides.why());
         (told.add_events(happened, holding, edge, runs, events), why)
     }

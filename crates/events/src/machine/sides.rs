@@ -7,7 +7,7 @@ use crate::key::{EventKey, Member};
 use crate::rows::{ConditionGroups, unknown};
 use crate::seen::ObservedWindow;
 use crate::undecided::Why;
-use model::Value;
+use model::{Value, weaker_bounds};
 use std::collections::HashMap;
 
 /// The answer of one source in a window.
@@ -74,6 +74,12 @@ impl<'a> SourceAnswers<'a> {
             coverage = Some(coverage.map_or(own, |least| least.min(own)));
         }
         coverage
+    }
+
+    /// The weakest bounds of the sources whose values are estimates, in words; `None` where all are exact.
+    pub(super) fn bounds(&self) -> Option<String> {
+        let rows = self.sides.iter().filter_map(|side| side.rows.as_ref());
+        rows.filter_map(ConditionGroups::bounds_of_estimates).reduce(weaker_bounds).map(str::to_owned)
     }
 
     /// Returns the groups that have a row in any source, each once.

@@ -44,6 +44,8 @@ pub(super) struct EdgeContext<'a> {
     pub(super) watch: &'a TriggerPlan,
     pub(super) window: Span,
     pub(super) coverage: Option<f64>,
+    /// The bounds of the values, in words, where they are estimates.
+    pub(super) bounds: Option<String>,
 }
 
 impl EdgeContext<'_> {
@@ -153,6 +155,7 @@ impl EdgeContext<'_> {
             threshold: self.trigger.condition.threshold(),
             late: false,
             coverage: self.coverage,
+            bounds: self.bounds.clone(),
             parent: match one.kind {
                 EventKind::Fired => run,
                 _ => one.fired.or(run),

@@ -66,6 +66,7 @@ pub(crate) fn full_answer() -> Answer {
             memory_bytes: 65_536,
             total: 100,
             lost: None,
+            most_unlisted: None,
         }),
         account: Some(Account {
             packets: PacketCounts {
@@ -144,6 +145,7 @@ pub(crate) fn full_event() -> Event {
         threshold: Some(1000.5),
         late: false,
         coverage: Some(1.0),
+        bounds: None,
         parent: None,
         title: None,
     }

@@ -154,14 +154,15 @@ fn status() -> impl Strategy<Value = (AnswerStatus, Option<Span>, Vec<Missing>)>
 }
 
 fn task() -> impl Strategy<Value = TaskNote> {
-    (text(), text(), text(), integer(), integer(), option::of(integer())).prop_map(
-        |(text, structure, why, memory_bytes, total, lost)| TaskNote {
+    (text(), text(), text(), integer(), integer(), [(); 2].map(|()| option::of(integer()))).prop_map(
+        |(text, structure, why, memory_bytes, total, [lost, most_unlisted])| TaskNote {
             text,
             structure,
             why,
             memory_bytes,
             total,
             lost,
+            most_unlisted,
         },
     )
 }
@@ -240,8 +241,8 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     let kinds = vec![Fired, Resolved, NoData, Timeout, Expired, Suppressed, Missed];
     let head = (text(), proptest::sample::select(kinds), text(), option::of(text()), items());
     let tail = (option::of(text()), integer(), option::of(span()), items(), option::of(float()));
-    (head, tail, any::<bool>(), coverage(), [option::of(text()), option::of(text())]).prop_map(
-        |(head, tail, late, coverage, [parent, title])| {
+    (head, tail, any::<bool>(), coverage(), option::of(text()), [option::of(text()), option::of(text())])
+        .prop_map(|(head, tail, late, coverage, bounds, [parent, title])| {
             let (event, kind, query, fired_by, key) = head;
             let (node, at_ns, window, values, threshold) = tail;
             Event {
@@ -257,11 +258,11 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
                 threshold,
                 late,
                 coverage,
+                bounds,
                 parent,
                 title,
             }
-        },
-    )
+        })
 }
 
 /// A window.

@@ -212,6 +212,7 @@ impl TuningReporter<'_> {
             threshold: Some(self.bound),
             late: false,
             coverage: None,
+            bounds: None,
             parent: None,
             title: None,
         }

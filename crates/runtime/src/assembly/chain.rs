@@ -35,11 +35,13 @@ pub(super) fn whole_run(plan: &RunPlan, nodes: &[String]) -> Result<WholeRun, Fa
 }
 
 fn site<'a>(plan: &RunPlan, nodes: &'a [String], key: &'a [String]) -> ChainSite<'a> {
-    let window_ns = match plan.asked.default_every.unwrap_or(plan.options.question.every) {
+    let length = |every: Every| match every {
         Every::Time(length) => length,
         Every::Packets(_) => 0,
     };
-    ChainSite { nodes, key, window_ns, settings: events::EventSettings::default() }
+    let base_ns = length(plan.options.question.every);
+    let window_ns = plan.asked.default_every.map_or(base_ns, length);
+    ChainSite { nodes, key, window_ns, base_ns, settings: events::EventSettings::default() }
 }
 
 /// The queries whose windows are needed whether or not they are shown: they have windows of their own, are started, start others, or read
@@ -50,7 +52,8 @@ fn has_windows(plan: &RunPlan) -> BTreeSet<&str> {
     // Statistics of packets are of windows, but ask for none.
     let is_of_windows = |query: &&CheckedQuery| {
         let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
-        let asks = query.plan.over != Over::Window || query.across.is_some() || query.trigger.is_some();
+        let says = query.plan.over != Over::Window || query.across.is_some() || query.trigger.is_some();
+        let asks = says || query.sketch.is_some();
         !answered.contains(query.label.as_str()) && (asks || is_computed)
     };
     let own = queries.iter().filter(is_of_windows).map(|query| query.label.as_str());

@@ -21,7 +21,7 @@ use crate::sinks::standard_output::{self, OutputReader};
 use crate::spec::RunSpec;
 use crate::wording;
 use arena::{Lease, Limits};
-use engine::admission::{Admission, Directions, check_tracked_flows, no_gaps};
+use engine::admission::{self, Admission, Directions, check_tracked_flows, no_gaps};
 use engine::{
     CaptureSettings, Control, Destinations, Every, HAND_OVER_PACKETS, MeasurementConfig, Observer, Outputs,
     ResolvedDesign, RowOutput, RunOutcome, SamplingControl, StepTiming, TUNED_HAND_OVER_PACKETS,
@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{NodeSetting, StoreWriter};
 use task::ChangingFields;
-use task::rows::{PacketFieldPolicy, PlanContext, ZoomOffer};
+use task::rows::{CountingOffer, PacketFieldPolicy, PlanContext, ZoomOffer};
 use task::{TaskSpec, Tasks};
 
 /// A node that is ready to be measured.
@@ -73,6 +73,15 @@ pub(crate) struct Measurement {
     tracked_flows: ZoomOffer,
     /// The memory of the queues of the exporter and the store, of tasks and frames.
     _memory: ([Option<Lease>; 2], Lease),
+}
+
+/// The tasks that are asked of a node.
+#[derive(Clone, Copy)]
+pub(crate) struct AskedTasks<'a> {
+    /// The tasks that it begins with.
+    pub(crate) first: &'a [TaskSpec],
+    /// Those, and the ones that a controller may add later.
+    pub(crate) all: &'a [TaskSpec],
 }
 
 /// The settings that the nodes of a run have in common.
@@ -106,12 +115,12 @@ pub(crate) struct MeasurementResult {
 }
 
 impl Measurement {
-    /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks. `zooms`: queries read losses of the flows
+    /// Checks what the options ask of a node and opens its sources. Nothing is created. `specs`: its tasks, none of which must be impossible. `zooms`: queries read losses of the flows
     /// that they pin. Where the design does not allow to follow these alone, all are tracked.
     pub(crate) fn prepare(
         options: &RunSpec,
         node: &str,
-        specs: &[TaskSpec],
+        specs: AskedTasks<'_>,
         zooms: bool,
         common: &SharedNodeContext,
     ) -> Result<Self, Failure> {
@@ -137,16 +146,17 @@ impl Measurement {
         };
         let selection = select_columns(options, selection);
         // Before a source is opened: a mistake in it must not start a port.
-        refusal::admit(&config, &plan, specs, &parallel::site(options))?;
+        refusal::admit(&config, &plan, specs.all, &parallel::site(options))?;
         let geo = options.question.enrich.databases()?;
         let captures = captures(options, node);
         check_places(options)?;
         if let Some(scheduler) = options.machine.scheduler {
             scheduler.check(&plan).map_err(Failure::usage)?;
         }
-        let sources = sources::open(options, &config, plan, specs)?;
+        let sources = sources::open(options, &config, plan, specs.all)?;
         // A port may have had fewer queues than were requested, or spread flows over them in its own way.
-        let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs, &sources.site)?;
+        refusal::admit(&config, &sources.plan, specs.all, &sources.site)?;
+        let Admission { tasks, memory } = refusal::admit(&config, &sources.plan, specs.first, &sources.site)?;
         preset::remark(options, &sources.plan).iter().for_each(|line| say(line));
         let zoom = match check_tracked_flows(&config, &sources.plan, sources.site.directions) {
             None => ZoomOffer::Offered,
@@ -286,6 +296,19 @@ impl Measurement {
         }
     }
 
+    /// Returns what becomes of queries whose packets are to be counted.
+    fn counting(&self) -> CountingOffer {
+        let Self { sources, plan, config, .. } = self;
+        if sources.routers.is_some() {
+            let why = "structures count packets one by one, and routers send flow records";
+            return CountingOffer::NotPossible(why.to_owned());
+        }
+        match admission::run_properties(config, plan, &sources.site) {
+            Ok(run) => CountingOffer::Offered { run, is_sampled: config.sampling.is_some() },
+            Err(refusal) => CountingOffer::NotPossible(refusal.to_string()),
+        }
+    }
+
     /// Returns the properties of the node's rows.
     pub(crate) fn site(&self) -> PlanContext {
         PlanContext {
@@ -304,6 +327,7 @@ impl Measurement {
             passes: Vec::new(),
             is_filtered: false,
             by_packets: self.by_packets(),
+            counting: self.counting(),
             geo: self.geo.clone(),
             seed: self.config.seed,
             limits: self.config.limits.clone(),

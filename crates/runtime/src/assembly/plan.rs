@@ -155,9 +155,14 @@ impl RunPlan {
         self.nodes.len() > 1 || self.asked.needs_controller || self.recorded.is_some()
     }
 
-    /// The tasks of a node.
+    /// The tasks of a node, with those of queries.
     pub(super) fn specs(&self, node: &str) -> Vec<TaskSpec> {
         self.tasks.iter().cloned().chain(self.asked.sketches.tasks_of(node)).collect()
+    }
+
+    /// The tasks that a node begins with: those of queries come in task lists where there is a controller.
+    pub(super) fn first_specs(&self, node: &str) -> Vec<TaskSpec> {
+        if self.is_controlled() { self.tasks.clone() } else { self.specs(node) }
     }
 
     /// The options of a node, and whether queries read losses of the flows that they pin. Nodes share the memory.

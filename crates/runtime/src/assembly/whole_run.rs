@@ -151,8 +151,8 @@ impl WholeRun {
     }
 }
 
-/// The queries that the end of a run can answer: they say nothing of time, run from its begin to its end and read nothing of single windows,
-/// and nor does what they read.
+/// The queries that the end of a run can answer: they say nothing of time, run from its begin to its end, are answered from rows and read nothing
+/// of single windows, and nor does what they read.
 pub(super) fn answered(queries: &[CheckedQuery]) -> BTreeSet<&str> {
     let is_of_run = |query: &&CheckedQuery| {
         query.plan.over == Over::Window
@@ -160,6 +160,7 @@ pub(super) fn answered(queries: &[CheckedQuery]) -> BTreeSet<&str> {
             && query.trigger.is_none()
             && query.earlier.is_empty()
             && query.statistics.is_empty()
+            && query.sketch.is_none()
     };
     let of_run: Vec<&CheckedQuery> = queries.iter().filter(is_of_run).collect();
     let mut answered: BTreeSet<&str> = BTreeSet::new();

@@ -24,7 +24,7 @@ pub struct QuerySet {
     pub(crate) timeless: Vec<Query>,
     /// The queries that count packets, each as a task.
     pub sketches: SketchedQueries,
-    /// The queries that rows answer, all of them, as they were checked.
+    /// All queries, as they were checked.
     pub checked: Vec<CheckedQuery>,
     /// True if some queries start others, are answered across nodes, or are computed of other answers.
     pub(crate) needs_controller: bool,
@@ -134,13 +134,13 @@ impl QuerySet {
             self.places.insert(query.label.clone(), source.place(query.text_span.start));
             self.needs_loss |= query.parts.loss && !query.pins_flows;
             self.reads_tracked_losses |= query.parts.loss && query.pins_flows;
+            let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
+            self.needs_controller |= query.trigger.is_some() || query.across.is_some() || is_computed;
+            self.checked.push(query.clone());
             if let Some(sketch) = &query.sketch {
                 self.sketches.add(&query.plan, &sketch.task, &query.nodes);
                 continue;
             }
-            let is_computed = !query.derived_from.is_empty() || !query.earlier.is_empty();
-            self.needs_controller |= query.trigger.is_some() || query.across.is_some() || is_computed;
-            self.checked.push(query.clone());
             match query.plan.over {
                 Over::Windows { .. } => self.windows.push(query.plan.clone()),
                 Over::Window | Over::Run => self.timeless.push(query.plan.clone()),

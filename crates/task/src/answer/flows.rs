@@ -4,7 +4,7 @@ use super::{AnswerInput, QualifiedRows, SelectedFlows, estimated, largest_first,
 use crate::ranking::Ranking;
 use crate::spec::Limit;
 use crate::state::{FamilyState, FlowCounter, StateKind};
-use crate::task_answer::EstimatedFlow;
+use crate::task_answer::{EstimatedFlow, TaskRows};
 use flow::Estimate;
 use packet::{FlowKey, Key, KeySpec};
 use sketch::{ByteKey, ExactCounts, Frequency, HeavyKeys};
@@ -89,14 +89,105 @@ fn find_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -
     let SelectedFlows { flows, more, is_cut_short } = find_in_both(asked, 0, threshold, most);
     let row = |(key, estimate)| EstimatedFlow { key, prefix: None, estimate, own: None };
     let rows = flows.into_iter().map(row).collect();
-    ranked(asked, figure, (rows, more), is_cut_short, |least| find_in_both(asked, 0, least, 0).is_cut_short)
+    let is_cut_short_at = |least| find_in_both(asked, 0, least, 0).is_cut_short;
+    let (mut rows, status) = ranked(asked, figure, (rows, more), is_cut_short, is_cut_short_at);
+    if let TaskRows::Flows { flows, more, most_unlisted, .. } = &mut rows {
+        // Those below the threshold, and those beyond the last row.
+        let last = flows.last().filter(|_| *more > 0).map_or(0.0, |last| most_of(&last.estimate));
+        *most_unlisted = asked.state().most_unlisted(threshold.saturating_sub(1).max(last.ceil() as u64));
+    }
+    (rows, status)
+}
+
+/// The most that a flow has of this estimate.
+fn most_of(estimate: &Estimate) -> f64 {
+    estimate.bounds.map_or(f64::INFINITY, |bounds| bounds.upper)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::Tasks;
+    use crate::{RunProperties, TaskSpec};
     use packet::{KeyV4, Seed};
     use sketch::{ExactConfig, HeavyHitters, Summary, Update, UpdateBurst};
+    use std::collections::BTreeMap;
+
+    /// Whatever a structure has room for, no flow without a row has more than it says.
+    #[test]
+    fn what_is_not_listed_has_no_more_than_is_said() {
+        let spec = KeySpec::FIVE_TUPLE;
+        let mut state = 7_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32
+        };
+        let packets: Vec<u32> = (0..20_000).map(|_| (draw() % 900).min(draw() % 900)).collect();
+        let mut truth: BTreeMap<u32, u64> = BTreeMap::new();
+        packets.iter().for_each(|flow| *truth.entry(*flow).or_default() += 1);
+        let (mut tight, mut certain) = (0, 0);
+        for structure in
+            ["exact", "space-saving", "space-saving-heap", "count-min", "conservative-update", "count-sketch"]
+        {
+            for memory in ["4KiB", "32KiB", "512KiB"] {
+                for limit in ["top=5", "top=500", "count=30,top=3", "count=30"] {
+                    let text = format!("heavy-hitters:structure={structure},memory={memory},{limit}");
+                    let task: TaskSpec = text.parse().expect("a task");
+                    let run = RunProperties {
+                        key: spec,
+                        is_paired: false,
+                        packets: None,
+                        workers: 1,
+                        scatters: false,
+                        seed: Seed::new(3),
+                    };
+                    let tasks = Tasks::plan(&[task], &run).expect("it can be counted");
+                    // Two workers, each with flows of its own where the structure merges no others.
+                    let is_apart = structure == "conservative-update";
+                    let worker = |at: usize, flow: u32| if is_apart { flow % 2 == 0 } else { at < 12_000 };
+                    let mut workers = [true, false].map(|own| {
+                        let mut states = tasks.states_of(0).expect("memory");
+                        let all = packets.iter().enumerate();
+                        for (_, flow) in all.filter(|(at, flow)| worker(*at, **flow) == own) {
+                            let source = [10, 0, (flow >> 8) as u8, *flow as u8];
+                            let key =
+                                KeyV4::new([source, [1; 4]].concat().try_into().expect("8 bytes"), [0; 4], 6);
+                            let StateKind::Counted(counted) = &mut states[0].v4.of else { panic!("flows") };
+                            counted.update(&[Update { key, hash: key.hash(&Seed::new(3)), weight: 1 }]);
+                            states[0].v4.total += 1;
+                        }
+                        states
+                    });
+                    let [states, others] = &mut workers;
+                    states[0].merge(&others[0]).expect("equal configurations");
+                    let past = crate::past::BaselineWindows::default();
+                    let asked =
+                        AnswerInput { task: &tasks.tasks[0], states: &*states, past: &past, forecast: None };
+                    let (TaskRows::Flows { flows, most_unlisted, .. }, _) = heavy_hitters(&asked) else {
+                        panic!("rows")
+                    };
+                    let Some(most) = most_unlisted else {
+                        assert_eq!(structure, "count-sketch", "{text}");
+                        continue;
+                    };
+                    let listed: Vec<u32> = flows
+                        .iter()
+                        .filter_map(|flow| match flow.key.src_addr {
+                            Some(std::net::IpAddr::V4(address)) => Some(address.to_bits() & 0xffff),
+                            _ => None,
+                        })
+                        .collect();
+                    let of_others =
+                        truth.iter().filter(|(flow, _)| !listed.contains(flow)).map(|(_, count)| *count);
+                    let largest = of_others.max().unwrap_or(0);
+                    assert!(largest <= most, "{text}: {largest} > {most}");
+                    tight += usize::from(largest == most);
+                    certain += usize::from(most == 0);
+                }
+            }
+        }
+        assert!(tight > 5 && certain > 2, "{tight} {certain}");
+    }
 
     #[test]
     fn the_largest_are_those_of_a_full_sort() {

@@ -7,7 +7,9 @@ use flow::{Bounds, Estimate, Sampled};
 /// Makes the answer one of all packets. Only answers that are heavy hitters of a share of the traffic are counted of a sample.
 pub(crate) fn scale_to_all(answer: &mut TaskAnswer, spec: &TaskSpec, sampled: &Sampled) {
     answer.is_exact = false;
-    if let TaskRows::Flows { flows, .. } = &mut answer.rows {
+    if let TaskRows::Flows { flows, most_unlisted, .. } = &mut answer.rows {
+        // A flow that the sample has nothing of may have had anything.
+        *most_unlisted = None;
         for flow in flows {
             flow.estimate = scaled(flow.estimate, spec.weight, sampled);
             flow.own = flow.own.map(|own| scaled(own, spec.weight, sampled));

@@ -18,7 +18,8 @@ pub(crate) fn widen(answer: &mut TaskAnswer, spec: &TaskSpec, lost: Option<u64>,
     let total = answer.note.total as f64;
     let weight = weight_of(lost, spec.weight);
     match &mut answer.rows {
-        TaskRows::Flows { flows, .. } => {
+        TaskRows::Flows { flows, most_unlisted, .. } => {
+            *most_unlisted = most_unlisted.map(|most| most.saturating_add(weight));
             // Of an average, each window's loss is a part of the mean.
             let windows = spec.windows_back().max(1) as u64;
             let earlier = weight_of(earlier, spec.weight).div_ceil(windows);

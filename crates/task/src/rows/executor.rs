@@ -65,6 +65,10 @@ impl RowQueries {
             (over, _) => over,
         };
         let all = || queries.iter().chain(others);
+        refusals.extend(all().filter(|query| query.counting.is_some()).map(|query| {
+            let why = "rows do not tell packets, which 'using' and 'error' count".to_owned();
+            (query.name.clone(), Refusal::NotCounted { why })
+        }));
         let of = |wanted: Over| all().filter(move |query| over(query) == wanted);
         let window = PlanSet::new(of(Over::Window), site, &mut refusals);
         let run = PlanSet::new(of(Over::Run), site, &mut refusals);

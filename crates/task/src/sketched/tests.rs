@@ -3,12 +3,8 @@
 use super::*;
 use crate::query::OutputColumn;
 
-const HOW: Counting = Counting {
-    structure: None,
-    size: Size::Usual,
-    rows: RowSizes { depth: None, width: None },
-    packets: None,
-};
+const HOW: Counting =
+    Counting { structure: None, size: Size::Usual, depth: None, width: None, packets: None };
 
 fn largest(field: &str) -> Query {
     let groups = [GroupField { field: "dst_addr".to_owned(), prefix: Some([24, 64]) }];
@@ -50,11 +46,7 @@ fn queries_are_tasks() {
         ),
         (
             largest("total_count"),
-            Counting {
-                structure: Some(Structure::CountMin),
-                rows: RowSizes { depth: Some(3), width: Some(1024) },
-                ..HOW
-            },
+            Counting { structure: Some(Structure::CountMin), depth: Some(3), width: Some(1024), ..HOW },
             "heavy-hitters:key=dst_addr/24/64,by=packets,top=10,structure=count-min,depth=3,width=1024",
         ),
         (count.clone(), HOW, "super-spreaders:key=src_addr,of=dst_addr,top=1000"),

@@ -74,6 +74,12 @@ impl<K: Key> ContactCounter<K> {
         }
     }
 
+    /// The most peers of any key that is not listed, where no estimate of those that are known and not listed is more than `known`. `None` where
+    /// nothing certain bounds it.
+    pub(crate) fn most_unlisted(&self, known: u64) -> Option<u64> {
+        self.is_exact().then_some(known)
+    }
+
     pub(crate) fn spreaders(&self, threshold: u64) -> HeavyKeys<K> {
         match self {
             Self::Sample(sample) => sample.spreaders(threshold),

@@ -221,6 +221,23 @@ impl<K: ByteKey> FlowCounter<K> {
         }
     }
 
+    /// The most that any flow had that is not listed, where no estimate of the flows that are known and not listed is more than `known`. `None` where
+    /// nothing certain bounds it.
+    pub(crate) fn most_unlisted(&self, known: u64) -> Option<u64> {
+        let (most, largest) = match self {
+            // One that was refused by one table, and kept by another one, lacks some.
+            Self::Exact(structure) => return Some(known.saturating_add(structure.not_kept())),
+            Self::CountMin(structure) => (structure.most_lacking(), u64::from(u32::MAX)),
+            Self::Conservative(structure) => (structure.most_lacking(), u64::from(u32::MAX)),
+            Self::CountMinBytes(structure) => (structure.most_lacking(), i64::MAX as u64),
+            Self::SpaceSaving(structure) => (structure.least(), u64::MAX),
+            Self::SpaceSavingHeap(structure) => (structure.least(), u64::MAX),
+            _ => return None,
+        };
+        // A counter at its end bounds nothing.
+        Some(most.max(known)).filter(|most| *most < largest)
+    }
+
     /// The number of distinct keys; `None` of a structure that does not count them.
     pub(crate) fn distinct(&self) -> Option<Estimate> {
         match self {

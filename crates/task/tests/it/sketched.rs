@@ -6,7 +6,7 @@ use packet::{KeySpec, Seed};
 use task::query::{Aggregate, Expression, GroupField, OutputColumn, Query, ValueWeight};
 use task::rows::PlanContext;
 use task::sketched::{Counting, task_of};
-use task::{Generation, RowSizes, RunProperties, Size, TaskRunner, TaskSet, Tasks, WindowId};
+use task::{Generation, RunProperties, Size, TaskRunner, TaskSet, Tasks, WindowId};
 
 fn planned() -> Tasks {
     let bytes = Query::new("most", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]);
@@ -21,7 +21,8 @@ fn planned() -> Tasks {
     let counting = Counting {
         structure: None,
         size: Size::Memory(64 << 10),
-        rows: RowSizes::default(),
+        depth: None,
+        width: None,
         packets: Some(1_000),
     };
     let specs = queries.map(|query| task_of(&query, &counting, &KeySpec::FIVE_TUPLE).expect("a task"));

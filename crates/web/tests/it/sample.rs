@@ -69,6 +69,7 @@ pub(crate) fn totals() -> Answer {
         memory_bytes: 1,
         total: 2,
         lost: None,
+        most_unlisted: None,
     });
     answer
 }
@@ -88,6 +89,7 @@ pub(crate) fn event(id: &str, kind: EventKind, at_ns: u64) -> Event {
         threshold: Some(1000.0),
         late: false,
         coverage: None,
+        bounds: None,
         parent: None,
         title: None,
     }

@@ -109,6 +109,7 @@ fn answer(name: &'static str, memory: usize, windows: &WorkerWindows, rows: Task
         memory_bytes: memory as u64,
         total: windows.packets,
         lost: Some(0),
+        most_unlisted: None,
     };
     let (status, untold) = ("ok".to_owned(), Default::default());
     TaskAnswer { name, note, status, is_exact: false, rows, untold, shape: None }
@@ -277,6 +278,7 @@ fn heavy_pairs<S: UpdateBurst<KeyV4> + Frequency<KeyV4> + Merge>(
         keys_are_certain: true,
         flows,
         more: 0,
+        most_unlisted: None,
     };
     let answer = answer("heavy_hitters", array.bytes(), windows, rows);
     Ok(TrialResult { answer, structure: None, ns })

@@ -246,6 +246,7 @@ mod tests {
             memory_bytes: 0,
             total: 0,
             lost: Some(0),
+            most_unlisted: None,
         };
         let (status, untold) = ("ok".to_owned(), Default::default());
         TaskAnswer { name, note, status, is_exact: true, rows, untold, shape: None }
@@ -274,6 +275,7 @@ mod tests {
                 keys_are_certain: true,
                 flows,
                 more: 0,
+                most_unlisted: None,
             },
         )
     }

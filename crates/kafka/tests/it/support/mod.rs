@@ -158,6 +158,7 @@ pub(crate) fn event(number: u64) -> Event {
         threshold: Some(3.5),
         late: false,
         coverage: None,
+        bounds: None,
         parent: None,
         title: None,
     }
