@@ -29,22 +29,27 @@
 #![forbid(unsafe_code)]
 
 mod bounded;
+mod entries;
 mod group_key;
 mod group_sums;
 mod history;
+mod listed;
+mod node;
 mod now;
 mod overview;
 mod ranking;
 mod reach;
 mod recorder;
+mod setting;
 mod shared;
 mod step;
+pub mod thresholds;
 mod traffic;
 mod unusual;
 
 pub use group_key::{GroupKey, KeyShape};
 pub use now::NowAsked;
-pub use overview::{MOST_STEPS, Overview, OverviewError, OverviewSetting, STEP_NS};
+pub use overview::{Overview, OverviewError};
 pub use ranking::GROUPS;
 pub use recorder::{AddressMap, NodeSetting, Recorder, WindowFacts};
-pub use unusual::thresholds;
+pub use setting::{MOST_STEPS, OverviewSetting, STEP_NS};

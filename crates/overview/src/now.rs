@@ -3,9 +3,11 @@
 use crate::bounded::Bounded;
 use crate::group_key::{GroupKey, KeyShape};
 use crate::history::History;
-use crate::overview::{MOST_STEPS, Overview, OverviewError};
+use crate::node::Node;
+use crate::overview::{Overview, OverviewError};
 use crate::ranking::{GROUPS, Leader, Ranking};
-use crate::shared::{Node, Shared};
+use crate::setting::MOST_STEPS;
+use crate::shared::Shared;
 use crate::step::{Step, Totals};
 use model::view::now::{
     FigureSeries, Figures, Kept, MissingOfNode, Now, NowAccount, NowKind, NowRanking, NowRow, NowSums,

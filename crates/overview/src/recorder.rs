@@ -3,8 +3,9 @@
 use crate::group_key::KeyShape;
 use crate::group_sums::BATCH;
 use crate::history::{History, ReachMinute};
-use crate::overview::{MOST_STEPS, Overview, STEP_NS};
+use crate::overview::Overview;
 use crate::reach::ReachCounter;
+use crate::setting::{MOST_STEPS, STEP_NS};
 use crate::step::{Step, Totals};
 use crate::traffic::Traffic;
 use arena::{Lease, Limits};
@@ -117,6 +118,15 @@ struct OpenStep {
     lacks: Vec<String>,
 }
 
+impl Overview {
+    /// Returns what records a node.
+    pub fn recorder(&self, node: &str, setting: NodeSetting) -> Recorder {
+        let shape = KeyShape { without_rows: setting.without_rows, ..KeyShape::from_spec(&setting.key) };
+        let number = self.shared().node(node, shape, setting.tracks_loss);
+        Recorder::new(self.clone(), number, shape, setting)
+    }
+}
+
 /// Records the window rows of a node, in the steps of an [`Overview`].
 pub struct Recorder {
     overview: Overview,
@@ -145,7 +155,7 @@ impl std::fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(overview: Overview, node: usize, shape: KeyShape, setting: NodeSetting) -> Self {
+    fn new(overview: Overview, node: usize, shape: KeyShape, setting: NodeSetting) -> Self {
         let kind = overview.shared().kind;
         let most = (setting.limits.bytes_allowed() / BYTES_PER_GROUP).clamp(2 * BATCH, MOST_GROUPS);
         let memory = setting.limits.lease(History::most_memory(MOST_STEPS));

@@ -1,22 +1,13 @@
 //! The state that recorders write and questions read.
 
 use crate::group_key::KeyShape;
-use crate::history::{History, ReachMinute};
-use crate::overview::{MOST_STEPS, OverviewSetting};
+use crate::history::ReachMinute;
+use crate::node::Node;
+use crate::setting::{MOST_STEPS, OverviewSetting};
 use crate::step::Step;
-use crate::unusual::{Entries, Judge};
+use crate::unusual::Judge;
 use model::Span;
 use model::view::now::NowKind;
-
-/// A node.
-#[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) name: String,
-    pub(crate) shape: KeyShape,
-    pub(crate) tracks_loss: bool,
-    pub(crate) history: History,
-    pub(crate) entries: Entries,
-}
 
 /// All nodes.
 #[derive(Debug)]
@@ -37,13 +28,7 @@ impl Shared {
         if let Some(at) = self.nodes.iter().position(|node| node.name == name) {
             return at;
         }
-        self.nodes.push(Node {
-            name: name.to_owned(),
-            shape,
-            tracks_loss,
-            history: History::default(),
-            entries: Entries::default(),
-        });
+        self.nodes.push(Node::new(name, shape, tracks_loss));
         self.nodes.len() - 1
     }
 

@@ -1,7 +1,7 @@
 //! A counter array that can say which flows are heavy: the keys with the largest estimates are kept next to
 //! it.
 
-use super::candidates::{Candidates, MOST};
+use super::candidates::{Candidates, CoreCandidates, MOST};
 use super::counter_array::CounterObserver;
 use super::{
     ArrayConfig, Configuration, Conservative, CounterArray, CounterCell, ErrorPromise, Estimate, Frequency,

@@ -19,6 +19,7 @@ fn chain(checked: &CheckedText) -> Chain {
         nodes: &["Node1".to_owned()],
         key: &[],
         window_ns: 1_000_000_000,
+        base_ns: 1_000_000_000,
         settings: EventSettings::default(),
     };
     Chain::new(&checked.queries, &site).expect("a chain")

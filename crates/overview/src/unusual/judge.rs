@@ -1,11 +1,11 @@
 //! Judges the newest step, or the newest minute, of a node.
 
-use super::entry::Finding;
 use super::rules;
+use crate::entries::Finding;
 use crate::history::History;
-use crate::shared::Node;
+use crate::node::Node;
 use crate::step::Step;
-use crate::unusual::thresholds::PAST_NS;
+use crate::thresholds::PAST_NS;
 use model::Span;
 use model::view::unusual::UnusualRule;
 

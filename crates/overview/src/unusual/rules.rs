@@ -10,9 +10,9 @@ pub(super) use loss::loss;
 pub(super) use reach::{many_to_one, scan};
 pub(super) use silence::silence;
 
-use super::thresholds::{PAST_STEPS, SHORT_STEPS};
-use crate::shared::Node;
+use crate::node::Node;
 use crate::step::Step;
+use crate::thresholds::{PAST_STEPS, SHORT_STEPS};
 use model::Span;
 use model::view::now::RankingBy;
 use model::view::unusual::{RuleState, UnusualRule};
@@ -67,7 +67,7 @@ fn has_whole_addresses(node: &Node) -> bool {
 
 /// Returns the past of a step, and the steps just before it that must be as it is: none of a minute or more, and [`SHORT_STEPS`] of shorter ones.
 fn before_and_recent<'a, 'b>(step: &Step, past: &'a [&'b Step]) -> (&'a [&'b Step], &'a [&'b Step]) {
-    let recent = if step.length_ns < crate::overview::STEP_NS { SHORT_STEPS } else { 0 };
+    let recent = if step.length_ns < crate::setting::STEP_NS { SHORT_STEPS } else { 0 };
     past.split_at(past.len().saturating_sub(recent))
 }
 
@@ -79,5 +79,5 @@ fn span_of(past: &[&Step]) -> Option<Span> {
 
 /// Returns what a step has of what a minute may have.
 fn part_of_a_minute(step: &Step) -> f64 {
-    (step.length_ns as f64 / crate::overview::STEP_NS as f64).min(1.0)
+    (step.length_ns as f64 / crate::setting::STEP_NS as f64).min(1.0)
 }

@@ -1,10 +1,10 @@
 //! The rules and their findings in words.
 
-use super::thresholds::{
+use crate::group_key::GroupKey;
+use crate::thresholds::{
     FLOW_LOSS, FLOW_LOST_BYTES, HEAVY_SHARE, MANY_SOURCES, NODE_LOSS, NODE_LOST_PACKETS, SCAN_DESTINATIONS,
     SCAN_PORTS, SILENT_PART, STEADY_SHARE, TIMES_OWN_PAST,
 };
-use crate::group_key::GroupKey;
 use model::view::unusual::UnusualRule;
 
 /// Returns a rule in a sentence.

@@ -1,13 +1,13 @@
 //! New heavy talkers.
 
 use super::{before_and_recent, part_of_a_minute, span_of};
+use crate::entries::{Figure, Finding, Subject};
 use crate::group_key::GroupKey;
+use crate::node::Node;
 use crate::ranking::Leader;
-use crate::shared::Node;
 use crate::step::Step;
-use crate::unusual::entry::{Figure, Finding, Subject};
+use crate::thresholds::{EXPLAINED, HEAVY_BYTES, HEAVY_SHARE, PAST_STEPS, TIMES_OWN_PAST};
 use crate::unusual::text::{bytes, name, percent};
-use crate::unusual::thresholds::{EXPLAINED, HEAVY_BYTES, HEAVY_SHARE, PAST_STEPS, TIMES_OWN_PAST};
 use model::Value;
 use model::view::now::RankingBy;
 use model::view::unusual::UnusualRule;

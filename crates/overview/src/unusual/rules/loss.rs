@@ -1,12 +1,12 @@
 //! Losses: of a node before it reads packets, and of connections.
 
 use super::{part_of_a_minute, span_of};
-use crate::shared::Node;
+use crate::entries::{Figure, Finding, Subject};
+use crate::node::Node;
 use crate::step::Step;
+use crate::thresholds::{FLOW_LOSS, FLOW_LOST_BYTES, FLOW_LOST_LEAST, NODE_LOSS, NODE_LOST_PACKETS};
 use crate::traffic::LosingFlow;
-use crate::unusual::entry::{Figure, Finding, Subject};
 use crate::unusual::text::{bytes, grouped, name, percent};
-use crate::unusual::thresholds::{FLOW_LOSS, FLOW_LOST_BYTES, FLOW_LOST_LEAST, NODE_LOSS, NODE_LOST_PACKETS};
 use model::Value;
 use model::view::unusual::UnusualRule;
 

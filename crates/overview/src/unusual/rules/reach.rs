@@ -1,15 +1,15 @@
 //! Scans, and many sources of one destination.
 
 use super::has_whole_addresses;
+use crate::entries::{Figure, Finding, Subject};
 use crate::group_key::GroupKey;
 use crate::history::ReachMinute;
+use crate::node::Node;
 use crate::reach::Reach;
-use crate::shared::Node;
-use crate::unusual::entry::{Figure, Finding, Subject};
-use crate::unusual::text::{grouped, name};
-use crate::unusual::thresholds::{
+use crate::thresholds::{
     MANY_SOURCES, PAST_NS, PAST_STEPS, SCAN_DESTINATIONS, SCAN_PORTS, SCAN_SILENT, TIMES_OWN_PAST,
 };
+use crate::unusual::text::{grouped, name};
 use model::view::now::RankingBy;
 use model::view::unusual::UnusualRule;
 use model::{Span, Value};

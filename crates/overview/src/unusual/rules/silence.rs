@@ -1,11 +1,11 @@
 //! Sources and nodes that sent steadily and send no more.
 
 use super::{before_and_recent, span_of};
-use crate::shared::Node;
+use crate::entries::{Figure, Finding, Subject};
+use crate::node::Node;
 use crate::step::Step;
-use crate::unusual::entry::{Figure, Finding, Subject};
+use crate::thresholds::{NODE_PACKETS, PAST_STEPS, SILENT_PART, STEADY_SHARE, STEADY_STEPS};
 use crate::unusual::text::{bytes, grouped, name, percent};
-use crate::unusual::thresholds::{NODE_PACKETS, PAST_STEPS, SILENT_PART, STEADY_SHARE, STEADY_STEPS};
 use model::Value;
 use model::view::now::RankingBy;
 use model::view::unusual::UnusualRule;

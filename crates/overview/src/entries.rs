@@ -1,10 +1,8 @@
 //! Entries: what is unusual, from the step in which it begins to the hour after it ends.
 
-use super::node_key;
-use super::thresholds::PAST_NS;
 use crate::bounded::Bounded;
-use crate::group_key::GroupKey;
-use crate::shared::Node;
+use crate::group_key::{GroupKey, KeyShape, item};
+use crate::thresholds::PAST_NS;
 use model::view::now::RankingBy;
 use model::view::unusual::{UnusualEntry, UnusualFigure, UnusualPast, UnusualRule, UnusualThreshold};
 use model::{Span, Value};
@@ -14,7 +12,7 @@ const KEPT: usize = 200;
 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     /// A group of a ranking.
     Group(RankingBy, GroupKey),
     /// A flow.
@@ -35,14 +33,14 @@ impl Subject {
 
 /// A figure: its name, its unit and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figure(pub(super) &'static str, pub(super) &'static str, pub(super) Value);
+pub(crate) struct Figure(pub(crate) &'static str, pub(crate) &'static str, pub(crate) Value);
 
 impl Figure {
-    pub(super) fn count(name: &'static str, unit: &'static str, count: u64) -> Self {
+    pub(crate) fn count(name: &'static str, unit: &'static str, count: u64) -> Self {
         Self(name, unit, count.into())
     }
 
-    pub(super) fn bounded(name: &'static str, unit: &'static str, count: Bounded) -> Self {
+    pub(crate) fn bounded(name: &'static str, unit: &'static str, count: Bounded) -> Self {
         Self(name, unit, count.value())
     }
 
@@ -53,19 +51,19 @@ impl Figure {
 
 /// What a rule finds in a step.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
-    pub(super) rule: UnusualRule,
-    pub(super) subject: Subject,
-    pub(super) span: Span,
+pub(crate) struct Finding {
+    pub(crate) rule: UnusualRule,
+    pub(crate) subject: Subject,
+    pub(crate) span: Span,
     /// The distance from the threshold: the greater, the further.
-    pub(super) weight: f64,
-    pub(super) figure: Figure,
-    pub(super) threshold: f64,
-    pub(super) why: String,
+    pub(crate) weight: f64,
+    pub(crate) figure: Figure,
+    pub(crate) threshold: f64,
+    pub(crate) why: String,
     /// The same figure in the past, and the time of which it is said.
-    pub(super) past: (Value, Option<Span>),
-    pub(super) figures: Vec<Figure>,
-    pub(super) text: String,
+    pub(crate) past: (Value, Option<Span>),
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) text: String,
 }
 
 /// An entry.
@@ -86,14 +84,14 @@ pub(crate) struct Entries(Vec<Entry>);
 impl Entries {
     /// Returns the threshold and the past of what is found already, and still is: its past is the hour before it began. After an hour that is
     /// over.
-    pub(super) fn ongoing(&self, rule: UnusualRule, subject: &Subject, at_ns: u64) -> Option<&Finding> {
+    pub(crate) fn ongoing(&self, rule: UnusualRule, subject: &Subject, at_ns: u64) -> Option<&Finding> {
         let entry = self.0.iter().rev().find(|entry| entry.is_of(rule, subject))?;
         let is_recent = at_ns.saturating_sub(entry.since_ns) < PAST_NS;
         (!entry.is_over && is_recent).then_some(&entry.furthest)
     }
 
     /// Takes what these rules found in a step. `is_open`: more of the step follows, so that nothing ends with it.
-    pub(super) fn take(&mut self, rules: &[UnusualRule], span: Span, findings: Vec<Finding>, is_open: bool) {
+    pub(crate) fn take(&mut self, rules: &[UnusualRule], span: Span, findings: Vec<Finding>, is_open: bool) {
         for finding in findings {
             let is_same = |entry: &&mut Entry| !entry.is_over && entry.is_of(finding.rule, &finding.subject);
             match self.0.iter_mut().rev().find(is_same) {
@@ -126,21 +124,25 @@ impl Entries {
         self.0.iter_mut().for_each(|entry| entry.is_over = true);
     }
 
-    /// Returns the entries as they are shown.
-    pub(crate) fn views<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = UnusualEntry> + 'a {
-        self.0.iter().map(|entry| {
+    /// Returns the entries of the node of this name and of this definition of flows, as they are shown.
+    pub(crate) fn views<'a>(
+        &'a self,
+        node: &'a str,
+        shape: &'a KeyShape,
+    ) -> impl Iterator<Item = UnusualEntry> + 'a {
+        self.0.iter().map(move |entry| {
             let Finding { rule, subject, span, figure, threshold, why, past, figures, text, .. } =
                 &entry.furthest;
             let key = match *subject {
-                Subject::Group(by, key) => node.shape.items(by, key),
-                Subject::Flow(key) => node.shape.items(RankingBy::Source, key),
-                Subject::Node => node_key(&node.name),
+                Subject::Group(by, key) => shape.items(by, key),
+                Subject::Flow(key) => shape.items(RankingBy::Source, key),
+                Subject::Node => vec![item("node_id", node.into())],
             };
             let names = key.iter().map(|item| serde_text(&item.value)).collect::<Vec<_>>().join(" ");
             UnusualEntry {
-                id: format!("{}:{}:{names}:{}", rule.name(), node.name, model::format_time(entry.since_ns)),
+                id: format!("{}:{}:{names}:{}", rule.name(), node, model::format_time(entry.since_ns)),
                 rule: *rule,
-                node: Some(node.name.clone()),
+                node: Some(node.to_owned()),
                 by: subject.by().to_owned(),
                 key,
                 since_ns: entry.since_ns,

@@ -1,0 +1,34 @@
+//! What is unusual, as it is listed.
+
+use crate::overview::{Overview, OverviewError};
+use crate::unusual::rule_view;
+use model::Span;
+use model::view::unusual::{Unusual, UnusualEntry, UnusualRule};
+
+/// The number of entries that are listed.
+const LISTED: usize = 100;
+
+impl Overview {
+    /// Answers what is unusual.
+    ///
+    /// # Errors
+    /// If there is no node of the name that is asked about.
+    pub fn unusual(&self, node: Option<&str>) -> Result<Unusual, OverviewError> {
+        let shared = self.shared();
+        let nodes = shared.named(node)?;
+        let mut entries: Vec<UnusualEntry> =
+            nodes.iter().flat_map(|node| node.entries.views(&node.name, &node.shape)).collect();
+        entries.sort_by(|one, other| other.since_ns.cmp(&one.since_ns).then_with(|| one.id.cmp(&other.id)));
+        let unlisted = entries.len().saturating_sub(LISTED);
+        entries.truncate(LISTED);
+        let begin = nodes.iter().filter_map(|node| node.history.begin()).min();
+        let end = nodes.iter().filter_map(|node| node.history.end()).max();
+        Ok(Unusual {
+            at_ns: end,
+            period: begin.zip(end).map(|(start_ns, end_ns)| Span { start_ns, end_ns }),
+            rules: UnusualRule::ALL.map(|rule| rule_view(rule, &nodes)).into(),
+            entries,
+            entries_unlisted: unlisted as u64,
+        })
+    }
+}
