@@ -78,6 +78,7 @@ const trigger = (phase) => ({ parent: 'n2', condition: 'n2.lost_before > 0', for
 const query = (name, phase) => ({ name, text: '', columns: [], trigger: trigger(phase) });
 const fires = (queries, events) => said([node()], {}, { queries, events });
 expect('what fires', fires([query('between', 'active')], [fired]), /^Lost before: 23,360 bytes, above 0, for destination 10\.0\.0\.7 at Node2, since 11:59:30\./);
+expect('what has a title', fires([query('between', 'active')], [{ ...fired, title: 'Bytes vanish before 10.0.0.7' }]), /^Bytes vanish before 10\.0\.0\.7, since 11:59:30\./);
 if (/\bbetween\b/.test(fires([query('between', 'active')], [fired]).lead)) failures.push('the title has the name of a query');
 // What had to stay below a threshold is not what is wrong.
 const both = { ...trigger('active'), thresholds: [{ column: 'lost_before', comparison: '<=', value: 0 }, { column: 'lost_behind', comparison: '>', value: 0 }] };

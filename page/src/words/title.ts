@@ -32,8 +32,11 @@ function telling<T extends { column: Column }>(all: T[], query: Query | undefine
   return (passed.length ? passed : known.length ? known : all).slice(0, 2);
 }
 
-/** `Lost before: 23,360 bytes, above 0, for destination 10.0.0.1 at Node2`: the condition, its key and its node. */
-export function title(event: Event, query: Query | undefined): string {
+/** The title that Edison gives an event; of one that has none: `Lost before: 23,360 bytes, above 0, for destination 10.0.0.1 at Node2`. */
+export const title = (event: Event, query: Query | undefined): string => event.title || composed(event, query);
+
+/** The condition with its figures, its key and its node. */
+function composed(event: Event, query: Query | undefined): string {
   const values = telling(members(event.values, event.columns), query).map(({ column, value: of }) => {
     const told = withUnit(value(of, column), column.unit);
     return `${columnName(column.name)}: ${told}${compared(column, query, event.threshold)}`;
