@@ -1,5 +1,6 @@
 //! The program as those see it who call it: its commands, their output, files, pages and networks.
 
+mod now;
 mod support;
 
 mod access;

@@ -11,14 +11,14 @@ use testbed::veth::{Veth, ip, with_veth};
 
 /// Where the page of a run is, once it says so.
 #[track_caller]
-fn address(running: &mut Running, words: &str) -> String {
+pub(crate) fn address(running: &mut Running, words: &str) -> String {
     let line = |running: &Running| running.said().into_iter().find(|line| line.contains(words));
     assert!(running.wait_for(words, |running| line(running).is_some()), "{:?}", running.said());
     let line = line(running).expect("it was there");
     line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned()
 }
 
-fn get(address: &str, path: &str) -> Value {
+pub(crate) fn get(address: &str, path: &str) -> Value {
     let answer = ureq::get(format!("{address}api/v1{path}")).call().expect("an answer");
     serde_json::from_str(&answer.into_body().read_to_string().expect("a text")).expect("JSON")
 }

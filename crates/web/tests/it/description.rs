@@ -23,7 +23,7 @@ fn schema(name: &str) -> Validator {
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
-fn check(name: &str, data: &Json) {
+pub(crate) fn check(name: &str, data: &Json) {
     let schema = schema(name);
     let errors: Vec<String> =
         schema.iter_errors(data).map(|error| format!("{}: {error}", error.instance_path())).collect();
@@ -31,7 +31,7 @@ fn check(name: &str, data: &Json) {
 }
 
 /// The schema that the description names for a response.
-fn named(path: &str, method: &str, status: u16) -> String {
+pub(crate) fn named(path: &str, method: &str, status: u16) -> String {
     let description = description();
     let mut response = &description["paths"][path][method]["responses"][status.to_string()];
     if let Some(reference) = response["$ref"].as_str() {

@@ -12,6 +12,7 @@ mod limits;
 mod listings;
 mod metrics;
 mod nonce;
+mod now;
 mod page;
 mod requests;
 mod sample;
