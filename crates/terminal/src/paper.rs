@@ -82,16 +82,19 @@ impl Paper {
     }
 }
 
-/// The words of a text, each with the blanks before the next one; a figure and its unit are one, and so is a word with what opens behind it.
+/// The words of a text, each with the blanks before the next one; a figure and its unit are one, and so are both sides of an
+/// equation, and a word with what opens behind it.
 fn figures(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut begin = 0;
     let mut is_number = false;
     let mut last: Option<char> = None;
     let mut of_word = 0;
+    let mut equals = false;
     for (at, letter) in text.char_indices() {
         if last == Some(' ') && letter != ' ' {
-            let is_unit = is_number && letter.is_alphabetic() || letter == '(';
+            let is_unit = is_number && letter.is_alphabetic() || matches!(letter, '(' | '=') || equals;
+            equals = letter == '=';
             if at != 0 && of_word != 0 && !is_unit {
                 words.push(&text[begin..at]);
                 begin = at;
@@ -136,6 +139,9 @@ mod tests {
                 assert!(wrapped.contains(figure), "{columns}: {figure}\n{wrapped}");
             }
         }
+        let account = "packets   26,600 received = 26,596 measured + 4 not measured (arp)";
+        let wrapped = Paper::terminal(50, false).wrapped(account, AFTER_LABEL);
+        assert_eq!(wrapped, "packets   26,600 received = 26,596 measured +\n          4 not measured (arp)");
         // What does not fit is whole.
         assert_eq!(Paper::terminal(1, false).wrapped(&"x".repeat(100), 2), "x".repeat(100));
         assert_eq!(Paper::terminal(80, false).wrapped("", 2), "");

@@ -704,12 +704,12 @@ export interface components {
             late: boolean;
             /** @description The coverage of the answer; `null` if the source cannot count its loss. */
             coverage: number | null;
-            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
-            bounds?: string;
             /** @description The event that started the query; `null` if none did. */
             parent: string | null;
             /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
             columns: components["schemas"]["Column"][];
+            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
+            bounds?: string;
             /** @description The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of that firing. Events that a version without titles has stored lack it. */
             title?: string;
         };
@@ -1476,8 +1476,6 @@ export interface components {
             late: boolean;
             /** @description The coverage of the answer; `null` if the source cannot count its loss. */
             coverage: number | null;
-            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
-            bounds?: string;
             /** @description The event that started the query; `null` if none did. */
             parent: string | null;
             /** @description The name, the kind and the unit of each member of `key`, then of each of `values`. */
@@ -1486,6 +1484,8 @@ export interface components {
             story: string | null;
             /** @description The event in a sentence. */
             text: string;
+            /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
+            bounds?: string;
             /** @description The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of that firing. Events that a version without titles has stored lack it. */
             title?: string;
         };

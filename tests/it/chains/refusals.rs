@@ -7,7 +7,7 @@ use crate::support::scratch::{Scratch, text};
 
 /// Expects exit code 2, nothing on standard output, and a message with these words.
 #[track_caller]
-fn refused(arguments: &[&str], words: &[&str]) {
+pub(super) fn refused(arguments: &[&str], words: &[&str]) {
     let ended = call(arguments).expect(2);
     let mut messages = ended.stderr.lines().filter(|line| line.starts_with("edison: "));
     let said = messages.any(|line| words.iter().all(|word| line.contains(word)));
@@ -73,8 +73,11 @@ fn what_is_not_run_yet_is_refused_by_name() {
     for (queries, words) in cases {
         refused(&["run", &capture, "-q", PARENT, "-q", queries], words);
     }
-    let using = "c: select src_addr, count(*) groupby src_addr using space_saving when a.b > 5";
-    refused(&["run", &capture, "-q", PARENT, "-q", using], &["c: using cannot be run"]);
+    let using = "c: select dst_addr, sum(total_byte) where src_addr = a.src_addr groupby dst_addr using space_saving when a.b > 5";
+    refused(
+        &["run", &capture, "-q", PARENT, "-q", using],
+        &["'using space_saving' is not possible here", "a firing of a pins no src_addr"],
+    );
     // Recorded flows start nothing.
     let flows = scratch.path("flows.csv");
     call(&["run", &capture, "--flows", text(&flows)]).expect(0);

@@ -1,6 +1,7 @@
 //! Titles: what `say` and conditions say of firings, the same in events, stories, on the terminal, and in a dry run.
 
 use super::chained::{START, run};
+use super::refusals::refused;
 use crate::support::capture::{self, ETHERNET, Frame};
 use crate::support::program::call;
 use crate::support::scratch::{Scratch, text};
@@ -84,14 +85,14 @@ fn what_is_said_changes_no_event() {
 #[test]
 fn errors_name_their_place() {
     let scratch = Scratch::new();
-    let check = |queries: &str| {
+    let refused = |queries: &str, words: &[&str]| {
         let file = scratch.file("q.eq", queries);
-        call(&["check", text(&file)])
+        refused(&["check", text(&file)], words);
     };
     let columns =
         "what fires has no column 'packet'; 'packets' may be meant; its columns are packets, bytes, n, node";
-    check(&QUERIES.replace("{packets} packets (", "{packet} packets ("))
-        .says(2, &["q.eq:3:7: error: ", columns]);
+    let unknown = QUERIES.replace("{packets} packets (", "{packet} packets (");
+    refused(&unknown, &["q.eq:3:7: error: ", columns]);
     let vain = "'say' titles what fires, but no condition concerns 'q1'";
-    check("select count(*) as n say '{n}'").says(2, &["q.eq:1:22: error: ", vain]);
+    refused("select count(*) as n say '{n}'", &["q.eq:1:22: error: ", vain]);
 }
