@@ -28,7 +28,7 @@ impl TitleForm {
             match part {
                 TitlePart::Text(text) => title.push_str(text),
                 TitlePart::Item(_) => {
-                    let value = values.next().map_or_else(|| unknown().to_owned(), |item| said(item));
+                    let value = values.next().map_or_else(|| unknown().to_owned(), said);
                     title.push_str(&value);
                 }
                 TitlePart::Key => title.push_str(&words::key(filling.key)),

@@ -167,7 +167,7 @@ fn fill(now: &mut Now, nodes: &[&Node], period: &Period<'_>, before: Option<&Per
     now.steps = u32::try_from(period.slots.count).unwrap_or(u32::MAX);
     let last = period.slots.span().end_ns - period.slots.step_ns;
     let is_open = |node: &&Node| node.history.open.as_ref().is_some_and(|step| step.start_ns == last);
-    now.open = nodes.iter().any(|node| is_open(node));
+    now.open = nodes.iter().any(is_open);
     let sum = sum_of(&totals);
     now.figures = figures(sum.as_ref(), totals.len() > 1);
     now.figures_before =

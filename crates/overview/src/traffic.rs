@@ -111,7 +111,7 @@ impl Batch {
 
 /// Returns the bit of a port: neighbours have different ones.
 fn port_bit(port: u16) -> u32 {
-    u32::from(port.wrapping_mul(0x9e37)) * PORT_BITS >> 16
+    (u32::from(port.wrapping_mul(0x9e37)) * PORT_BITS) >> 16
 }
 
 impl Traffic {

@@ -281,7 +281,8 @@ fn a_started_query_across_nodes_answers_once_in_its_window() {
             _ => None,
         })
         .collect();
-    assert!(sentences[0].contains("because q on all nodes had b = 200"), "{sentences:?}");
+    assert_eq!(sentences[0], "More than 100 bytes at all nodes");
+    assert!(sentences[1].contains("because q on all nodes had b = 200"), "{sentences:?}");
     assert!(
         sentences.iter().any(|line| line.starts_with("Therefore more ran on all nodes in ")),
         "{sentences:?}"

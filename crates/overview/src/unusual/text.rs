@@ -68,7 +68,7 @@ pub(super) fn grouped(number: u64) -> String {
 pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let text = match percent {
-        percent if percent >= 99.95 && percent < 100.0 => "99.9".to_owned(),
+        percent if (99.95..100.0).contains(&percent) => "99.9".to_owned(),
         percent if percent >= 10.0 => format!("{percent:.1}"),
         percent if percent >= 0.1 => format!("{percent:.1}"),
         percent => format!("{percent:.2}"),

@@ -621,7 +621,7 @@ fn the_span_of_a_capture_is_read_from_its_ends() {
             pcap.write(time, &data, 1_500).expect("a frame");
             pcapng.write(LinkType::Ethernet, time, &data, 1_500).expect("a frame");
         }
-        let expected = [times(count).next().expect("one"), times(count).last().expect("one")];
+        let expected = [times(count).next().expect("one"), times(count).next_back().expect("one")];
         let (pcap, pcapng) = (pcap.finish().expect("all"), pcapng.finish().expect("all"));
         write(&pcap);
         assert_eq!(super::capture_span(&name), Some(expected), "{count} in pcap");

@@ -130,7 +130,7 @@ mod tests {
             ["exact", "space-saving", "space-saving-heap", "count-min", "conservative-update", "count-sketch"]
         {
             for memory in ["4KiB", "32KiB", "512KiB"] {
-                for limit in ["top=5", "top=500", "count=30,top=3", "count=30"] {
+                for limit in ["top=5", "top=500", "top=1000", "count=30,top=3", "count=30"] {
                     let text = format!("heavy-hitters:structure={structure},memory={memory},{limit}");
                     let task: TaskSpec = text.parse().expect("a task");
                     let run = RunProperties {
@@ -144,7 +144,8 @@ mod tests {
                     let tasks = Tasks::plan(&[task], &run).expect("it can be counted");
                     // Two workers, each with flows of its own where the structure merges no others.
                     let is_apart = structure == "conservative-update";
-                    let worker = |at: usize, flow: u32| if is_apart { flow % 2 == 0 } else { at < 12_000 };
+                    let worker =
+                        |at: usize, flow: u32| if is_apart { flow.is_multiple_of(2) } else { at < 12_000 };
                     let mut workers = [true, false].map(|own| {
                         let mut states = tasks.states_of(0).expect("memory");
                         let all = packets.iter().enumerate();
