@@ -27,7 +27,7 @@ const othersName = ({ others, bounds }: Ranking) => (Number(others.groups) > 0 &
 export function drawn(of: Question, ranking: Ranking, now: Course, before: Course | null, isStacked: boolean): Drawn[] {
   const names = ranking.groups.map((_, at) => groupName(of, ranking, at));
   const lines = now.lines.map((line, at): Drawn => ({ name: names[at], color: colorOf(at), figures: line.figures }));
-  const others: Drawn[] = now.others && isStacked ? [{ name: othersName(ranking), color: '--others', fill: '--others-fill', figures: now.others.figures }] : [];
+  const others: Drawn[] = now.others && isStacked && Number(ranking.others.groups) !== 0 ? [{ name: othersName(ranking), color: '--others', fill: '--others-fill', figures: now.others.figures }] : [];
   if (!before) return [...lines, ...others];
   const whole = before.all ?? (before.lines.length === 1 ? before.lines[0] : null);
   const earlier = isStacked && whole
