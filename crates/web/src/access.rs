@@ -177,10 +177,12 @@ impl Access {
         self.set_cookie("", Duration::ZERO)
     }
 
+    /// Returns the cookie with this value. It has no path: browsers then send it to what lies beside the call that set it, which is the API,
+    /// whatever prefix a reverse proxy took from the path.
     fn set_cookie(&self, value: &str, lifetime: Duration) -> String {
         let (name, seconds) = (&self.cookie, lifetime.as_secs());
         let secure = if self.is_tls { "; Secure" } else { "" };
-        format!("{name}={value}; Path=/api/v1; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+        format!("{name}={value}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
 
     fn cookie_of<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {

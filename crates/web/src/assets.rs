@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
 /// Names and bytes, sorted by name.
@@ -19,10 +20,15 @@ const INDEX: &str = "index.html";
 const VIEWS: [&str; 7] = ["", "/chain", "/events", "/queries", "/explore", "/flow", "/nodes"];
 /// The begin of the path of the page of a story. The name of the story follows it.
 const STORIES: &str = "/stories/";
+/// The begin of the path of the page of a host. Its address follows it.
+const HOSTS: &str = "/host/";
+
+/// The begin of a reference of the page to a file of its folder, or to the API.
+const REFERENCE: &str = "=\"./";
 
 /// The page that is shown where the page was not built.
 const NO_PAGE: &str = "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Edison</title>\n<p>This program was built without its page. \
-                       <a href=\"/api/v1/status\">/api/v1/status</a> and <a href=\"/api/v1/openapi.json\">its description</a> are here.\n";
+                       <a href=\"./api/v1/status\">/api/v1/status</a> and <a href=\"./api/v1/openapi.json\">its description</a> are here.\n";
 
 /// Compressed files, by their places in `FILES`, made when first asked for.
 static COMPRESSED: [OnceLock<Bytes>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
@@ -39,9 +45,11 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
             ApiFailure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go here: use GET"));
         return ([(header::ALLOW, HeaderValue::from_static("GET,HEAD"))], failure).into_response();
     }
-    let is_link = path.is_empty() || !path.rsplit('/').next().unwrap_or_default().contains('.');
+    let is_view = is_view(uri.path());
+    let is_link = is_view || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if is_link { INDEX } else { path };
-    if is_link && !is_view(uri.path()) {
+    let depth = depth(uri.path());
+    if is_link && !is_view {
         // The page says that there is nothing, and so does the status, which is all that programs read.
         let at = FILES.binary_search_by_key(&INDEX, |(name, _)| name);
         let mut response = at.map_or_else(
@@ -49,15 +57,15 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
                 not_found(uri.path(), format!("there is nothing at {}: the page is at /", uri.path()))
                     .into_response()
             },
-            |at| index(FILES[at].1),
+            |at| index(FILES[at].1, depth),
         );
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     }
     match FILES.binary_search_by_key(&name, |(name, _)| name) {
-        Ok(at) if name == INDEX => index(FILES[at].1),
+        Ok(at) if name == INDEX => index(FILES[at].1, depth),
         Ok(at) => file(at, accepts_gzip(&headers)).await,
-        Err(_) if name == INDEX => with_kind(INDEX, Bytes::from_static(NO_PAGE.as_bytes())),
+        Err(_) if name == INDEX => with_kind(INDEX, referring(NO_PAGE, depth).into()),
         Err(_) => {
             let error = format!("there is no {}: the page is at /", uri.path());
             not_found(uri.path(), error).into_response()
@@ -68,8 +76,28 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
 /// Returns true if the page shows something at a path, and not only that there is nothing. Its `App.svelte` has the same paths.
 fn is_view(path: &str) -> bool {
     let path = path.trim_end_matches('/');
-    let is_story = path.strip_prefix(STORIES).is_some_and(|story| !story.is_empty() && !story.contains('/'));
-    VIEWS.contains(&path) || is_story
+    let is_story =
+        path.strip_prefix(STORIES).is_some_and(|story| !story.is_empty() && !story.contains(['/', '.']));
+    VIEWS.contains(&path) || is_story || path.strip_prefix(HOSTS).is_some_and(is_address)
+}
+
+/// Returns true for an IP address, as a browser or a program writes it into a path.
+fn is_address(part: &str) -> bool {
+    part.replace("%3A", ":").replace("%3a", ":").parse::<IpAddr>().is_ok()
+}
+
+/// Returns how many folders a path lies below the root.
+fn depth(path: &str) -> usize {
+    path.bytes().filter(|&byte| byte == b'/').count().saturating_sub(1)
+}
+
+/// Returns the page with references that lead from a view of this depth to the root, whatever prefix a reverse proxy took from the
+/// path: the content security policy allows no `<base>`.
+fn referring(page: &str, depth: usize) -> String {
+    match depth {
+        0 => page.to_owned(),
+        _ => page.replace(REFERENCE, &format!("=\"{}", "../".repeat(depth))),
+    }
 }
 
 /// Returns the failure of a path that is not there. Who looks for files of the system is counted apart.
@@ -80,12 +108,12 @@ fn not_found(path: &str, error: String) -> ApiFailure {
 }
 
 /// The page itself, with a nonce that no other response has: it is not cached, and too small to compress.
-fn index(bytes: &[u8]) -> Response {
+fn index(bytes: &[u8], depth: usize) -> Response {
     let Ok(nonce) = Nonce::new() else {
         return ApiFailure::internal("the system gives no random bytes: the page is not safe without")
             .into_response();
     };
-    let page = String::from_utf8_lossy(bytes).replace(nonce::PLACE, &nonce.0);
+    let page = referring(&String::from_utf8_lossy(bytes), depth).replace(nonce::PLACE, &nonce.0);
     let mut response = with_kind(INDEX, page.into());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response.extensions_mut().insert(nonce);

@@ -1,8 +1,9 @@
 // Calls of the controller's HTTP interface.
 
+import { rooted } from './root';
 import type { Diagnostic } from './types';
 
-export const API = '/api/v1';
+export const API = rooted('/api/v1');
 
 type Parameter = string | number | null | undefined;
 

@@ -1,5 +1,6 @@
 // How groups look, and where their flows are shown.
 
+import { rooted } from '../api/root';
 import type { Value } from '../api/types';
 import { counted } from '../words/number';
 import type { Course, Line } from './course';
@@ -50,5 +51,5 @@ export function flowHref({ fields, period }: Question, key: Value[]): string {
   const parameters = new URLSearchParams(FLOW_FIELDS.map((field) => [SHORT[field], String(key[fields.indexOf(field)] ?? '')]));
   parameters.set('from', timeText(period.start));
   parameters.set('to', timeText(period.end));
-  return `/flow?${parameters}`;
+  return rooted(`/flow?${parameters}`);
 }

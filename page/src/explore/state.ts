@@ -1,5 +1,6 @@
 // What is asked, as the address of the page says it.
 
+import { rooted } from '../api/root';
 import { DIMENSIONS, MEASURES } from './measures';
 
 export const VIEWS = ['area', 'lines', 'table'] as const;
@@ -73,5 +74,5 @@ export function href(asked: Asked): string {
   asked.only.forEach((condition) => parameters.append('only', condition));
   set('by', asked.by.join(','));
   for (const name of ['show', 'top', 'compare', 'view', 'every', 'across', 'refresh', 'tz'] as const) set(name, String(asked[name]));
-  return `/explore${parameters.size ? `?${parameters}` : ''}`;
+  return rooted(`/explore${parameters.size ? `?${parameters}` : ''}`);
 }

@@ -1,5 +1,6 @@
 // A flow, as the address of the page says it.
 
+import { rooted } from '../api/root';
 import { condition } from '../explore/literal';
 
 export interface Flow {
@@ -26,7 +27,7 @@ export function read(parameters: URLSearchParams): AskedFlow {
 export function href(flow: AskedFlow): string {
   const parameters = new URLSearchParams();
   NAMES.forEach((name) => flow[name] && !(name === 'from' && flow.from === '-1h') && parameters.set(name, flow[name]));
-  return `/flow${parameters.size ? `?${parameters}` : ''}`;
+  return rooted(`/flow${parameters.size ? `?${parameters}` : ''}`);
 }
 
 const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) < 65_536;

@@ -1,5 +1,6 @@
 // Which nodes are shown, as the address of the page says it.
 
+import { rooted } from '../api/root';
 import { KINDS, type Judged, type Kind } from '../words/nodes';
 
 export const GROUPS = ['none', 'site', 'version'] as const;
@@ -37,7 +38,7 @@ export function href({ find, state, site, group, sort, node }: Chosen): string {
     if (value !== usual) parameters.set(name, value);
   }
   if (site !== null) parameters.set('site', site);
-  return `/nodes${parameters.size ? `?${parameters}` : ''}`;
+  return rooted(`/nodes${parameters.size ? `?${parameters}` : ''}`);
 }
 
 export function fits({ node, kind, site }: Judged, chosen: Chosen): boolean {

@@ -1,5 +1,6 @@
 // From what is shown now to Explore and Flow.
 
+import { rooted } from '../api/root';
 import type { RankingBy } from '../api/now';
 import type { Span, Value } from '../api/types';
 import { href, USUAL } from '../explore/state';
@@ -21,7 +22,7 @@ export function groupHref(by: RankingBy, key: Record<string, Value>, period: Spa
 }
 
 export const flowHref = (key: Record<string, Value>, period: Span): string =>
-  `/flow?${new URLSearchParams({
+  rooted(`/flow?${new URLSearchParams({
     src: String(key.src_addr), dst: String(key.dst_addr), sport: String(key.src_port ?? 0), dport: String(key.dst_port ?? 0), proto: String(key.protocol),
     from: clean(period.start), to: clean(period.end),
-  })}`;
+  })}`);

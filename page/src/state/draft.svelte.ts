@@ -1,5 +1,6 @@
 // The text that is being written: in the address of the page where that is short, else in this browser.
 
+import { rooted } from '../api/root';
 import { route } from './route.svelte';
 
 /** Letters of an address that every browser and proxy takes. */
@@ -41,7 +42,7 @@ class Draft {
     const isShort = encodeURIComponent(text).length <= MOST;
     store(isShort ? '' : text);
     this.wanted = { text };
-    route.go(`/queries${isShort ? `?text=${encodeURIComponent(text)}` : ''}#ask`);
+    route.go(rooted(`/queries${isShort ? `?text=${encodeURIComponent(text)}` : ''}#ask`));
   }
 }
 

@@ -1,12 +1,15 @@
 // Where the page is: real paths, and the rest of the state in the query string.
 
+import { API } from '../api/client';
+import { pathOf, rooted } from '../api/root';
 import { zone } from '../words/time';
 
 /** The parameter that says in which zone times are told, in all views. */
 export const ZONE = 'tz';
 
 class Route {
-  path = $state(location.pathname);
+  /** Within the page, wherever that is served. */
+  path = $state(pathOf(location.pathname) ?? location.pathname);
   search = $state(location.search);
 
   parameters = $derived(new URLSearchParams(this.search));
@@ -33,7 +36,7 @@ class Route {
 
   read(): void {
     zone.isLocal = new URLSearchParams(location.search).get(ZONE) === 'local';
-    this.path = location.pathname;
+    this.path = pathOf(location.pathname) ?? location.pathname;
     this.search = location.search;
   }
 
@@ -46,7 +49,7 @@ class Route {
       const isPlain = click.button === 0 && !click.metaKey && !click.ctrlKey && !click.shiftKey && !click.altKey;
       if (!link || !isPlain || click.defaultPrevented || link.target || link.hasAttribute('download')) return;
       const url = new URL(link.href);
-      if (url.origin !== location.origin || url.pathname.startsWith('/api/')) return;
+      if (url.origin !== location.origin || pathOf(url.pathname) === null || url.pathname.startsWith(`${API}/`)) return;
       if (url.pathname === location.pathname && url.search === location.search && url.hash) return;
       click.preventDefault();
       this.go(link.href);
@@ -56,5 +59,14 @@ class Route {
 
 export const route = new Route();
 
-export const storyHref = (id: string) => `/stories/${encodeURIComponent(id)}`;
-export const queryHref = (name: string) => `/queries?query=${encodeURIComponent(name)}`;
+export const storyHref = (id: string) => rooted(`/stories/${encodeURIComponent(id)}`);
+export const queryHref = (name: string) => rooted(`/queries?query=${encodeURIComponent(name)}`);
+
+/** The story that a path is about; null if it is none's. */
+export function storyOf(path: string): string | null {
+  try {
+    return decodeURIComponent(/^\/stories\/([^/]+)\/?$/.exec(path)?.[1] ?? '') || null;
+  } catch {
+    return null;
+  }
+}

@@ -10,7 +10,7 @@ use crate::responses::Lagged;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use std::convert::Infallible;
@@ -48,8 +48,12 @@ pub(super) async fn follow(
         let part = teller.next().await?;
         Some((Ok::<_, Infallible>(part), teller))
     });
-    let kind = HeaderValue::from_static("text/event-stream");
-    Ok(([(header::CONTENT_TYPE, kind)], Body::from_stream(told)).into_response())
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        // A reverse proxy that collects answers hands on each message as it comes.
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    Ok((headers, Body::from_stream(told)).into_response())
 }
 
 impl StreamState {

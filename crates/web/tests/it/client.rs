@@ -118,6 +118,8 @@ impl Stream {
             std::iter::from_fn(|| stream.line().filter(|line| !line.is_empty())).collect();
         assert!(head[0].contains(" 200 "), "{head:?}");
         assert!(head.iter().any(|line| line == "content-type: text/event-stream"), "{head:?}");
+        // nginx obeys it, and does not hand it on.
+        assert!(head.iter().any(|line| line == "x-accel-buffering: no"), "{head:?}");
         stream
     }
 

@@ -14,6 +14,7 @@ mod metrics;
 mod nonce;
 mod now;
 mod page;
+mod proxy;
 mod requests;
 mod sample;
 mod sessions;

@@ -1,6 +1,6 @@
 //! The page is the files of `page/dist`, if they are there.
 
-use crate::client::{get, send};
+use crate::client::{Response, get, send};
 use crate::nonce::without_nonce;
 use crate::sample::{hub, serve};
 use flate2::read::GzDecoder;
@@ -77,6 +77,61 @@ fn all_of_the_page_has_less_than_400_kilobytes_compressed() {
     assert!(total < 400_000, "{total}");
 }
 
+/// The page with its references as those of the root's have them.
+fn at_root(page: &Response) -> String {
+    let mut text = without_nonce(page);
+    while text.contains("../../") {
+        text = text.replace("../../", "../");
+    }
+    text.replace("=\"../", "=\"./")
+}
+
+/// What the references of a page lead to: all that is quoted and begins with a dot.
+pub(crate) fn references(page: &Response) -> Vec<&str> {
+    let quoted = page.text().split('"').filter(|text| text.starts_with("./") || text.starts_with("../"));
+    quoted.collect()
+}
+
+/// Where a browser that shows a path goes for a reference (RFC 3986, section 5.2.4).
+pub(crate) fn resolved(path: &str, reference: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    // The last part is no folder.
+    parts.pop();
+    for part in reference.split('/') {
+        match part {
+            "." => {}
+            // The root has nothing above it.
+            ".." if parts.len() > 1 => drop(parts.pop()),
+            ".." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[test]
+fn references_of_the_page_lead_to_its_files_from_each_view() {
+    let server = serve(&hub());
+    if !folder().join("index.html").exists() {
+        return;
+    }
+    for path in ["/", "/flow", "/flow/", "/index.html", "/stories/5f1c", "/host/192.0.2.1/", "/a/b/c/d"] {
+        let page = get(server.address(), path);
+        let references = references(&page);
+        assert!(references.iter().filter(|one| one.contains("assets/")).count() > 2, "{path} {references:?}");
+        // Nothing is asked from the root of a server that has other things, too.
+        assert!(!page.text().contains("=\"/"), "{}", page.text());
+        for reference in references {
+            for prefix in ["", "/edison", "/a/b"] {
+                let found = resolved(&format!("{prefix}{path}"), reference);
+                let own = found.strip_prefix(prefix).expect("below the prefix");
+                let status = get(server.address(), own).status;
+                assert_eq!(status, 200, "{prefix}{path}: {reference} is {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn permanent_links_are_the_page() {
     let server = serve(&hub());
@@ -97,10 +152,13 @@ fn permanent_links_are_the_page() {
         "/explore",
         "/index.html",
         "/flow/",
+        "/host/192.0.2.12",
+        "/host/2001:db8::7",
+        "/host/2001%3Adb8%3a%3A7/",
         "//",
     ] {
         let link = get(server.address(), path);
-        assert_eq!((link.status, without_nonce(&link)), (200, without_nonce(&index)), "{path}");
+        assert_eq!((link.status, at_root(&link)), (200, without_nonce(&index)), "{path}");
     }
     for path in [
         "/health",
@@ -114,17 +172,28 @@ fn permanent_links_are_the_page() {
         "/stories",
         "/stories/",
         "/stories/a/b",
+        "/host",
+        "/host/",
+        "/host/here",
+        "/host/192.0.2.12/a",
         "//flow",
     ] {
         let none = get(server.address(), path);
         assert_eq!(none.status, 404, "{path}");
         if folder().join("index.html").exists() {
-            assert_eq!(without_nonce(&none), without_nonce(&index), "{path}");
+            assert_eq!(at_root(&none), without_nonce(&index), "{path}");
         }
     }
-    for path in
-        ["/none.js", "/assets/none.css", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/assets/../index.html"]
-    {
+    for path in [
+        "/none.js",
+        "/assets/none.css",
+        "/../Cargo.toml",
+        "/%2e%2e/Cargo.toml",
+        "/assets/../index.html",
+        "/host/..",
+        "/host/1.2.3",
+        "/stories/..",
+    ] {
         let none = get(server.address(), path);
         assert_eq!(none.status, 404, "{path}");
         none.error();

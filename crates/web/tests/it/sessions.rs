@@ -30,7 +30,8 @@ impl Page {
         assert_eq!((began.status, began.json()), (200, json!({ "name": role.name(), "role": role.name() })));
         let cookie = began.header("set-cookie").expect("a cookie");
         let (pair, attributes) = cookie.split_once("; ").expect("attributes");
-        assert_eq!(attributes, "Path=/api/v1; Max-Age=43200; HttpOnly; SameSite=Strict");
+        // Without a path it is that of the folder of the call (RFC 6265, section 5.1.4), below any prefix of a proxy.
+        assert_eq!(attributes, "Max-Age=43200; HttpOnly; SameSite=Strict");
         let (name, id) = pair.split_once('=').expect("a name");
         assert_eq!((name, id.len()), (&*format!("edison-session-{}", self.address.port()), 64));
         assert!(!keys.bearer(role).contains(id));
