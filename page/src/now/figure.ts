@@ -6,7 +6,8 @@ import { NONE, plus, type Range, times, ZERO } from '../explore/range';
 /** A figure with its bounds; what is not known stays so. */
 export function rangeOf(of: Figure | undefined): Range {
   if (of === null || of === undefined) return NONE;
-  return typeof of === 'object' ? of : { value: of, lower: of, upper: of };
+  if (typeof of !== 'object') return { value: of, lower: of, upper: of };
+  return 'lower' in of ? of : NONE;
 }
 
 export const known = (of: Figure | undefined): number | null => {
@@ -17,8 +18,8 @@ export const known = (of: Figure | undefined): number | null => {
 const NS = 1e9;
 
 /** Per second of the time that was watched; null where none was. */
-export function rate(of: Figure | undefined, watchedNs: string | number | undefined, by = 1): Range | null {
-  const seconds = Number(watchedNs ?? 0) / NS;
+export function rate(of: Figure | undefined, watchedNs: Figure | undefined, by = 1): Range | null {
+  const seconds = (known(watchedNs) ?? 0) / NS;
   return of === null || of === undefined || seconds <= 0 ? null : times(rangeOf(of), by / seconds);
 }
 

@@ -21,7 +21,7 @@ export interface Shown {
 const UNKNOWN = { value: 'not known', unit: '' };
 
 /** `438` and `Mbit/s`. */
-function split(range: Range | null, unit: string): { value: string; unit: string } {
+export function split(range: Range | null, unit: string): { value: string; unit: string } {
   if (range === null || range.value === null) return UNKNOWN;
   // Counts with bounds are told with both of them.
   if (unit === '' && range.upper !== null && range.lower !== null && Number(range.lower) < Number(range.upper)) return { value: `${short(range.lower, '')} to ${short(range.upper, '')}`, unit };

@@ -20,7 +20,7 @@ export function timesOf({ period, step_ns, steps }: Now): number[] {
   return Array.from({ length: steps }, (_, at) => start + (at * Number(step_ns)) / NS);
 }
 
-const rates = (series: Figure[], watched: (string | number)[], by: number): (Range | null)[] => series.map((figure, at) => rate(figure, watched[at], by));
+const rates = (series: Figure[], watched: Figure[], by: number): (Range | null)[] => series.map((figure, at) => rate(figure, watched[at], by));
 
 /** The groups of a ranking on each other, the largest first, then all others; an earlier hour beside them. */
 export function linesOf(now: Now, ranking: NowRanking | undefined, unit: Unit): Drawn[] {
