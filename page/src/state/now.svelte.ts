@@ -7,6 +7,8 @@ import type { Now, Unusual } from '../api/now';
 const AGAIN_MS = 15_000;
 const ABSENT = 404;
 export const MOST_ROWS = 10;
+/** As many as the server lists at the most. */
+export const ALL_ROWS = 50;
 
 export class Traffic {
   now = $state.raw<Now | null>(null);
@@ -19,11 +21,11 @@ export class Traffic {
   #isStopped = false;
 
   /** Follows the traffic of a node, or of all; what it gives ends that. */
-  follow(node: string): () => void {
+  follow(node: string, top = MOST_ROWS): () => void {
     this.#isStopped = false;
-    const onshow = () => document.visibilityState === 'visible' && void this.#fetch(node);
+    const onshow = () => document.visibilityState === 'visible' && void this.#fetch(node, top);
     document.addEventListener('visibilitychange', onshow);
-    void this.#fetch(node);
+    void this.#fetch(node, top);
     return () => {
       this.#isStopped = true;
       clearTimeout(this.#timer);
@@ -31,11 +33,11 @@ export class Traffic {
     };
   }
 
-  async #fetch(node: string): Promise<void> {
+  async #fetch(node: string, top: number): Promise<void> {
     clearTimeout(this.#timer);
     try {
       const [now, unusual] = await Promise.all([
-        get<Now>(address('/now', { node, top: MOST_ROWS })),
+        get<Now>(address('/now', { node, top })),
         get<Unusual>(address('/unusual', { node })),
       ]);
       if (this.#isStopped) return;
@@ -47,6 +49,6 @@ export class Traffic {
     }
     this.isSettled = true;
     const isOver = this.isAbsent || (this.now?.ended ?? false);
-    if (!isOver && document.visibilityState === 'visible') this.#timer = window.setTimeout(() => void this.#fetch(node), AGAIN_MS);
+    if (!isOver && document.visibilityState === 'visible') this.#timer = window.setTimeout(() => void this.#fetch(node, top), AGAIN_MS);
   }
 }
