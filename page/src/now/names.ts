@@ -5,7 +5,7 @@ import type { Value } from '../api/types';
 import { condition } from '../explore/literal';
 import { PROTOCOLS } from '../words/value';
 
-const SERVICES: Record<number, string> = {
+export const SERVICES: Record<number, string> = {
   21: 'ftp', 22: 'ssh', 23: 'telnet', 25: 'smtp', 53: 'dns', 67: 'dhcp', 80: 'http', 88: 'kerberos', 110: 'pop3', 123: 'ntp', 143: 'imap', 161: 'snmp', 179: 'bgp',
   389: 'ldap', 443: 'https', 445: 'smb', 465: 'smtps', 514: 'syslog', 587: 'submission', 636: 'ldaps', 853: 'dns over tls', 993: 'imaps', 995: 'pop3s', 1194: 'openvpn',
   1433: 'mssql', 3306: 'mysql', 3389: 'rdp', 4739: 'ipfix', 5060: 'sip', 5432: 'postgresql', 5672: 'amqp', 6379: 'redis', 8080: 'http', 8443: 'https', 9092: 'kafka', 51820: 'wireguard',
