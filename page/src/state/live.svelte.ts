@@ -159,6 +159,7 @@ class Live {
       const known = stories.get(story.id);
       stories.set(story.id, {
         id: story.id,
+        title: story.title ?? known?.title ?? first?.title ?? null,
         text: story.text,
         at: story.at ?? known?.at ?? first?.at,
         query: story.query ?? known?.query ?? first?.query,

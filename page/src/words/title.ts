@@ -36,7 +36,7 @@ function telling<T extends { column: Column }>(all: T[], query: Query | undefine
 export const title = (event: Event, query: Query | undefined): string => event.title || composed(event, query);
 
 /** The condition with its figures, its key and its node. */
-function composed(event: Event, query: Query | undefined): string {
+export function composed(event: Event, query: Query | undefined): string {
   const values = telling(members(event.values, event.columns), query).map(({ column, value: of }) => {
     const told = withUnit(value(of, column), column.unit);
     return `${columnName(column.name)}: ${told}${compared(column, query, event.threshold)}`;
