@@ -286,8 +286,8 @@ async function absentPackets(page, base) {
 /** A row of a flow leads to its view, which has the packets of each node. */
 async function flow({ page, go, base, fail }) {
   await go(`/explore?by=${BY_FLOW}&top=3`);
-  await page.locator('[data-group] a').first().click();
-  await page.waitForFunction(() => location.pathname === '/flow');
+  await page.locator('[data-group] a[href*="/flow?"]').first().click();
+  await page.waitForFunction(() => location.pathname.endsWith('/flow'));
   await settled(page);
   (await differences(page, () => absentPackets(page, base)))
     .forEach(({ node, packets }) => fail(`flow: ${node} has ${packets} packets, which are not on the page`));

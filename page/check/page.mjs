@@ -107,6 +107,9 @@ async function views() {
     { name: 'explore-tip', path: '/explore', act: readChart },
     { name: 'flow', path: '/flow' },
     { name: 'flow-one', path: await flowPath(api) },
+    { name: 'host', path: hostPath(await flowPath(api)) },
+    { name: 'host-none', path: '/host/2001:db8:dead::beef' },
+    { name: 'found', path: '/events', act: search },
     { name: 'nodes', path: '/nodes' },
     ...(nodes.length ? [{ name: 'node', path: `/nodes?node=${encodeURIComponent(nodes[0].name)}` }] : []),
     { name: 'now-by-port', path: '/?by=port&unit=packets' },
@@ -127,6 +130,18 @@ async function readChart(page) {
   await chart.focus();
   await page.keyboard.press('End');
   await page.waitForSelector('[data-tip]', { timeout: 5000 }).catch(() => fail('a chart has no answer to a key'));
+}
+
+/** The sender of a flow. */
+function hostPath(flow) {
+  return `/host/${new URLSearchParams(flow.split('?')[1]).get('src')}`;
+}
+
+/** The search box, as its key opens it. */
+async function search(page) {
+  await page.keyboard.press('/');
+  await page.keyboard.type('e');
+  await page.waitForSelector('#found [role=option]', { timeout: 5000 }).catch(() => fail('the search box finds nothing'));
 }
 
 /** A path that there is not: the page comes with status 404. */

@@ -46,12 +46,13 @@ export function locate({ tell, after, isHostile, isEmpty }) {
     return one;
   };
   const event = (kind, query, by, node, end, values, story, parent = null) => {
-    const key = isHostile && query === 'between' ? { host: `${IMAGE} a very long name that has no end, ${'x'.repeat(90)}` } : {};
+    const key = isHostile && query === 'between' ? { host: `${IMAGE} a very long name that has no end, ${'x'.repeat(90)}` } : { dst_addr: '203.0.113.1' };
     const one = {
       event: id(), kind, query, fired_by: by, key, node, at: at(end), window: window(end), values, threshold: Object.keys(values).length === 1 ? 0 : null,
-      late: false, coverage: 1, parent, columns: [...(Object.keys(key).length ? [{ name: 'host', kind: 'text', unit: '' }] : []), ...TOTALS.filter(({ name }) => name in values)],
+      late: false, coverage: 1, parent, columns: ['host' in key ? { name: 'host', kind: 'text', unit: '' } : address('dst_addr'), ...TOTALS.filter(({ name }) => name in values)],
     };
     one.story = story?.id ?? one.event;
+    if (query === 'between') one.title = `Packets to 203.0.113.1 are lost between ${first} and ${second}`;
     events.push(one);
     tell('event', one);
     story?.events.push(one.event);
@@ -59,7 +60,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
   };
   const say = (story, sentence) => {
     story.text += `${sentence}\n`;
-    tell('story', { id: story.id, text: story.text, events: story.events, events_unlisted: 0, acknowledged: story.acknowledged ?? null });
+    tell('story', { id: story.id, title: story.title ?? null, text: story.text, events: story.events, events_unlisted: 0, acknowledged: story.acknowledged ?? null });
   };
   const set = (query, phase, end, fired = null) => {
     phases[query] = { phase, since: at(end), event: fired };
@@ -93,6 +94,7 @@ export function locate({ tell, after, isHostile, isEmpty }) {
       if (step === 3) {
         say(story, `Therefore n2 ran on ${second} in ${inWindow(end)}: lost_before = ${grouped(seen)} bytes, lost_behind = 0 bytes.`);
         const fired = event('fired', 'between', 'n2', second, end, { lost_before: seen }, story, cause.event);
+        story.title = fired.title;
         set('between', 'active', end, fired.event);
         runs.between = [{ start: at(end + 2), end: at(end + 3), cause: fired.event }];
         say(story, `between fired at ${told(end)} because n2 on ${second} had lost_before = ${grouped(seen)} bytes > 0 in ${inWindow(end)}.`);
@@ -101,10 +103,10 @@ export function locate({ tell, after, isHostile, isEmpty }) {
     if (step === 6) {
       const estimate = { value: 13210, lower: 13140, upper: 13400 };
       answer('between', second, end, FLOWS, [
-        { src_addr: '10.0.0.1', dst_addr: '10.0.0.2', lost: isHostile ? '9007199254740993' : 13140, total: 1684020 },
+        { src_addr: '10.0.0.1', dst_addr: '203.0.113.1', lost: isHostile ? '9007199254740993' : 13140, total: 1684020 },
         { src_addr: '2001:db8::1', dst_addr: '2001:db8::2', lost: isHostile ? estimate : 1460, total: null },
       ]);
-      say(story, `Therefore between ran on ${second} in ${inWindow(end)}: 2 groups, the first with src_addr = 10.0.0.1, dst_addr = 10.0.0.2, lost = 13,140 bytes, total = 1,684,020 bytes.`);
+      say(story, `Therefore between ran on ${second} in ${inWindow(end)}: 2 groups, the first with src_addr = 10.0.0.1, dst_addr = 203.0.113.1, lost = 13,140 bytes, total = 1,684,020 bytes.`);
     }
     if (step === 7) {
       const done = event('resolved', 'n2', 'n1', first, end, { lost_before: 0, lost_behind: 0 }, story);

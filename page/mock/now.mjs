@@ -134,7 +134,16 @@ export function traffic({ kind, nodes, begin, end, account, gap = [], part = nul
       figure, threshold: { value: Math.round(figure.value / 4), why: '4 times its most in the hour before' }, past: { value: past, window: span(at(0), at(1)) }, figures, text,
     });
     const scan = place(0.82);
+    const begun = place(0.55);
+    const { flows, series } = seriesOf(times(), false);
+    const [own, all] = [flows[0][begun], series.bytes[begun]];
+    const percent = (share) => `${Math.floor(share * 1000) / 10} %`;
     const entries = isCalm ? [] : [
+      {
+        ...entry('heavy', 'conversation', { addr_a: '192.0.2.12', addr_b: '203.0.113.40' }, begun, null, { name: 'share', unit: 'share', value: own / all }, 0.004,
+          [{ name: 'bytes', unit: 'bytes', value: own }, { name: 'packets', unit: 'packets', value: Math.ceil(own / 821) }], `192.0.2.12 ↔ 203.0.113.40 has ${percent(own / all)} of all bytes, ${Math.round(own / 1e6)} MB; in the hour before it had at most 0.4 %`),
+        threshold: { value: 0.2, why: '20 % of all bytes' },
+      },
       entry('scan', 'source', { src_addr: '198.51.100.77' }, scan, scan + 1, { name: 'destinations', unit: 'addresses', value: 20_114 }, 212,
         [{ name: 'packets', unit: 'packets', value: 20_114 }, { name: 'bytes', unit: 'bytes', value: 1_206_840 }], '198.51.100.77 reached 20,114 addresses in one minute; its most in the hour before was 212'),
       entry('many_to_one', 'destination', { dst_addr: '192.0.2.30' }, place(0.9), null, { name: 'sources', unit: 'addresses', value: 3940 }, 650, [{ name: 'packets', unit: 'packets', value: 41_000 }],

@@ -2,7 +2,7 @@
 //
 // `/mock/play` and `/mock/away` are the fixture's own: see `control`.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states | --live | --calm | --nodes N] [--old | --young]
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states | --live | --calm | --nodes N] [--old | --young] [--prefix /PATH]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -28,6 +28,8 @@ const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '
 const words = process.argv.slice(2);
 const option = (name, other) => (words.includes(name) ? Number(words[words.indexOf(name) + 1]) : other);
 const port = option('--port', 8090);
+/** As a reverse proxy that takes it away. */
+const prefix = words.includes('--prefix') ? words[words.indexOf('--prefix') + 1] : '';
 
 const streams = new Set();
 const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
@@ -67,6 +69,8 @@ const headers = () => ({
 
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost');
+  if (!url.pathname.startsWith(`${prefix}/`)) return json(response, 404, { error: 'nothing of Edison is here' });
+  url.pathname = url.pathname.slice(prefix.length);
   if (url.pathname.startsWith('/mock/')) return control(url, response);
   if (!url.pathname.startsWith('/api/')) return page(url.pathname, response);
   const path = url.pathname.replace('/api/v1', '');
@@ -101,7 +105,7 @@ const server = createServer(async (request, response) => {
     return json(response, status, body);
   }
   json(response, 404, { error: `there is no ${path}` });
-}).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
+}).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}${prefix}/`));
 
 /** What only a fixture can do: `/mock/play?seconds=` plays so many seconds at once, `/mock/away?ms=&seconds=` is gone meanwhile. */
 async function control(url, response) {
@@ -138,19 +142,20 @@ async function play(seconds) {
 
 /** The first rows; the sums of the others are not those of their rows here. */
 const listed = (answer, most) => (answer.rows.length > most ? { ...answer, rows: answer.rows.slice(0, most), rest: { ...answer.rest, groups: answer.rest.groups + answer.rows.length - most } } : answer);
-const short = ({ id, text, at, query, node, events, acknowledged = null }) => ({ id, text, at, query, node, events_total: events.length, acknowledged });
+const short = ({ id, title = null, text, at, query, node, events, acknowledged = null }) => ({ id, title, text, at, query, node, events_total: events.length, acknowledged });
 
 function page(path, response) {
   const file = normalize(join(DIST, path));
   const isFile = file.startsWith(DIST) && existsSync(file) && statSync(file).isFile();
-  if (!isFile && extname(path)) return json(response, 404, { error: 'no such file' });
+  const isView = /^\/(chain|events|queries|explore|flow|nodes|host\/[\da-f.:%]+|stories\/[^/]+)?\/?$/i.test(path);
+  if (!isFile && extname(path) && !isView) return json(response, 404, { error: 'no such file' });
   const found = isFile ? file : join(DIST, 'index.html');
   const type = { 'content-type': TYPES[extname(found)] ?? 'application/octet-stream' };
   if (found.endsWith('index.html')) {
     const nonce = randomBytes(16).toString('hex');
     const policy = CSP.replace("style-src 'self'", `style-src 'self' 'nonce-${nonce}'`);
-    response.writeHead(200, { ...headers(), ...type, 'content-security-policy': policy, 'cache-control': 'no-store' });
-    return response.end(readFileSync(found, 'utf8').replace('NONCE-OF-THIS-RESPONSE', nonce));
+    response.writeHead(isFile || isView ? 200 : 404, { ...headers(), ...type, 'content-security-policy': policy, 'cache-control': 'no-store' });
+    return response.end(readFileSync(found, 'utf8').replace('NONCE-OF-THIS-RESPONSE', nonce).replaceAll('="./', `="${'../'.repeat(path.split('/').length - 2) || './'}`));
   }
   response.writeHead(200, { ...headers(), ...type });
   createReadStream(found).pipe(response);
@@ -187,7 +192,7 @@ function story(id, response) {
       href: at ? null : `/api/v1/captures/${event}/${node}`, reason: at ? reason : null,
     })),
   );
-  json(response, 200, { id: found.id, text: found.text, events, events_unlisted: 0, captures, acknowledged: found.acknowledged ?? null });
+  json(response, 200, { id: found.id, title: found.title ?? null, text: found.text, events, events_unlisted: 0, captures, acknowledged: found.acknowledged ?? null });
 }
 
 async function acknowledge(request, path, events, response) {
