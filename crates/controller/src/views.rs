@@ -330,18 +330,10 @@ mod tests {
         const SECOND: u64 = 1_000_000_000;
         let column = model::Column::new("src_port", ColumnKind::Unsigned, "");
         let parent = GraphQuery {
-            name: "parent".to_owned(),
-            text: String::new(),
             columns: vec![AnswerColumn { column: column.clone(), role: ColumnRole::Key }],
             key: vec![0],
-            every_ns: SECOND,
-            over_ns: SECOND,
             nodes: vec![0],
-            pinned: Default::default(),
-            bound_key: None,
-            largest_first: None,
-            left_out: None,
-            trigger: None,
+            ..GraphQuery::new("parent", SECOND)
         };
         let trigger = QueryTrigger::new(0, &parent, TriggerCondition::IsMissing(0));
         let nodes = vec!["Node1".to_owned()];

@@ -256,18 +256,9 @@ impl Chain {
     fn skip(&mut self, query: &CheckedQuery, site: &ChainSite<'_>) {
         let (every_ns, over_ns) = lengths(&query.plan, site);
         self.graph.queries.push(events::GraphQuery {
-            name: query.label.clone(),
             text: query.firing.text_without_title.clone(),
-            columns: Vec::new(),
-            key: Vec::new(),
-            every_ns,
             over_ns,
-            nodes: Vec::new(),
-            pinned: Default::default(),
-            bound_key: None,
-            largest_first: None,
-            left_out: None,
-            trigger: None,
+            ..events::GraphQuery::new(query.label.clone(), every_ns)
         });
         self.tasks.push(query.plan.clone());
         self.nodes.push(Vec::new());

@@ -264,6 +264,24 @@ impl QueryTrigger {
 }
 
 impl GraphQuery {
+    /// A query without columns and nodes that always runs, in windows of this length, one after the other.
+    pub fn new(name: impl Into<String>, every_ns: u64) -> Self {
+        Self {
+            name: name.into(),
+            text: String::new(),
+            columns: Vec::new(),
+            key: Vec::new(),
+            every_ns,
+            over_ns: every_ns,
+            nodes: Vec::new(),
+            pinned: BTreeSet::new(),
+            bound_key: None,
+            largest_first: None,
+            left_out: None,
+            trigger: None,
+        }
+    }
+
     /// Returns the values that an instance of the query pins, by name.
     pub fn pinned_by(&self, instance: &EventKey) -> Vec<model::Item> {
         self.trigger.as_ref().map(|trigger| trigger.pinned(instance)).unwrap_or_default()

@@ -225,27 +225,58 @@ mod tests {
     use crate::graph::AnswerColumn;
     use model::{Column, Rest, Span, TaskNote};
 
+    fn columns() -> [(Column, ColumnRole); 2] {
+        [
+            (Column::new("src_port", ColumnKind::Unsigned, ""), ColumnRole::Key),
+            (Column::new("b", ColumnKind::Estimate, "bytes"), ColumnRole::Total),
+        ]
+    }
+
+    fn query() -> GraphQuery {
+        GraphQuery {
+            columns: columns().map(|(column, role)| AnswerColumn { column, role }).into(),
+            key: vec![0],
+            nodes: vec![0],
+            largest_first: Some(1),
+            ..GraphQuery::new("q", 1)
+        }
+    }
+
+    /// A group of which no packet was sampled may have had packets: a condition that it has few is not known to hold.
+    #[test]
+    fn a_group_without_a_sampled_packet_is_not_known_to_be_zero() {
+        let query = query();
+        let answer = |class| Answer {
+            class,
+            ..Answer::new(
+                "q",
+                Some(Span { start_ns: 0, end_ns: 1 }),
+                columns().map(|(column, _)| column).into(),
+                vec![vec![Value::Unsigned(80), Value::Unsigned(7)]],
+            )
+        };
+        let key = [Member::Unsigned(53)];
+        let absent = |class, widened| {
+            let answer = answer(class);
+            let groups = ConditionGroups::from_answer(&query, &answer).expect("an answer of the query");
+            (groups.absent(&key, widened).pop().expect("a figure"), groups.absent_value(&key, 1))
+        };
+        let number = |lower, upper| BoundedValue::Number(Interval { lower, upper });
+        let any = Value::Estimate { value: 0.0, lower: 0.0, upper: f64::INFINITY };
+        for widened in [false, true] {
+            assert_eq!(
+                absent(model::Class::Sample, widened),
+                (number(0.0, f64::INFINITY), any.clone()),
+                "{widened}"
+            );
+        }
+        assert_eq!(absent(model::Class::Row, false).0, number(0.0, 0.0));
+    }
+
     /// A structure says what a group has at the most that it does not list. Without that, such a group may have anything.
     #[test]
     fn a_group_that_a_structure_does_not_list_has_what_it_says_at_the_most() {
-        let columns = [
-            (Column::new("src_port", ColumnKind::Unsigned, ""), ColumnRole::Key),
-            (Column::new("b", ColumnKind::Estimate, "bytes"), ColumnRole::Total),
-        ];
-        let mut query = GraphQuery {
-            name: "q".to_owned(),
-            text: String::new(),
-            columns: columns.clone().map(|(column, role)| AnswerColumn { column, role }).into(),
-            key: vec![0],
-            every_ns: 1,
-            over_ns: 1,
-            nodes: vec![0],
-            pinned: [].into(),
-            bound_key: None,
-            largest_first: Some(1),
-            left_out: None,
-            trigger: None,
-        };
+        let (columns, mut query) = (columns(), query());
         let answer = |most_unlisted, status| Answer {
             status,
             rest: Rest::default(),

@@ -267,20 +267,7 @@ mod tests {
     #[test]
     fn a_story_has_the_title_of_its_first_firing_or_of_a_later_one_that_says_more() {
         let query = |name: &str, says: bool| {
-            let mut query = crate::GraphQuery {
-                name: name.to_owned(),
-                text: String::new(),
-                columns: Vec::new(),
-                key: Vec::new(),
-                every_ns: 1,
-                over_ns: 1,
-                nodes: vec![0],
-                pinned: Default::default(),
-                bound_key: None,
-                largest_first: None,
-                left_out: None,
-                trigger: None,
-            };
+            let mut query = crate::GraphQuery { nodes: vec![0], ..crate::GraphQuery::new(name, 1) };
             let mut trigger = crate::QueryTrigger::new(0, &query, crate::TriggerCondition::And(Vec::new()));
             trigger.title.is_said = says;
             query.trigger = Some(trigger);

@@ -148,18 +148,10 @@ mod tests {
     fn query(fields: &[&str]) -> GraphQuery {
         let column = |name: &str| model::Column::new(name, ColumnKind::Unsigned, String::new());
         let mut query = GraphQuery {
-            name: "q".to_owned(),
-            text: String::new(),
             columns: vec![AnswerColumn { column: column("key"), role: ColumnRole::Key }],
             key: vec![0],
-            every_ns: 1,
-            over_ns: 1,
             nodes: vec![0],
-            pinned: [].into(),
-            bound_key: None,
-            largest_first: None,
-            left_out: None,
-            trigger: None,
+            ..GraphQuery::new("q", 1)
         };
         let mut trigger = QueryTrigger::new(0, &query, TriggerCondition::And(Vec::new()));
         let binding = |(item, field): (usize, &&str)| Binding::Field { column: column(field), item };

@@ -69,7 +69,6 @@ pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let text = match percent {
         percent if (99.95..100.0).contains(&percent) => "99.9".to_owned(),
-        percent if percent >= 10.0 => format!("{percent:.1}"),
         percent if percent >= 0.1 => format!("{percent:.1}"),
         percent => format!("{percent:.2}"),
     };

@@ -5,7 +5,7 @@ use crate::entries::{Figure, Finding, Subject};
 use crate::group_key::GroupKey;
 use crate::history::ReachMinute;
 use crate::node::Node;
-use crate::reach::Reach;
+use crate::reach::{Peers, Reach};
 use crate::thresholds::{
     MANY_SOURCES, PAST_NS, PAST_STEPS, SCAN_DESTINATIONS, SCAN_PORTS, SCAN_SILENT, TIMES_OWN_PAST,
 };
@@ -75,46 +75,83 @@ fn at_least(count: u64, is_cut: bool) -> Value {
     }
 }
 
+/// A rule about the peers of a group in a minute.
+struct PeersRule {
+    rule: UnusualRule,
+    by: RankingBy,
+    /// The least number of peers.
+    least: u64,
+    /// The name of the number of peers, and of the number of those of them that sent nothing.
+    figures: [&'static str; 2],
+    /// The most peers of a group in an earlier minute.
+    before: fn(&Reach, &GroupKey) -> u64,
+}
+
+const SCAN: PeersRule = PeersRule {
+    rule: UnusualRule::Scan,
+    by: RankingBy::Source,
+    least: SCAN_DESTINATIONS,
+    figures: ["destinations", "silent"],
+    before: Reach::destinations_of,
+};
+
+const MANY_TO_ONE: PeersRule = PeersRule {
+    rule: UnusualRule::ManyToOne,
+    by: RankingBy::Destination,
+    least: MANY_SOURCES,
+    figures: ["sources", "unanswered"],
+    before: Reach::sources_of,
+};
+
+impl PeersRule {
+    /// Returns the finding about a group, if it has more peers than it may. `words`: what it did.
+    fn find(
+        &self,
+        node: &Node,
+        minute: &ReachMinute,
+        group: &Peers,
+        words: impl FnOnce() -> String,
+    ) -> Option<Finding> {
+        let subject = Subject::Group(self.by, group.key);
+        let judged = judge(node, minute, (self.rule, &subject), (group.peers, self.least), |past| {
+            (self.before)(past, &group.key)
+        });
+        let [peers, silent] = self.figures;
+        judged.is_over.then(|| Finding {
+            rule: self.rule,
+            subject,
+            span: minute.span,
+            weight: group.peers as f64 / judged.threshold,
+            figure: Figure(peers, "addresses", at_least(group.peers, minute.reach.is_cut)),
+            threshold: judged.threshold,
+            why: why(judged.threshold, self.least),
+            text: words() + &past_words(&judged.past.0),
+            past: judged.past,
+            figures: vec![Figure::count(silent, "addresses", group.silent)],
+        })
+    }
+}
+
 /// Finds sources that reach many destinations without an answer, or many ports of one destination.
 pub(in crate::unusual) fn scan(node: &Node, minute: &ReachMinute) -> Vec<Finding> {
     if !has_whole_addresses(node) {
         return Vec::new();
     }
     let reach = &minute.reach;
-    let mut findings = Vec::new();
-    for source in &reach.sources {
+    let of_source = |source: &Peers| {
         let is_silent = source.silent as f64 >= SCAN_SILENT * source.peers as f64;
         if source.peers < SCAN_DESTINATIONS || !is_silent {
-            continue;
+            return None;
         }
-        let subject = Subject::Group(RankingBy::Source, source.key);
-        let of = (UnusualRule::Scan, &subject);
-        let judged = judge(node, minute, of, (source.peers, SCAN_DESTINATIONS), |past| {
-            past.destinations_of(&source.key)
-        });
-        if !judged.is_over {
-            continue;
-        }
-        let text = format!(
-            "{} reached {} addresses in one minute, of which {} sent nothing back{}",
-            name(&source.key),
-            grouped(source.peers),
-            grouped(source.silent),
-            past_words(&judged.past.0)
-        );
-        findings.push(Finding {
-            rule: UnusualRule::Scan,
-            subject,
-            span: minute.span,
-            weight: source.peers as f64 / judged.threshold,
-            figure: Figure("destinations", "addresses", at_least(source.peers, reach.is_cut)),
-            threshold: judged.threshold,
-            why: why(judged.threshold, SCAN_DESTINATIONS),
-            past: judged.past,
-            figures: vec![Figure::count("silent", "addresses", source.silent)],
-            text,
-        });
-    }
+        let (peers, silent) = (grouped(source.peers), grouped(source.silent));
+        SCAN.find(node, minute, source, || {
+            format!(
+                "{} reached {peers} addresses in one minute, of which {silent} sent nothing back",
+                name(&source.key)
+            )
+        })
+    };
+    let mut findings: Vec<Finding> = reach.sources.iter().filter_map(of_source).collect();
     findings.extend(reach.ports.iter().filter_map(|ports| {
         let key = GroupKey::pair(ports.from, ports.to);
         let subject = Subject::Group(RankingBy::Conversation, key);
@@ -157,28 +194,9 @@ pub(in crate::unusual) fn many_to_one(node: &Node, minute: &ReachMinute) -> Vec<
         if destination.peers < MANY_SOURCES || is_learning && !is_silent {
             return None;
         }
-        let subject = Subject::Group(RankingBy::Destination, destination.key);
-        let of = (UnusualRule::ManyToOne, &subject);
-        let judged = judge(node, minute, of, (destination.peers, MANY_SOURCES), |past| {
-            past.sources_of(&destination.key)
-        });
-        let text = format!(
-            "{} was reached by {} sources in one minute{}",
-            name(&destination.key),
-            grouped(destination.peers),
-            past_words(&judged.past.0)
-        );
-        judged.is_over.then(|| Finding {
-            rule: UnusualRule::ManyToOne,
-            subject,
-            span: minute.span,
-            weight: destination.peers as f64 / judged.threshold,
-            figure: Figure("sources", "addresses", at_least(destination.peers, reach.is_cut)),
-            threshold: judged.threshold,
-            why: why(judged.threshold, MANY_SOURCES),
-            past: judged.past,
-            figures: vec![Figure::count("unanswered", "addresses", destination.silent)],
-            text,
+        MANY_TO_ONE.find(node, minute, destination, || {
+            let peers = grouped(destination.peers);
+            format!("{} was reached by {peers} sources in one minute", name(&destination.key))
         })
     });
     found.collect()
