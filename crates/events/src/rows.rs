@@ -124,9 +124,7 @@ impl<'a> ConditionGroups<'a> {
         key: &[Member],
         columns: impl Iterator<Item = usize>,
     ) -> Vec<DerivedValue> {
-        // A sample lacks the groups of which it has no packet.
-        let is_sample = self.answer.is_some_and(|answer| answer.class == model::Class::Sample);
-        let mut figures = self.absent_within(key, is_sample);
+        let mut figures = self.absent(key, false);
         let mut of = |column: usize| {
             let figure = std::mem::replace(&mut figures[column], BoundedValue::Unknown);
             DerivedValue::absent(figure, self.query.columns[column].column.kind)
@@ -136,11 +134,9 @@ impl<'a> ConditionGroups<'a> {
 
     /// Returns what is known of a group that has no row. `widened`: any packet that was lost may have been of it.
     pub(crate) fn absent(&self, key: &[Member], widened: bool) -> Vec<BoundedValue> {
-        self.absent_within(key, widened && self.may_have_lost())
-    }
-
-    /// Returns what is known of a group that has no row. `is_open`: it may have had any number of packets.
-    fn absent_within(&self, key: &[Member], is_open: bool) -> Vec<BoundedValue> {
+        // A sample lacks the groups of which it has no packet.
+        let is_sample = self.answer.is_some_and(|answer| answer.class == model::Class::Sample);
+        let is_open = is_sample || widened && self.may_have_lost();
         absent(self.query, key, |column, role| match &self.most {
             _ if is_open => BoundedValue::unlisted(role, f64::INFINITY),
             None => BoundedValue::absent(role),
