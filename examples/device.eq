@@ -11,7 +11,7 @@
 --   first_delay   from the flow's first packet at tx to the first one at rx: the latency of that packet, unless it was lost
 --   last_delay    from the flow's last packet at tx to the last one at rx: the latency of that packet, unless it was lost
 --
--- Delays compare the clocks of the two nodes, which are one clock in one process.
+-- Delays compare the clocks of the two nodes: the answer has no bounds, and says so. In one process they are one clock.
 
 before: select src_addr, dst_addr, protocol, src_port, dst_port, sum(total_count) as packets,
         min(stime) as begins, max(ltime) as ends

@@ -257,7 +257,7 @@ fn a_difference_of_two_nodes_has_no_bounds_and_a_sum_over_quiet_edges_is_the_los
     let has_rows = |answer: &&Value| !rows(answer).is_empty();
     for (name, bounds, words) in [
         ("lost", "none", "lost compares counts of different nodes"),
-        ("again", "none", ""),
+        ("again", "none", "lost: lost compares counts of different nodes"),
         ("share", "exact", ""),
     ] {
         assert!(answers[name].iter().any(|answer| has_rows(&answer)), "{name}");

@@ -5,6 +5,9 @@ pub(crate) mod formula;
 pub(crate) mod outcome;
 pub(crate) mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub use derivation::{Derivation, DerivationSource, ValueOrder};
 pub use formula::Formula;
 pub use outcome::DerivedResult;

@@ -116,7 +116,7 @@ impl Derivation {
             let unlisted = found.values().filter(is_listed).count() as u64;
             table.sources.push((source.name.as_deref(), read.answer, unlisted));
         }
-        DerivedResult::Answer(Box::new(table.answer(self, of, graph.node_name(node), window)))
+        DerivedResult::Answer(Box::new(table.answer(self, graph, (query, node), window)))
     }
 
     /// The groups that any source has, in the window or in an earlier one that is read. A group that has left these has a last row, so that

@@ -2,6 +2,8 @@
 
 use crate::condition::TriggerCondition;
 use crate::derived::formula::{Formula, ReadWindows};
+use crate::graph::{Graph, GraphQuery};
+use std::collections::BTreeSet;
 
 /// The way in which the answers of a query follow from those of others, window by window.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +56,16 @@ impl Derivation {
         let nodes: Vec<Option<usize>> = self.sources.iter().map(|source| source.node).collect();
         let values = self.values.iter().enumerate();
         values.filter(|(_, value)| value.mixes(&nodes)).map(|(number, _)| number).collect()
+    }
+
+    /// The numbers of values that compare moments of different nodes, each with these nodes: how far their clocks differ is in such a value.
+    pub(crate) fn clocks(&self, graph: &Graph) -> Vec<(usize, BTreeSet<Option<usize>>)> {
+        let sources: Vec<&GraphQuery> =
+            self.sources.iter().map(|source| &graph.queries[source.query]).collect();
+        let nodes: Vec<Option<usize>> = self.sources.iter().map(|source| source.node).collect();
+        let values = self.values.iter().enumerate();
+        let clocks = values.map(|(number, value)| (number, value.clocks(&sources, &nodes)));
+        clocks.filter(|(_, clocks)| clocks.len() > 1).collect()
     }
 
     /// The windows that it reads.

@@ -4,6 +4,7 @@ use crate::figure::ColumnRole;
 use crate::graph::GraphQuery;
 use model::ColumnKind;
 use notation::Operator;
+use std::collections::BTreeSet;
 
 /// A value of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +123,27 @@ impl Formula {
         }
         let mut read = reads.iter().filter_map(|read| nodes.get(read.source));
         read.next().is_some_and(|first| read.any(|other| other != first))
+    }
+
+    /// Returns the nodes on whose clocks its value depends: those of the moments that it is computed of. The time from one moment to another of
+    /// the same node depends on none. `nodes`: by source, the node whose answers are read.
+    pub(crate) fn clocks(&self, sources: &[&GraphQuery], nodes: &[Option<usize>]) -> BTreeSet<Option<usize>> {
+        match self {
+            Self::Item { source, .. } => {
+                let is_moment = self.kind(sources, &[]).0 == ColumnKind::Time;
+                is_moment.then_some(nodes[*source]).into_iter().collect()
+            }
+            Self::Arithmetic(left, operator, right) => {
+                let [left, right] = [left, right].map(|of| of.clocks(sources, nodes));
+                let is_of_one = left.len() == 1 && left == right;
+                match operator {
+                    Operator::Subtract if is_of_one => BTreeSet::new(),
+                    _ => left.union(&right).copied().collect(),
+                }
+            }
+            Self::Before(of, _) | Self::Mean { of, .. } => of.clocks(sources, nodes),
+            Self::Key(_) | Self::Integer(_) | Self::Number(_) => BTreeSet::new(),
+        }
     }
 
     /// Adds what it reads. `every_ns`: from window to window.

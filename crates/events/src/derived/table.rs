@@ -3,13 +3,14 @@
 use crate::condition::GroupFigures;
 use crate::derived::derivation::Derivation;
 use crate::figure::ColumnRole;
-use crate::graph::GraphQuery;
+use crate::graph::{Graph, GraphQuery};
 use crate::key::EventKey;
 use crate::known::{BoundedNumber, DerivedValue};
 use crate::truth::TruthValue;
 use model::{Answer, AnswerStatus, Class, Column, Rest, Span, Value};
 use notation::Operator;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A group and its values.
 pub(crate) struct ComputedGroup {
@@ -30,10 +31,11 @@ impl DerivedTable<'_> {
     pub(crate) fn answer(
         mut self,
         derivation: &Derivation,
-        query: &GraphQuery,
-        node: Option<&str>,
+        graph: &Graph,
+        (query, node): (usize, usize),
         window: Option<Span>,
     ) -> Answer {
+        let (query, node) = (&graph.queries[query], graph.node_name(node));
         let undecided = self.restrict(derivation);
         self.groups.sort_by(|one, other| compare(derivation, one, other));
         let beyond = self.groups.split_off(derivation.limit.min(self.groups.len()));
@@ -78,52 +80,69 @@ impl DerivedTable<'_> {
             self.reasons.extend(said(unknown, "value", ["that may be anything"; 2]));
         }
         self.reasons.iter().for_each(|reason| answer.mark_partial(reason));
-        self.remark_mixed(&mut answer, derivation);
-        if window.is_none() {
-            self.remark_unseen(&mut answer);
-        }
+        self.remark_mixed(&mut answer, derivation, graph);
+        self.remark_sources(&mut answer);
         answer
     }
 
-    /// Says of values that are computed of what different nodes counted what else is in them. In a window that may be anything; over the whole run
-    /// packets are counted on either side once, whenever they passed.
-    fn remark_mixed(&self, answer: &mut Answer, derivation: &Derivation) {
-        let mixed = derivation.mixed();
-        if mixed.is_empty() {
-            return;
+    /// Says of values that are computed of what different nodes measured what else is in them. In a window that may be anything. Over the whole run
+    /// packets are counted on either side once, whenever they passed: counts are of the same packets, but for those at its two ends. Moments are still
+    /// those of each node's own clock.
+    fn remark_mixed(&self, answer: &mut Answer, derivation: &Derivation, graph: &Graph) {
+        let clocks = if answer.window.is_none() { derivation.clocks(graph) } else { Vec::new() };
+        let is_count = |number: &usize| !clocks.iter().any(|(own, _)| own == number);
+        let counts: Vec<usize> = derivation.mixed().into_iter().filter(is_count).collect();
+        if !counts.is_empty() {
+            let within = match answer.window {
+                Some(_) => {
+                    answer.bounds = "none".to_owned();
+                    "what was under way between them and how far their clocks differ is in it"
+                }
+                None => "what was under way between them when the run began and when it ended is in it",
+            };
+            let compares = compares(answer, counts.into_iter());
+            answer.remark(&format!("{compares} counts of different nodes: {within}"));
         }
-        let columns = mixed.iter().filter_map(|number| answer.columns.get(*number));
-        let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
-        let named = match &names[..] {
-            [] => "having or order by compares".to_owned(),
-            [name] => format!("{name} compares"),
-            names => format!("{} compare", names.join(", ")),
-        };
-        let within = match answer.window {
-            Some(_) => {
-                answer.bounds = "none".to_owned();
-                "what was under way between them and how far their clocks differ is in it"
-            }
-            None => "what was under way between them when the run began and when it ended is in it",
-        };
-        answer.remark(&format!("{named} counts of different nodes: {within}"));
+        if !clocks.is_empty() {
+            answer.bounds = "none".to_owned();
+            let nodes: BTreeSet<Option<usize>> =
+                clocks.iter().flat_map(|(_, nodes)| nodes).copied().collect();
+            let name =
+                |node: Option<usize>| node.and_then(|node| graph.node_name(node)).unwrap_or("all nodes");
+            let names: Vec<&str> = nodes.into_iter().map(name).collect();
+            let compares = compares(answer, clocks.iter().map(|(number, _)| *number));
+            let within = "how far their clocks differ is in it";
+            answer.remark(&format!("{compares} times of {}: {within}", names.join(" and ")));
+        }
     }
 
-    /// Says of the whole run what its sources do not know though they lack nothing: groups without a sampled packet, and packets that a node
-    /// lost before it measured them.
-    fn remark_unseen(&self, answer: &mut Answer) {
+    /// Says what is to be known of the answer because it is to be known of a source that lacks nothing: groups without a sampled packet, and what is
+    /// in values of different nodes. Of the whole run also which packets a node lost before it measured them.
+    fn remark_sources(&self, answer: &mut Answer) {
         for (name, source, _) in &self.sources {
             let Some(source) = source else { continue };
-            let said = |words: &str| name.map_or_else(|| words.to_owned(), |name| format!("{name}: {words}"));
-            if let Some(coverage) = source.coverage.filter(|coverage| *coverage < 1.0) {
+            let lost = source.coverage.filter(|coverage| *coverage < 1.0 && answer.window.is_none());
+            if let Some(coverage) = lost {
                 let percent = ((1.0 - coverage) * 100.0).max(0.0001);
-                answer.remark(&said(&format!(
-                    "the node lost {percent:.4} % of its packets before it measured them"
-                )));
+                let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
+                let words = format!("the node lost {percent:.4} % of its packets before it measured them");
+                answer.remark(&format!("{of}{words}"));
             }
-            let reason = source.reason.as_ref().filter(|_| source.class == Class::Sample);
-            if let Some(reason) = reason.filter(|_| source.status == AnswerStatus::Complete) {
-                answer.remark(&said(reason));
+        }
+        // The reasons of a partial source are among those of the answer.
+        let sources = self.sources.iter().filter_map(|(name, source, _)| Some((*name, (*source)?)));
+        let sources = sources.filter(|(_, source)| source.status != AnswerStatus::Partial);
+        let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (name, reason) in sources.filter_map(|(name, source)| Some((name, source.reason.as_deref()?))) {
+            match remarks.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.extend(name),
+                None => remarks.push((reason, name.into_iter().collect())),
+            }
+        }
+        for (reason, names) in remarks {
+            match &names[..] {
+                [] => answer.remark(reason),
+                names => answer.remark(&format!("{}: {reason}", names.join(", "))),
             }
         }
     }
@@ -189,6 +208,17 @@ impl DerivedTable<'_> {
         }
         // Nodes that were watched at different times were never watched together.
         answer.watched = answer.watched.filter(|watched| watched.start_ns < watched.end_ns);
+    }
+}
+
+/// Names the columns of these values, with the verb that fits them; other values are read by conditions and orders.
+fn compares(answer: &Answer, values: impl Iterator<Item = usize>) -> String {
+    let columns = values.filter_map(|number| answer.columns.get(number));
+    let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
+    match &names[..] {
+        [] => "having or order by compares".to_owned(),
+        [name] => format!("{name} compares"),
+        names => format!("{} compare", names.join(", ")),
     }
 }
 
