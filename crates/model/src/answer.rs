@@ -262,10 +262,12 @@ impl Answer {
         self.task.as_ref().is_some_and(|task| task.most_unlisted != Some(0))
     }
 
-    /// Returns the bounds of values that are estimates, in words; `None` where they are exact.
+    /// Returns the bounds of values that are estimates, in words; `None` where they are exact. Rows that lack something, as those of a partial
+    /// answer, are no estimates.
     pub fn bounds_of_estimates(&self) -> Option<&str> {
-        let is_estimated = matches!(self.class, Class::Sketch | Class::Sample) && self.bounds != "exact";
-        is_estimated.then_some(&*self.bounds)
+        let is_counted = matches!(self.class, Class::Row | Class::Zoom);
+        let lacks_rows = is_counted && self.status == AnswerStatus::Partial;
+        (self.bounds != "exact" && !lacks_rows).then_some(&*self.bounds)
     }
 
     /// States that the values are estimates, and how good they are, in words: they have no bounds.
@@ -375,6 +377,24 @@ mod tests {
         sampled.estimates("of a sample");
         assert_eq!((sampled.bounds.as_str(), &sampled.rows), ("none", &open));
         assert_eq!(sampled.status, AnswerStatus::Complete);
+    }
+
+    #[test]
+    fn an_estimate_is_what_is_between_bounds_and_no_row_that_is_missing() {
+        use AnswerStatus::{Complete, Cut, Partial};
+        for (class, status, bounds, expected) in [
+            (Class::Row, Complete, "exact", None),
+            (Class::Row, Complete, "certain", Some("certain")),
+            (Class::Row, Cut, "none", Some("none")),
+            (Class::Row, Partial, "none", None),
+            (Class::Zoom, Partial, "none", None),
+            (Class::Sketch, Partial, "none", Some("none")),
+            (Class::Sample, Complete, "exact", None),
+        ] {
+            let own = Answer::new("q", None, Vec::new(), Vec::new());
+            let answer = Answer { class, status, bounds: bounds.to_owned(), ..own };
+            assert_eq!(answer.bounds_of_estimates(), expected, "{class:?} {status:?} {bounds}");
+        }
     }
 
     #[test]
