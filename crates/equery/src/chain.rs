@@ -79,12 +79,14 @@ impl Chain {
         let mut refused = Vec::new();
         for at in order {
             let query = &queries[at];
+            // A query titles what fires by its own answers.
             let of_parents = || {
-                let parents = query.trigger.iter().flat_map(|trigger| &trigger.parents);
+                let trigger = query.trigger.as_ref()?;
+                let when = trigger.when.as_ref()?;
+                let parents = trigger.parents.iter().filter(|name| when.rests_on(name));
                 let parents = parents.filter_map(|name| labels.get(name.as_str()).map(|at| &queries[*at]));
-                parents
-                    .filter(|parent| parent.trigger.is_none())
-                    .find_map(|parent| parent.firing.title.as_deref())
+                let mut parents = parents.filter(|parent| parent.trigger.is_none());
+                parents.find_map(|parent| parent.firing.title.as_deref())
             };
             let said = query.firing.title.as_deref().or_else(of_parents);
             if let Err(reason) = chain.add(query, said, site) {

@@ -202,12 +202,22 @@ impl CheckSession<'_> {
     fn says_in_vain(&self, at: usize, links: &[Links], diagnostics: &mut Diagnostics<'_>) -> bool {
         let (text, label) = (&self.texts[at], &self.labels[at]);
         let Some(say) = text.say.as_ref().filter(|_| text.trigger.is_none()) else { return false };
-        let is_judged =
-            |text: &QueryText| text.trigger.iter().any(|trigger| concerns(&trigger.value.condition, label));
-        if self.texts.iter().any(is_judged) || links[at].has_errors {
+        let is_judged = |(text, links): (&QueryText, &Links)| {
+            let Some(trigger) = &text.trigger else { return (false, false) };
+            let concerns = concerns(&trigger.value.condition, label);
+            // Of a condition with an error it is not known what it rests on.
+            let when = links.trigger.as_ref().and_then(|trigger| trigger.when.as_ref());
+            (concerns, when.map_or(concerns, |when| when.rests_on(label)))
+        };
+        let judged: Vec<(bool, bool)> = self.texts.iter().zip(links).map(is_judged).collect();
+        if judged.iter().any(|(_, rests)| *rests) || links[at].has_errors {
             return false;
         }
-        let message = format!("'say' titles what fires, but no condition concerns '{label}'");
+        let why = match judged.iter().any(|(concerns, _)| *concerns) {
+            true => format!("each condition that concerns '{label}' may hold whatever it answers"),
+            false => format!("no condition concerns '{label}'"),
+        };
+        let message = format!("'say' titles what fires, but {why}");
         let help = format!("write it in a query with 'when {label}.…', or remove it");
         diagnostics.error_with_help("say", &say.span, message, help);
         true

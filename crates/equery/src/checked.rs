@@ -9,7 +9,7 @@ use model::Class;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::ops::Range;
-use task::query::{Across, Condition, Over, Query};
+use task::query::{Across, Condition, Expression, Over, Query};
 
 /// The result of a check of a text: its queries as far as they have no errors, and the diagnostics.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -128,6 +128,62 @@ pub enum EventCondition {
     IsMissing(String),
     /// A condition on fields `QUERY.ITEM`.
     Of(Condition),
+}
+
+impl EventCondition {
+    /// Returns true if the condition becomes true by answers of this query alone or with those of others, whichever of its parts does.
+    pub(crate) fn rests_on(&self, query: &str) -> bool {
+        self.rests_where(query, true)
+    }
+
+    /// Returns whether each way in which the condition becomes this (true or false) has a part that compares what the query answers.
+    fn rests_where(&self, query: &str, holds: bool) -> bool {
+        match (self, holds) {
+            (Self::And(of), true) | (Self::Or(of), false) => {
+                of.iter().any(|one| one.rests_where(query, holds))
+            }
+            (Self::And(of), false) | (Self::Or(of), true) => {
+                of.iter().all(|one| one.rests_where(query, holds))
+            }
+            (Self::Not(of), _) => of.rests_where(query, !holds),
+            (Self::Surely(of), _) => of.rests_where(query, holds),
+            (Self::IsMissing(_), _) => false,
+            (Self::Of(condition), _) => compares(condition, query, holds),
+        }
+    }
+}
+
+/// Returns whether each way in which a condition becomes this has a part that compares what a query answers.
+fn compares(condition: &Condition, query: &str, holds: bool) -> bool {
+    let is_of = |value: &Expression| concerns(value, query);
+    match (condition, holds) {
+        (Condition::And(of), true) | (Condition::Or(of), false) => {
+            of.iter().any(|one| compares(one, query, holds))
+        }
+        (Condition::And(of), false) | (Condition::Or(of), true) => {
+            of.iter().all(|one| compares(one, query, holds))
+        }
+        (Condition::Not(of), _) => compares(of, query, !holds),
+        (Condition::Compare(left, _, right), _) => is_of(left) || is_of(right),
+        (Condition::In(value, of), _) => is_of(value) || of.iter().any(is_of),
+        (Condition::IsNull(value), _) => is_of(value),
+        (Condition::InPrefixes(field, _) | Condition::Like(field, _), _) => is_item(field, query),
+    }
+}
+
+fn concerns(value: &Expression, query: &str) -> bool {
+    match value {
+        Expression::Field(field) => is_item(field, query),
+        Expression::Arithmetic(left, _, right) => concerns(left, query) || concerns(right, query),
+        Expression::Integer(_) | Expression::Float(_) | Expression::Text(_) | Expression::Aggregate(_) => {
+            false
+        }
+    }
+}
+
+/// Returns true if a field is an item of a query: `QUERY.ITEM`.
+fn is_item(field: &str, query: &str) -> bool {
+    field.strip_prefix(query).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// A part of the title that a query gives to what fires (`say`).

@@ -26,6 +26,11 @@ impl Checker<'_, '_> {
         bindings: &[FieldBinding],
     ) -> Option<Vec<SaidPart>> {
         let say = query.say.as_ref()?;
+        // A query that is not there is an error of the condition.
+        let is_unknown =
+            |part: &Expr| matches!(part, Expr::Of(query, _) if !self.parents.contains_key(&query.value));
+        let names_unknown =
+            query.trigger.as_ref().is_some_and(|trigger| trigger.value.condition.value.any(is_unknown));
         let mut judged: Vec<String> = match &query.trigger {
             None => vec![label.to_owned()],
             Some(trigger) => {
@@ -43,17 +48,17 @@ impl Checker<'_, '_> {
         // Each is looked up, so that each reports its error.
         let part = |part: &SayPart| match part {
             SayPart::Text(text) => Some(SaidPart::Text(text.clone())),
-            SayPart::Name(name) => self.said(name, &judged, bindings),
+            SayPart::Name(name) => self.said(name, (&judged, names_unknown), bindings),
         };
         let parts: Vec<Option<SaidPart>> = say.value.parts.iter().map(part).collect();
         parts.into_iter().collect()
     }
 
-    /// The meaning of a name in a title. `judged`: the queries whose answers fire.
+    /// The meaning of a name in a title. `judged`: the queries whose answers fire, and whether the condition also names queries that are not there.
     fn said(
         &mut self,
         name: &Spanned<String>,
-        judged: &[String],
+        (judged, names_unknown): (&[String], bool),
         bindings: &[FieldBinding],
     ) -> Option<SaidPart> {
         let (text, canonical) = (name.value.as_str(), field_name(&name.value));
@@ -94,7 +99,7 @@ impl Checker<'_, '_> {
             return Some(item(&bound.parent, &bound.item));
         }
         // What has errors is reported already.
-        if parents.iter().any(|(_, parent)| !parent.is_known) || parents.is_empty() {
+        if parents.iter().any(|(_, parent)| !parent.is_known) || names_unknown {
             return None;
         }
         let names: Vec<&str> = parents

@@ -102,6 +102,53 @@ fn a_query_that_fires_says_it_for_those_that_it_starts() {
     assert_eq!(query("select count(*)").firing.title, None);
 }
 
+/// The parent's own answers are what it says something of: not that there are none, what re-arms a query, or another query that fires it.
+#[test]
+fn a_query_titles_only_what_fires_by_its_own_answers() {
+    let parents = "q1: select dst_addr, sum(total_count) as packets groupby dst_addr every 1s say '{packets} there';\n\
+        q2: select dst_addr, sum(total_byte) as bytes groupby dst_addr every 1s;\n\
+        q3: select count(*) every 1s when q1.packets > 5;\n";
+    for (when, is_titled) in [
+        ("q1.packets > 5 and q2.bytes > 5", true),
+        ("not (q1.packets < 5 or q2.bytes > 5)", true),
+        ("q1.packets > 5 or q1.packets < 2 and q2.bytes > 5", true),
+        ("surely(q2.bytes > q1.packets)", true),
+        ("q1 is missing", false),
+        ("q1 is missing or q1.packets > 5", false),
+        ("q1.packets > 5 or q2.bytes > 5", false),
+        ("not (q1.packets < 5 and q2.bytes > 5)", false),
+        ("q2.bytes > 5 until q1.packets < 3", false),
+    ] {
+        let form = title(&format!("{parents} last: select count(*) every 1s when {when};"));
+        assert_eq!(form.is_said, is_titled, "{when}");
+    }
+    let lines = said(&format!("{parents} last: select count(*) every 1s when q2.bytes > 5;"));
+    assert_eq!(lines, Vec::<String>::new());
+    // Nothing is titled by it.
+    let in_vain = format!("{parents} last: select count(*) every 1s when q1.packets > 5 or q2.bytes > 5;");
+    let lines = said(&in_vain.replace("when q1.packets > 5;", "when q2.bytes > 9;"));
+    assert!(lines[0].contains("each condition that concerns 'q1' may hold whatever it answers"), "{lines:?}");
+}
+
+/// What fires because there is no answer has no columns.
+#[test]
+fn a_name_is_an_error_where_no_answer_fires() {
+    let text = |when: &str, say: &str| {
+        format!(
+            "q1: select dst_addr, sum(total_count) as packets groupby dst_addr every 1s;\n\
+             q2: select count(*) every 1s when {when} say '{say}';"
+        )
+    };
+    assert_eq!(said(&text("q1 is missing", "Nothing at {node}")), Vec::<String>::new());
+    let lines = said(&text("q1 is missing", "{packets} at {node}"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("what fires has no column 'packets'; its columns are node"), "{lines:?}");
+    // The query that is not there is the error.
+    let lines = said(&text("q9.packets > 5", "{packets} at {node}"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("q9"), "{lines:?}");
+}
+
 #[test]
 fn errors_of_say_have_their_place() {
     let one = |say: &str| {
