@@ -47,13 +47,28 @@ pub(crate) fn value(value: &Value, unit: &str) -> String {
         Value::Address(address) => address.to_string(),
         Value::Prefix { address, length } => format!("{address}/{length}"),
         Value::Time(ns) => time(*ns),
-        Value::Estimate { lower, upper, .. } if upper.is_infinite() => format!("at least {}", number(*lower)),
-        Value::Estimate { value, lower, upper } => {
-            format!("{} (between {} and {})", number(*value), number(*lower), number(*upper))
+        Value::Estimate { .. } => {
+            return estimate(value, &|of| number(of), unit).unwrap_or_else(|| "nothing".to_owned());
         }
         Value::Heaviest(heaviest) => format!("{} values", heaviest.values.len()),
     };
     if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// An estimate with its unit and its bounds; `None` of other values.
+pub(crate) fn estimate(value: &Value, number: &dyn Fn(f64) -> String, unit: &str) -> Option<String> {
+    let Value::Estimate { value, lower, upper } = value else { return None };
+    let with_unit = |of: f64| match unit {
+        "" => number(of),
+        unit => format!("{} {unit}", number(of)),
+    };
+    Some(match (lower.is_finite(), upper.is_finite()) {
+        (false, false) => format!("{} (without bounds)", with_unit(*value)),
+        (true, false) => format!("at least {}", with_unit(*lower)),
+        (false, true) => format!("at most {}", with_unit(*upper)),
+        (true, true) if lower == upper => with_unit(*value),
+        (true, true) => format!("{} (between {} and {})", with_unit(*value), number(*lower), number(*upper)),
+    })
 }
 
 /// A text of a stranger on one line.

@@ -25,6 +25,8 @@ struct Judging<'a> {
     trigger: &'a QueryTrigger,
     watch: &'a TriggerPlan,
     sides: &'a SourceAnswers<'a>,
+    /// The groups that have a row.
+    groups: &'a [JoinedGroup<'a>],
     /// The key that the runs of the sources pin.
     pinned: Option<EventKey>,
     edge: &'a mut EdgeState,
@@ -125,11 +127,13 @@ impl JudgedEdge<'_> {
             edge.keys.values_mut().for_each(|progress| progress.phase.wait(time));
             return (Vec::new(), Some(Why::Missing));
         }
+        let groups = sides.groups();
         let mut judging = Judging {
             graph,
             trigger,
             watch,
             sides: &sides,
+            groups: &groups,
             pinned: runs.pinned(graph, trigger),
             edge,
             time,
@@ -147,6 +151,8 @@ impl JudgedEdge<'_> {
             trigger,
             watch,
             window,
+            sides: &sides,
+            groups: &groups,
             coverage: sides.coverage(),
             bounds: sides.bounds(),
         };
@@ -197,8 +203,8 @@ impl KeyPhase {
 impl Judging<'_> {
     /// Judges the groups of the answers, then the keys that are known and have none.
     fn judge_all(&mut self) {
-        let groups = self.sides.groups();
-        groups.iter().for_each(|group| self.key(group, true));
+        let groups = self.groups;
+        groups.iter().enumerate().for_each(|(at, group)| self.key(group, Some(at)));
         if self.edge.keys.is_empty() && self.watch.pinned.is_empty() && self.pinned.is_none() {
             return;
         }
@@ -207,12 +213,12 @@ impl Judging<'_> {
         let pinned = pinned.into_iter().filter(|key| !self.edge.keys.contains_key(*key));
         let absent = self.edge.keys.keys().chain(pinned).filter(|key| !with_rows.contains(*key));
         for key in absent.cloned().collect::<Vec<_>>() {
-            self.key(&self.sides.absent(key), false);
+            self.key(&self.sides.absent(key), None);
         }
     }
 
-    /// Judges a key.
-    fn key(&mut self, group: &JoinedGroup<'_>, is_seen: bool) {
+    /// Judges a key. `row`: the number of its group, if that has a row.
+    fn key(&mut self, group: &JoinedGroup<'_>, row: Option<usize>) {
         let (own, rearms) = self.judged(group);
         self.is_undecided |= own == TruthValue::Unknown;
         let Self { trigger, time, watch, .. } = *self;
@@ -226,7 +232,7 @@ impl Judging<'_> {
         }
         let before = known.map_or(KeyPhase::Idle, |progress| progress.phase);
         let seen_ns = match known {
-            Some(progress) if !is_seen => progress.seen_ns,
+            Some(progress) if row.is_none() => progress.seen_ns,
             _ => self.edge.watched_ns,
         };
         let unseen_ns = self.edge.watched_ns - seen_ns;
@@ -245,10 +251,10 @@ impl Judging<'_> {
         let fired = known.and_then(|progress| Some((progress.fired.clone()?, progress.title.clone())));
         // The end of a firing that was suppressed is suppressed too.
         if let Some(kind) = kind.filter(|kind| *kind == EventKind::Fired || fired.is_some()) {
-            let happened = self.happened(kind, group, fired.clone());
+            let happened = self.happened(kind, (group, row), fired.clone());
             self.happened.push(happened);
         } else if trigger.kind == TriggerKind::While && own == TruthValue::True && fired.is_some() {
-            let holding = self.happened(EventKind::Fired, group, fired.clone());
+            let holding = self.happened(EventKind::Fired, (group, row), fired.clone());
             self.holding.push(holding);
             self.changed = true;
         }
@@ -278,11 +284,11 @@ impl Judging<'_> {
         (own, until.unwrap_or_else(|| own.negated()))
     }
 
-    /// `fired`: the event that fired before, and its title.
+    /// `row`: the number of the group, if it has a row. `fired`: the event that fired before, and its title.
     fn happened(
         &self,
         kind: EventKind,
-        group: &JoinedGroup<'_>,
+        (group, row): (&JoinedGroup<'_>, Option<usize>),
         fired: Option<(String, Option<String>)>,
     ) -> Happened {
         let Self { sides, watch, trigger, .. } = *self;
@@ -298,7 +304,7 @@ impl Judging<'_> {
             key: group.key.clone(),
             size: if is_fired { size(&values) } else { 0.0 },
             instance: trigger.bindings.iter().filter_map(bound).collect(),
-            titled: if is_fired { sides.values(group, watch, &watch.titled) } else { Vec::new() },
+            row,
             title: title.flatten(),
             values,
             fired,

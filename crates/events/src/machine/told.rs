@@ -3,6 +3,7 @@
 use super::edges::SourceRuns;
 use super::plain_event;
 use super::runs::Firing;
+use super::sides::{JoinedGroup, SourceAnswers};
 use super::watch::TriggerPlan;
 use crate::graph::{Binding, Graph, QueryTrigger};
 use crate::id::{About, identifier};
@@ -21,8 +22,8 @@ pub(super) struct Happened {
     pub(super) size: f64,
     /// The values that a firing pins.
     pub(super) instance: EventKey,
-    /// The values that the title of what fired has.
-    pub(super) titled: Vec<Value>,
+    /// The number of the key's group, if that has a row.
+    pub(super) row: Option<usize>,
     /// The event that fired before.
     pub(super) fired: Option<String>,
     /// The title of that event.
@@ -43,6 +44,9 @@ pub(super) struct EdgeContext<'a> {
     pub(super) trigger: &'a QueryTrigger,
     pub(super) watch: &'a TriggerPlan,
     pub(super) window: Span,
+    pub(super) sides: &'a SourceAnswers<'a>,
+    /// The groups that have a row.
+    pub(super) groups: &'a [JoinedGroup<'a>],
     pub(super) coverage: Option<f64>,
     /// The bounds of the values, in words, where they are estimates.
     pub(super) bounds: Option<String>,
@@ -124,6 +128,26 @@ impl EdgeContext<'_> {
         }
     }
 
+    /// The title of what fired: it is made of an event alone, as far fewer keys have one than are judged.
+    fn title(
+        &self,
+        row: Option<usize>,
+        key: &EventKey,
+        named: &[Item],
+        node: Option<&str>,
+    ) -> Option<String> {
+        let titled = &self.watch.titled;
+        let values = match row {
+            _ if titled.is_empty() => Vec::new(),
+            Some(row) => self.sides.values(&self.groups[row], self.watch, titled),
+            None => self.sides.values(&self.sides.absent(key.clone()), self.watch, titled),
+        };
+        let values = titled.iter().zip(values);
+        let values: Vec<Item> =
+            values.map(|(item, value)| Item { column: self.column(*item), value }).collect();
+        self.trigger.title.filled(&Filling { key: named, node, values: &values })
+    }
+
     fn event(&self, one: Happened, runs: &SourceRuns, node: usize) -> Event {
         let Self { window, .. } = *self;
         let child = &self.graph.queries[self.query];
@@ -132,13 +156,8 @@ impl EdgeContext<'_> {
         let about = About { kind: one.kind, query: &child.name, version: &child.text, key, node, window };
         let named = self.watch.items.iter().zip(one.values);
         let event_key = items(&one.key, self.watch.key.iter());
-        let titled = self.watch.titled.iter().zip(one.titled);
-        let titled: Vec<Item> =
-            titled.map(|(item, value)| Item { column: self.column(*item), value }).collect();
         let title = match one.kind {
-            EventKind::Fired => {
-                self.trigger.title.filled(&Filling { key: &event_key, node, values: &titled })
-            }
+            EventKind::Fired => self.title(one.row, &one.key, &event_key, node),
             _ => one.title,
         };
         let run = runs.causes().into_iter().next();
