@@ -101,13 +101,18 @@ impl<K: Key> Candidates<K> {
         self.lacking = lacking;
     }
 
-    /// Keeps those flows of both lists that have the largest estimates by the present `rank` of a hash, where the lists are of two cores that
-    /// count in one array: each estimate in a list is that of all cores then, so that a flow that neither kept had no more than one of them
-    /// says.
-    pub(crate) fn merge_shared(&mut self, other: &Self, rank: impl Fn(u64) -> i64) {
-        let lacking = self.most_lacking().max(other.most_lacking());
-        self.merge(other, rank);
-        self.lacking = lacking;
+    /// Keeps those flows of all lists that have the largest estimates by the present `rank` of a hash, where the lists are of cores that count in one
+    /// array: each estimate in a list is that of all cores then. Of the packets of a flow that no core kept, one was begun last. Its core found
+    /// all others counted, but for one that each other core may have had in hand.
+    pub(crate) fn merge_shared(&mut self, cores: &[&CoreCandidates<K>], rank: impl Fn(u64) -> i64) {
+        for core in cores {
+            self.merge(&core.flows, &rank);
+        }
+        let lacking = cores.iter().map(|core| core.flows.most_lacking()).max().unwrap_or(0);
+        let largest = cores.iter().map(|core| core.largest).max().unwrap_or(0);
+        let in_hand = i64::try_from(largest).unwrap_or(i64::MAX).saturating_mul(cores.len() as i64 - 1);
+        // Where each core had room for all of its flows, none is lacking.
+        self.lacking = if lacking == 0 { 0 } else { lacking.saturating_add(in_hand) };
     }
 
     /// A packet's flow, with its estimate after the packet. Nothing at or below zero is a candidate.
@@ -207,7 +212,11 @@ fn tag(hash: u64) -> u32 {
 
 /// The flows that one of several cores keeps of those that it counts in a [`crate::SharedArray`].
 #[derive(Clone, Debug)]
-pub struct CoreCandidates<K>(pub(crate) Candidates<K>);
+pub struct CoreCandidates<K> {
+    pub(crate) flows: Candidates<K>,
+    /// The largest weight that the core counted at once.
+    pub(crate) largest: u64,
+}
 
 impl<K: Key> CoreCandidates<K> {
     /// Creates an empty list with room for so many flows, as many as a [`crate::Tracked`] array of the same configuration keeps.
@@ -215,17 +224,23 @@ impl<K: Key> CoreCandidates<K> {
     /// # Errors
     /// If the memory cannot be allocated.
     pub fn new(flows: usize) -> Result<Self, SketchError> {
-        Ok(Self(Candidates::new(flows)?))
+        Ok(Self { flows: Candidates::new(flows)?, largest: 0 })
+    }
+
+    /// Memory of a list with room for so many flows.
+    pub fn bytes_of(flows: usize) -> usize {
+        Candidates::<K>::bytes_of(flows)
     }
 
     /// Memory of the list.
     pub fn bytes(&self) -> usize {
-        self.0.bytes()
+        self.flows.bytes()
     }
 
     /// Removes all flows and keeps the memory.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.flows.clear();
+        self.largest = 0;
     }
 }
 

@@ -177,9 +177,8 @@ impl<K: Key, P: Linear> Tracked<K, P> {
     {
         let array = array.snapshot()?;
         let mut candidates = Candidates::new(configuration.candidates)?;
-        for core in cores {
-            candidates.merge_shared(&core.0, |hash| array.rank_hash(hash));
-        }
+        let cores: Vec<&CoreCandidates<K>> = cores.into_iter().collect();
+        candidates.merge_shared(&cores, |hash| array.rank_hash(hash));
         Ok(Self { configuration: *configuration, array, candidates })
     }
 }

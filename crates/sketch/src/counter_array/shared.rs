@@ -71,7 +71,9 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
 
     /// Counts a burst of one of several cores, each with candidates of its own: no critical section, and no global heavy hitter.
     pub fn update_burst_of_core(&self, burst: &[Update<K>], candidates: &mut CoreCandidates<K>) {
-        let mut note = |update: &Update<K>, rank| candidates.0.observe(update.key, update.hash, rank);
+        let CoreCandidates { flows, largest } = candidates;
+        *largest = burst.iter().fold(*largest, |largest, update| largest.max(update.weight));
+        let mut note = |update: &Update<K>, rank| flows.observe(update.key, update.hash, rank);
         with_depth!(self.configuration.depth, D => self.add_rows::<D>(burst, &mut note));
     }
 
@@ -159,10 +161,58 @@ impl<K: Key, P: Linear> SharedArray<K, P> {
     }
 }
 
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::{CountMin, Tracked, TrackedConfig};
+    use packet::{KeyV4, Seed};
+    use std::collections::HashMap;
+
+    type Array = SharedArray<KeyV4, CountMin<u64>>;
+
+    /// Adds to one row what a core has in hand. Returns the counter behind it.
+    fn add_to_row(array: &Array, update: &Update<KeyV4>, row: usize) -> u64 {
+        let places = array.places.place_first::<2, false, false>(update.hash);
+        array.cells[places[row].index()].add(update.weight)
+    }
+
+    /// Two cores add to the rows of a flow in turn, so that neither finds all of it in both. It is in no list, and has no more than is said.
+    #[test]
+    fn a_flow_that_cores_have_in_hand_has_no_more_than_is_said() {
+        let seed = Seed::new(1);
+        let update = |flow: u8, weight: u64| Update::new(KeyV4::new([flow; 8], [0; 4], 6), weight, &seed);
+        let config = ArrayConfig::<CountMin<u64>>::new(2, 1 << 12, seed).expect("a size");
+        let tracked = TrackedConfig::new(config, 1).expect("a size");
+        let array = Array::new(tracked.array()).expect("memory");
+        let mut cores = [1, 2].map(|_| CoreCandidates::new(1).expect("memory"));
+        let mut truth: HashMap<u8, u64> = HashMap::new();
+        // Each list is full.
+        for (core, flow) in cores.iter_mut().zip([1, 2]) {
+            array.update_burst_of_core(&[update(flow, 1_500)], core);
+            *truth.entry(flow).or_default() += 1_500;
+        }
+        let own = update(3, 1_500);
+        let (first, second) = (add_to_row(&array, &own, 0), add_to_row(&array, &own, 1));
+        // The first core goes on in the row of the second one, and the other way round.
+        let ranks = [first.min(add_to_row(&array, &own, 1)), second.min(add_to_row(&array, &own, 0))];
+        for (core, rank) in cores.iter_mut().zip(ranks) {
+            core.largest = core.largest.max(own.weight);
+            core.flows.observe(own.key, own.hash, rank as i64);
+        }
+        *truth.entry(3).or_default() += 3_000;
+        let answer = Tracked::from_cores(&tracked, &array, &cores).expect("memory");
+        let listed: Vec<KeyV4> = answer.candidates().map(|(key, _)| key).collect();
+        let unlisted = truth.iter().filter(|(flow, _)| !listed.contains(&update(**flow, 0).key));
+        let most = unlisted.map(|(_, bytes)| *bytes).max().expect("a flow without a place");
+        assert_eq!(most, 3_000, "the flow that both had in hand is in no list");
+        assert!(answer.most_lacking() >= most, "{} < {most}", answer.most_lacking());
+    }
+}
+
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use crate::CountMin;
+    use crate::{CountMin, Tracked, TrackedConfig};
     use loom::{sync::Arc, thread};
     use packet::{KeyV4, Seed};
 
@@ -188,5 +238,31 @@ mod loom_tests {
                 assert!(flows.iter().any(|flow| update(*flow, 0).key == key));
             });
         }
+    }
+
+    /// Whatever the order in which two cores add to the rows of a flow that neither keeps, it has no more than is said.
+    #[test]
+    fn a_flow_in_no_list_has_no_more_than_is_said() {
+        loom::model(|| {
+            let config = ArrayConfig::<CountMin<u64>>::new(2, 64, Seed::new(1)).expect("a size");
+            let tracked = TrackedConfig::new(config, 1).expect("a size");
+            let array = Arc::new(SharedArray::new(tracked.array()).expect("memory"));
+            let list = |flow: u8| {
+                let mut list = CoreCandidates::new(1).expect("memory");
+                array.update_burst_of_core(&[update(flow, 5)], &mut list);
+                list
+            };
+            let (mut own, mut others) = (list(1), list(2));
+            let other = Arc::clone(&array);
+            let thread = thread::spawn(move || {
+                other.update_burst_of_core(&[update(3, 5)], &mut others);
+                others
+            });
+            array.update_burst_of_core(&[update(3, 5)], &mut own);
+            let others = thread.join().expect("no thread fails");
+            let answer = Tracked::from_cores(&tracked, &array, [&own, &others]).expect("memory");
+            let is_listed = answer.candidates().any(|(key, _)| key == update(3, 0).key);
+            assert!(is_listed || answer.most_lacking() >= 10, "{}", answer.most_lacking());
+        });
     }
 }
