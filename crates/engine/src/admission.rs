@@ -194,6 +194,7 @@ pub fn run_properties(
         },
         workers: plan.counting(),
         scatters: plan.merges() || site.scatters_flows,
+        shares: plan.state == StatePlacement::Shared && plan.counting() > 1,
         seed: config.seed,
     })
 }
@@ -227,9 +228,7 @@ pub fn tasks(
     if !refused.is_empty() {
         return Err(refused);
     }
-    let is_shared = plan.state == StatePlacement::Shared && plan.counting() > 1;
-    let placed = |tasks: Tasks| if is_shared { tasks.sharing() } else { tasks };
-    let planned = Tasks::plan_with_rows(specs, &setting).map(placed);
+    let planned = Tasks::plan_with_rows(specs, &setting);
     planned.map(Some).map_err(|_| specs.iter().filter_map(refusal).collect())
 }
 

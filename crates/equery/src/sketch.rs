@@ -111,7 +111,8 @@ pub(crate) fn sketch(
 
 /// A run of which only its keys and the packets of its windows are known.
 pub(crate) fn usual_run(key: KeySpec, packets: Option<u64>) -> RunProperties {
-    RunProperties { key, is_paired: false, packets, workers: 1, scatters: false, seed: Seed::new(0) }
+    let seed = Seed::new(0);
+    RunProperties { key, is_paired: false, packets, workers: 1, scatters: false, shares: false, seed }
 }
 
 /// Structures are read and emptied when a window of the run ends.

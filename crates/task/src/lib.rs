@@ -22,6 +22,7 @@
 //!     packets: Some(1_000_000),
 //!     workers: 1,
 //!     scatters: false,
+//!     shares: false,
 //!     seed: Seed::new(1),
 //! };
 //! let tasks = Tasks::plan(&[spec], &setting)?;

@@ -44,6 +44,8 @@ pub struct RunProperties {
     pub workers: usize,
     /// A flow's packets go to several of them, or this is unknown.
     pub scatters: bool,
+    /// True if all workers count in one structure of a task, wherever the updates of it commute.
+    pub shares: bool,
     /// The seed of the keys' hash.
     pub seed: Seed,
 }

@@ -117,6 +117,13 @@ impl Maker {
         counts_flows && can_be_shared(self.choice.structure)
     }
 
+    /// Memory of the lists of flows that a worker keeps of a level beside structures of all workers.
+    pub(crate) fn list_bytes(&self, (key, has_v6): (&KeySpec, bool), seed: &Seed) -> usize {
+        let v4 = shared::list_bytes::<KeyV4>(&self.making::<KeyV4>(false, key, seed), self.weight);
+        let v6 = || shared::list_bytes::<KeyV6>(&self.making::<KeyV6>(true, key, seed), self.weight);
+        v4 + if has_v6 { v6() } else { 0 }
+    }
+
     fn making<K: ByteKey + MaskedKey>(&self, is_v6: bool, key: &KeySpec, seed: &Seed) -> Making {
         let Choice { structure, bytes, bytes_v6, one_in, one_in_v6, .. } = self.choice;
         let (bytes, one_in) = if is_v6 { (bytes_v6, one_in_v6) } else { (bytes, one_in) };

@@ -16,9 +16,6 @@ use sketch::{SketchError, Unmergeable};
 use std::fmt;
 use std::sync::Arc;
 
-/// The most that a list of the flows of one worker takes for both address families, bytes: a thousand flows of some 120 bytes each.
-const MOST_CORE_LIST: usize = 256 << 10;
-
 /// A task that is to be counted.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedTask {
@@ -164,16 +161,6 @@ impl Tasks {
         Self { is_lasting: true, by_rows: self.by_rows.map(|tasks| Box::new(tasks.lasting())), ..self }
     }
 
-    /// Returns the tasks as those of a run whose workers count in one structure, wherever the updates of it commute.
-    #[must_use]
-    pub fn sharing(mut self) -> Self {
-        for PlannedTask { maker, .. } in self.tasks.iter_mut().filter(|task| task.maker.can_be_shared()) {
-            maker.is_shared = true;
-            maker.choice.why.push_str("; all workers count in one");
-        }
-        self
-    }
-
     /// Returns true if all workers count in one structure of a task.
     pub(crate) fn share(&self) -> bool {
         self.tasks.iter().any(|task| task.maker.is_shared)
@@ -311,7 +298,12 @@ impl Tasks {
             }
         };
         let TaskSpec { kind, weight, quantity, rows, .. } = *spec;
-        let maker = Maker { choice, kind, key: asked, weight, quantity, rows, grows: None, is_shared: false };
+        let mut maker =
+            Maker { choice, kind, key: asked, weight, quantity, rows, grows: None, is_shared: false };
+        if setting.shares && !is_from_rows && maker.can_be_shared() {
+            maker.is_shared = true;
+            maker.choice.why.push_str("; all workers count in one");
+        }
         Ok(PlannedTask { spec: spec.clone(), key, maker, levels })
     }
 
@@ -378,7 +370,8 @@ impl Tasks {
 
     /// Bytes that the states of a run with this many workers may take: two for each of them, and the earlier
     /// windows that changes are measured against. Of a structure in which all workers count there are two, whose counters take twice the
-    /// memory of those of one worker at the most, what is answered, and two lists of flows for each worker.
+    /// memory of those of one worker at the most, what is answered, and three lists of flows for each worker: those of two windows, and of one
+    /// that is merged.
     pub fn bytes(&self, workers: usize) -> usize {
         self.bytes_of(&self.tasks, workers)
     }
@@ -391,10 +384,11 @@ impl Tasks {
                 |level: &HierarchyLevel| bytes.saturating_add(if level.has_v6 { bytes_v6 } else { 0 });
             let of_window = task.levels.iter().map(of_level).fold(0, usize::saturating_add);
             if task.maker.is_shared {
-                // A list takes a quarter of the memory at the most.
-                let lists =
-                    (of_window / 4).min(MOST_CORE_LIST.saturating_mul(task.levels.len())) * 2 * workers;
-                return of_window.saturating_mul(5 + task.spec.windows_held()).saturating_add(lists);
+                let list =
+                    |level: &HierarchyLevel| task.maker.list_bytes((&level.key, level.has_v6), &self.seed);
+                let lists = task.levels.iter().map(list).fold(0, usize::saturating_add);
+                let of_all = of_window.saturating_mul(5 + task.spec.windows_held());
+                return of_all.saturating_add(lists.saturating_mul(3 * workers));
             }
             of_window.saturating_mul(2 * workers + task.spec.windows_held())
         };

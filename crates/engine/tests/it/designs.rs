@@ -1,8 +1,8 @@
 //! Every design gives the same, however packets are split and wherever flows are kept: records, windows, totals, remarks.
 
 use crate::support::{
-    BURST, Recorder, Run, config, count, generated, on_queues, plan, planned, same_answers, task_set,
-    with_tasks,
+    BURST, Recorder, Run, config, count, generated, on_queues, plan, planned, planned_for, same_answers,
+    task_set, with_tasks,
 };
 use arena::Limits;
 use engine::admission::{self, Ordered, RunRefusal};
@@ -195,7 +195,7 @@ fn tasks_in_structures_of_all_workers() {
             for split in [Split::Hash, Split::Position] {
                 let plan = ResolvedDesign { split, state: StatePlacement::Shared, ..plan(design) };
                 if plan.counting() > 1 {
-                    let run = measure(&plan, spec, None, &with(planned(&specs, &base).sharing()));
+                    let run = measure(&plan, spec, None, &with(planned_for(&specs, &base, true)));
                     same_answers(&single, &run, &format!("{design} split by {split}"));
                 }
             }

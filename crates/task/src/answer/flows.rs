@@ -94,7 +94,11 @@ fn find_largest(asked: &AnswerInput<'_>, figure: &'static str, threshold: u64) -
     if let TaskRows::Flows { flows, more, most_unlisted, .. } = &mut rows {
         // Those below the threshold, and those beyond the last row.
         let last = flows.last().filter(|_| *more > 0).map_or(0.0, |last| most_of(&last.estimate));
-        *most_unlisted = asked.state().most_unlisted(threshold.saturating_sub(1).max(last.ceil() as u64));
+        *most_unlisted = match asked.state().total() {
+            // Nothing was counted, in whatever structure.
+            0 => Some(0),
+            _ => asked.state().most_unlisted(threshold.saturating_sub(1).max(last.ceil() as u64)),
+        };
     }
     (rows, status)
 }
@@ -139,6 +143,7 @@ mod tests {
                         packets: None,
                         workers: 1,
                         scatters: false,
+                        shares: false,
                         seed: Seed::new(3),
                     };
                     let tasks = Tasks::plan(&[task], &run).expect("it can be counted");

@@ -55,6 +55,27 @@ fn config<K: ByteKey, P: Linear>(making: &Making) -> Result<TrackedConfig<K, P>,
     RowConfiguration::sized(making.rows, making.bytes, making.seed)
 }
 
+/// The number of flows that each worker keeps beside a structure of all workers; `None` of one that keeps keys itself, or none.
+fn listed<K: ByteKey>(making: &Making, weight: Weight) -> Result<Option<usize>, SketchError> {
+    let is_bytes = weight == Weight::Bytes;
+    Ok(Some(match making.structure {
+        Structure::CountMin if is_bytes => config::<K, CountMin<u64>>(making)?.candidates(),
+        Structure::CountMin => config::<K, CountMin>(making)?.candidates(),
+        Structure::CountSketch => config::<K, CountSketch>(making)?.candidates(),
+        Structure::KAry if is_bytes => config::<K, KAry<i64>>(making)?.candidates(),
+        Structure::KAry => config::<K, KAry>(making)?.candidates(),
+        Structure::Turnstile if is_bytes => config::<K, Turnstile<i64>>(making)?.candidates(),
+        Structure::Turnstile => config::<K, Turnstile>(making)?.candidates(),
+        _ => return Ok(None),
+    }))
+}
+
+/// Memory of the list of flows that each worker keeps beside a structure of all workers.
+pub(crate) fn list_bytes<K: ByteKey>(making: &Making, weight: Weight) -> usize {
+    // A size that is impossible is refused where the structure is made.
+    listed::<K>(making, weight).ok().flatten().map_or(0, CoreCandidates::<K>::bytes_of)
+}
+
 /// A flow counter in which all workers count at the same time.
 #[derive(Debug)]
 pub(crate) enum SharedFlowCounter<K: ByteKey> {
@@ -107,21 +128,7 @@ impl<K: ByteKey> SharedFlowCounter<K> {
 
     /// Creates the list of flows that each worker keeps beside it; `None` of a structure that keeps keys itself, or none.
     fn candidates(making: &Making, weight: Weight) -> Result<Option<CoreCandidates<K>>, SketchError> {
-        let is_bytes = weight == Weight::Bytes;
-        Ok(Some(match making.structure {
-            Structure::CountMin if is_bytes => {
-                CoreCandidates::new(config::<K, CountMin<u64>>(making)?.candidates())?
-            }
-            Structure::CountMin => CoreCandidates::new(config::<K, CountMin>(making)?.candidates())?,
-            Structure::CountSketch => CoreCandidates::new(config::<K, CountSketch>(making)?.candidates())?,
-            Structure::KAry if is_bytes => CoreCandidates::new(config::<K, KAry<i64>>(making)?.candidates())?,
-            Structure::KAry => CoreCandidates::new(config::<K, KAry>(making)?.candidates())?,
-            Structure::Turnstile if is_bytes => {
-                CoreCandidates::new(config::<K, Turnstile<i64>>(making)?.candidates())?
-            }
-            Structure::Turnstile => CoreCandidates::new(config::<K, Turnstile>(making)?.candidates())?,
-            _ => return Ok(None),
-        }))
+        listed::<K>(making, weight)?.map(CoreCandidates::new).transpose()
     }
 
     fn update(&self, burst: &[Update<K>], candidates: Option<&mut CoreCandidates<K>>) {
@@ -241,5 +248,43 @@ impl<K: ByteKey> SharedPart<K> {
     pub(crate) fn reset(&mut self) {
         (self.counter, self.others) = (None, Vec::new());
         self.candidates.iter_mut().for_each(CoreCandidates::clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tasks::Tasks;
+    use crate::{RunProperties, TaskSpec};
+    use packet::{KeySpec, Seed};
+
+    /// Each worker has lists of two windows, and each is copied when it is merged: the account of the run has all three.
+    #[test]
+    fn the_lists_of_workers_are_in_the_account() {
+        for text in [
+            "heavy-hitters:structure=count-min,share=1%,memory=256KiB",
+            "heavy-hitters:structure=count-min,key=dst_addr,prefixes=8/32,by=bytes,share=1%,memory=1MiB",
+            "heavy-hitters:structure=k-ary,share=1%,memory=16KiB",
+            // The array is small, and the list as long as beside a large one.
+            "heavy-hitters:structure=count-min,share=1%,depth=3,width=256",
+        ] {
+            let task: TaskSpec = text.parse().expect("a task");
+            let run = RunProperties {
+                key: KeySpec::FIVE_TUPLE,
+                is_paired: false,
+                packets: Some(10_000),
+                workers: 4,
+                scatters: true,
+                shares: true,
+                seed: Seed::new(1),
+            };
+            let tasks = Tasks::plan(&[task], &run).expect("it can be counted");
+            let states = tasks.states_of_worker(4).expect("memory");
+            let lists: usize = states.states.iter().flatten().map(|state| state.bytes()).sum();
+            assert!(lists > 0, "{text}");
+            let charged = tasks.bytes(5) - tasks.bytes(4);
+            assert!(charged >= 3 * lists, "{text}: {charged} for lists of {lists}");
+            // Not much more, either.
+            assert!(charged < 4 * lists, "{text}: {charged} for lists of {lists}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Answers of tasks that answer queries have the queries' names and columns, also where there was nothing to count.
 
+use crate::support::{Packet, answer, stream};
 use arena::Limits;
 use model::{AnswerStatus, Class, Value};
 use packet::{KeySpec, Seed};
 use task::query::{Aggregate, Expression, GroupField, OutputColumn, Query, ValueWeight};
 use task::rows::PlanContext;
 use task::sketched::{Counting, task_of};
-use task::{Generation, RunProperties, Size, TaskRunner, TaskSet, Tasks, WindowId};
+use task::{Generation, RunProperties, Size, TaskRows, TaskRunner, TaskSet, Tasks, WindowId};
 
 fn planned() -> Tasks {
     let bytes = Query::new("most", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_byte")]);
@@ -32,6 +33,7 @@ fn planned() -> Tasks {
         packets: None,
         workers: 1,
         scatters: false,
+        shares: false,
         seed: Seed::new(1),
     };
     Tasks::plan(&specs, &setting).expect("structures")
@@ -50,6 +52,21 @@ fn a_window_without_packets_has_answers() {
     assert_eq!((most.rows.len(), most.status, most.class), (0, AnswerStatus::Complete, Class::Sketch));
     assert_eq!((bits.query.as_str(), names(bits)), ("bits", vec!["even".to_owned()]));
     assert_eq!(bits.rows, [vec![Value::Null]], "a query without groups has one row");
+}
+
+/// Where nothing was counted, no group has anything, whatever the structure knows of groups that it does not list.
+#[test]
+fn a_window_without_packets_lacks_no_group() {
+    for structure in ["k-ary", "count-sketch", "count-min", "mv-sketch", "exact"] {
+        let text = format!("heavy-hitters:structure={structure},count=30,memory=64KiB");
+        let most = |packets: &[Packet]| {
+            let TaskRows::Flows { most_unlisted, .. } = answer(&text, packets).rows else { panic!("{text}") };
+            most_unlisted
+        };
+        assert_eq!(most(&[]), Some(0), "{text}");
+        let knows = !matches!(structure, "k-ary" | "count-sketch" | "mv-sketch");
+        assert_eq!(most(&stream(1, 500)).is_some(), knows, "{text}");
+    }
 }
 
 #[test]

@@ -38,6 +38,7 @@ impl TrialDesign {
             packets: Some(packets),
             workers: self.workers,
             scatters: self.split == Split::Position,
+            shares: false,
             seed,
         };
         Tasks::plan(specs, &setting)

@@ -53,6 +53,11 @@ pub(crate) fn with_tasks(config: MeasurementConfig) -> MeasurementConfig {
 
 /// Tasks that count packets.
 pub(crate) fn planned(specs: &[&str], config: &MeasurementConfig) -> Tasks {
+    planned_for(specs, config, false)
+}
+
+/// Tasks that count packets, in structures of all workers (`shares`) or of each.
+pub(crate) fn planned_for(specs: &[&str], config: &MeasurementConfig, shares: bool) -> Tasks {
     let specs: Vec<TaskSpec> = specs.iter().map(|text| text.parse().expect("a task")).collect();
     let setting = RunProperties {
         key: config.key,
@@ -60,6 +65,7 @@ pub(crate) fn planned(specs: &[&str], config: &MeasurementConfig) -> Tasks {
         packets: None,
         workers: 1,
         scatters: false,
+        shares,
         seed: config.seed,
     };
     Tasks::plan(&specs, &setting).expect("a plan")

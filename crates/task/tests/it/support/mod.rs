@@ -81,6 +81,7 @@ pub(crate) fn setting(packets: u64, workers: usize, scatters: bool) -> RunProper
         packets: Some(packets),
         workers,
         scatters,
+        shares: false,
         seed: Seed::new(SEED),
     }
 }
