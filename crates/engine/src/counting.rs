@@ -1,12 +1,11 @@
 //! The counters of workers for the tasks of one set, and the place where they are merged.
 
 use crate::ids::WindowId;
-use arena::Lease;
 use sketch::SketchError;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use task::{Generation, SharedCounting, TaskCounter, TaskStates, Tasks};
+use task::{Generation, SharedCounting, TaskCounter, TaskMemory, TaskStates, Tasks};
 
 /// Tasks that are counted from some window on, ready for all threads of a run.
 #[derive(Debug)]
@@ -49,12 +48,12 @@ pub(crate) struct HubHalf {
     /// Channels that return emptied states, by worker.
     pub(crate) spares: Vec<Sender<Box<TaskStates>>>,
     /// The memory of all states.
-    pub(crate) memory: Option<Lease>,
+    pub(crate) memory: TaskMemory,
 }
 
 impl TaskSetCounters {
     /// Two states for each worker, so that none waits for an answer.
-    pub(crate) fn new(tasks: &Tasks, workers: usize, memory: Option<Lease>) -> Result<Self, SketchError> {
+    pub(crate) fn new(tasks: &Tasks, workers: usize, memory: TaskMemory) -> Result<Self, SketchError> {
         let (mut halves, mut spares) = (Vec::new(), Vec::new());
         let shared = SharedCounting::new(tasks)?;
         for _ in 0..workers {
@@ -72,7 +71,7 @@ impl TaskSetCounters {
     /// Returns a counting by which nothing is counted from this window on.
     pub(crate) fn disabled_from(first: WindowId, generation: Generation) -> Self {
         let tasks = Tasks::none(generation);
-        let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: None };
+        let hub = HubHalf { tasks: tasks.clone(), spares: Vec::new(), memory: TaskMemory::default() };
         Self { first, workers: Vec::new(), hub: Some(hub), tasks, shared: None }
     }
 

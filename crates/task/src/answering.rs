@@ -4,8 +4,8 @@ use crate::answer::{self, AnswerInput};
 use crate::forecast::TaskForecast;
 use crate::past::BaselineWindows;
 use crate::task_answer::TaskAnswer;
+use crate::task_memory::TaskMemory;
 use crate::tasks::{PlannedTask, TaskStates, Tasks};
-use arena::Lease;
 use flow::{Untold, WindowId};
 use model::{Answer, Class};
 use sketch::SketchError;
@@ -42,18 +42,18 @@ pub(crate) struct Answering {
     /// The history of each task; that of a lasting one is shared by the sets of its run.
     histories: Vec<Arc<Mutex<TaskHistory>>>,
     /// The memory of the tasks' states on all cores.
-    _memory: Option<Lease>,
+    pub(crate) memory: TaskMemory,
 }
 
 impl Answering {
-    pub(crate) fn new(first: WindowId, tasks: Tasks, memory: Option<Lease>) -> Self {
+    pub(crate) fn new(first: WindowId, tasks: Tasks, memory: TaskMemory) -> Self {
         let history = |task| TaskHistory {
             past: BaselineWindows::default(),
             forecast: TaskForecast::of_task(task),
             last: None,
         };
         let histories = tasks.tasks.iter().map(|task| Arc::new(Mutex::new(history(task)))).collect();
-        Self { first, since: first, tasks, histories, _memory: memory }
+        Self { first, since: first, tasks, histories, memory }
     }
 
     /// Lets the lasting tasks go on where those of the set before are the same.

@@ -5,10 +5,10 @@ use crate::by_packets::SplitWindow;
 use crate::generation::Generation;
 use crate::reported::{ReportedFacts, ReportedWindows};
 use crate::task_answer::TaskAnswer;
+use crate::task_memory::TaskMemory;
 use crate::tasks::{TaskStates, Tasks};
 use crate::watermark::Watermarks;
 use crate::worker_id::WorkerId;
-use arena::Lease;
 use flow::{Untold, WindowId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,7 +44,7 @@ impl TaskRunner {
     /// Creates a desk that has counted nothing yet. `tasks` answer all windows until others are installed.
     pub fn new(tasks: Tasks, workers: usize) -> Self {
         Self {
-            sets: VecDeque::from([Answering::new(WindowId::default(), tasks, None)]),
+            sets: VecDeque::from([Answering::new(WindowId::default(), tasks, TaskMemory::default())]),
             workers: Watermarks::new(workers),
             pending: BTreeMap::new(),
             answered: BTreeMap::new(),
@@ -57,7 +57,7 @@ impl TaskRunner {
     /// Installs `tasks` that answer from this window on, which is later than all that were reported. They start afresh, but for lasting ones:
     /// changes of others are measured against windows of the same set. `memory` is that of their states, and is
     /// released with the set.
-    pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: Option<Lease>) {
+    pub fn install(&mut self, first: WindowId, tasks: Tasks, memory: TaskMemory) {
         let set = Answering::new(first, tasks, memory).after(self.sets.back());
         self.sets.push_back(set);
     }
@@ -159,6 +159,8 @@ impl TaskRunner {
         let open = self.pending.first_key_value().map_or(window, |(&open, _)| open.min(window));
         let first = self.set(open);
         self.sets.drain(..first);
+        // Nothing of those before is there.
+        self.sets.iter_mut().take(1).for_each(|set| set.memory.leave_others());
     }
 
     /// Answers all windows that all workers have completed, oldest first.

@@ -5,6 +5,7 @@ use crate::feed::Feeder;
 use crate::generation::Generation;
 use crate::reported::{ReportedFacts, ReportedWindows};
 use crate::task_answer::TaskAnswer;
+use crate::task_memory::TaskMemory;
 use crate::tasks::{TaskStates, Tasks};
 use flow::{Rows, WindowId};
 use packet::{KeyV4, KeyV6};
@@ -63,7 +64,7 @@ impl RowDesk {
             |set: &Answering| set.tasks.generation() == tasks.generation() || tasks.continues(&set.tasks);
         if !self.set.as_ref().is_some_and(goes_on) {
             // They begin anew: what changed is measured against windows of the same set.
-            self.set = Some(Answering::new(window, tasks.clone(), None));
+            self.set = Some(Answering::new(window, tasks.clone(), TaskMemory::default()));
         }
         let Some(set) = &self.set else { return Vec::new() };
         let states = match states {

@@ -230,6 +230,11 @@ impl Tasks {
         self.bytes_of(self.tasks_of_set(), workers)
     }
 
+    /// Bytes of the tasks that each set of the run has, of all workers. The run was admitted with them.
+    pub fn lasting_bytes(&self, workers: usize) -> usize {
+        if self.is_lasting { self.bytes(workers) - self.added_bytes(workers) } else { 0 }
+    }
+
     /// The number of each task among all that were asked.
     pub fn places(&self) -> &[usize] {
         &self.places
