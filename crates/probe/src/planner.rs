@@ -4,7 +4,7 @@ use engine::{Control, WindowId};
 use model::Span;
 use protocol::{Task, TaskList};
 use record::Anonymizer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use task::query::Query;
 use task::rows::PlanContext;
@@ -153,13 +153,12 @@ impl TaskSetPlanner {
         let mut refused = BTreeSet::new();
         loop {
             let sets = self.sets(&queries, window_ns, &mut refused)?;
+            let counted = counted_bytes(&sets);
             // At once: the run goes on meanwhile, and must not enter a window between two of them.
             let Err(error) = control.install_all(sets) else { break };
-            let without = if error.lacks_memory() { remove_counted(&mut queries) } else { Vec::new() };
-            if without.is_empty() {
-                return Err(error.to_string());
-            }
-            refused.extend(without.into_iter().map(|name| (name, error.to_string())));
+            let without = if error.lacks_memory() { remove_largest(&mut queries, &counted) } else { None };
+            let Some(name) = without else { return Err(error.to_string()) };
+            refused.insert((name, error.to_string()));
         }
         let refused: Vec<_> = refused.into_iter().collect();
         Ok((!refused.is_empty()).then(|| in_words(&refused)))
@@ -190,14 +189,27 @@ impl TaskSetPlanner {
     }
 }
 
-/// Removes the queries whose packets are counted: those that firings started, or the standing ones if there are no others. Returns their names.
-fn remove_counted(queries: &mut Vec<(Query, Option<Span>)>) -> Vec<String> {
-    let is_counted = |query: &Query| query.counting.is_some();
-    let any_started = queries.iter().any(|(query, time)| is_counted(query) && time.is_some());
-    let goes = |(query, time): &(Query, Option<Span>)| is_counted(query) && time.is_some() == any_started;
-    let (gone, left) = std::mem::take(queries).into_iter().partition(goes);
-    *queries = left;
-    gone.into_iter().map(|(query, _): (Query, Option<Span>)| query.name).collect()
+/// The memory of the structures that count the packets of each query, by its name.
+fn counted_bytes(sets: &[(WindowId, Arc<TaskSet>)]) -> BTreeMap<String, usize> {
+    let choices = sets.iter().filter_map(|(_, set)| set.packets()).flat_map(Tasks::choices);
+    let of_query = choices.filter_map(|(spec, choice)| {
+        Some((spec.query()?.to_owned(), choice.bytes.saturating_add(choice.bytes_v6)))
+    });
+    of_query.collect()
+}
+
+/// Removes the query whose packets take the most memory to count, the last of those that take as much: one that a firing started, or a standing one if
+/// there is no other. `bytes`: the memory of each. Returns its name.
+fn remove_largest(
+    queries: &mut Vec<(Query, Option<Span>)>,
+    bytes: &BTreeMap<String, usize>,
+) -> Option<String> {
+    let counted = queries.iter().enumerate().filter(|(_, (query, _))| query.counting.is_some());
+    let rank = |(at, (query, time)): (usize, &(Query, Option<Span>))| {
+        (time.is_some(), bytes.get(&query.name).copied().unwrap_or(0), at)
+    };
+    let (_, _, at) = counted.map(rank).max()?;
+    Some(queries.remove(at).0.name)
 }
 
 fn in_words(refused: &[(String, String)]) -> String {
@@ -288,6 +300,7 @@ mod tests {
             packets: None,
             workers: 1,
             scatters: false,
+            shares: false,
             seed: Seed::new(1),
         };
         let site = PlanContext {
@@ -329,12 +342,13 @@ mod tests {
         };
         let refused = install(vec![Task { query: other_window, time: None, instances: Vec::new() }]);
         assert!(refused.expect("a list").expect("a reason").contains("in each window of the run"));
-        let mut queries: Vec<_> = [counted("a", 1, None), counted("b", 1, time), counted("c", 1, time)]
-            .map(|task| (task.query, task.time))
-            .into();
-        assert_eq!(remove_counted(&mut queries), ["b", "c"]);
-        assert_eq!(remove_counted(&mut queries), ["a"]);
-        assert!(remove_counted(&mut queries).is_empty());
+        let tasks = [("a", None), ("b", time), ("large", time), ("c", None), ("d", time)];
+        let mut queries: Vec<_> =
+            tasks.map(|(name, time)| counted(name, 1, time)).map(|task| (task.query, task.time)).into();
+        let bytes = [("a", 9), ("b", 1), ("large", 5), ("c", 2), ("d", 1)];
+        let bytes = bytes.map(|(name, bytes)| (name.to_owned(), bytes)).into();
+        let gone: Vec<String> = std::iter::from_fn(|| remove_largest(&mut queries, &bytes)).collect();
+        assert_eq!(gone, ["large", "d", "b", "a", "c"]);
     }
 
     #[test]

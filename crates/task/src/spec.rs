@@ -204,7 +204,12 @@ impl TaskSpec {
 
     /// True where it answers a query, in the form of the query.
     pub fn is_of_query(&self) -> bool {
-        self.shape.is_some()
+        self.query().is_some()
+    }
+
+    /// The name of the query that it answers, if it answers one.
+    pub fn query(&self) -> Option<&str> {
+        self.shape.as_ref().map(|shape| shape.name.as_str())
     }
 
     /// The number of earlier windows that it compares with, each for itself.
