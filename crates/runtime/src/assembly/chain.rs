@@ -3,6 +3,7 @@
 use super::plan::RunPlan;
 use super::whole_run::{self, WholeRun};
 use crate::exit::Failure;
+use crate::machine;
 use crate::questions::asked::QuerySet;
 use crate::questions::continuous::{self, StandingOptions};
 use controller::views;
@@ -31,7 +32,8 @@ pub(super) fn whole_run(plan: &RunPlan, nodes: &[String]) -> Result<WholeRun, Fa
         true => has_windows(plan),
         false => plan.asked.checked.iter().map(|query| query.label.as_str()).collect(),
     };
-    WholeRun::new(&plan.asked, &site, &of_windows)
+    let memory = plan.options.limit.memory.unwrap_or_else(machine::half_of_memory);
+    WholeRun::new(&plan.asked, &site, &of_windows, memory)
 }
 
 fn site<'a>(plan: &RunPlan, nodes: &'a [String], key: &'a [String]) -> ChainSite<'a> {
