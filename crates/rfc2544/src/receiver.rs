@@ -17,8 +17,8 @@ const WAITING_BURSTS: u32 = 16_384;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) counts: ArrivalCounts,
-    /// Frames that the port lost since it was opened.
-    pub(crate) lost: u64,
+    /// Frames that the port lost since it was opened; `None` if it cannot know.
+    pub(crate) lost: Option<u64>,
     /// Times that the port's link was found to have gone down since then.
     pub(crate) link_downs: u64,
 }
@@ -182,7 +182,7 @@ impl ReceivingThread {
     }
 
     fn answer(&mut self, answer: &Sender<Received>) {
-        let lost = self.source.lost().unwrap_or_default().iter().map(|(_, count)| count).sum();
+        let lost = self.source.lost().map(|lost| lost.iter().map(|(_, count)| count).sum());
         let mut warnings = self.source.warnings();
         self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).append(&mut warnings);
         let counts = self.counter.take().map(|counter| counter.counts()).unwrap_or_default();

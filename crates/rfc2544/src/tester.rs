@@ -151,8 +151,9 @@ impl DeviceUnderTest for Tester {
         self.wait(self.settle)?;
         let Received { counts, lost, link_downs } =
             self.receiver.end().ok_or_else(|| self.end_of_receiver())?;
-        let mut lost_now = lost.saturating_sub(self.receiver_lost);
-        self.receiver_lost = lost;
+        // A port that cannot know its losses may have lost every frame.
+        let mut lost_now = lost.map_or(u64::MAX, |lost| lost.saturating_sub(self.receiver_lost));
+        self.receiver_lost = lost.unwrap_or(self.receiver_lost);
         let went_down = link_downs > self.receiver_downs;
         self.receiver_downs = link_downs;
         // A port whose link was down may have lost every frame, and no counter tells how many.
@@ -177,4 +178,83 @@ impl Tester {
 /// Returns what a port lost, by all of its counters, since it was opened.
 fn lost_by(sink: &mut dyn PacketSink) -> u64 {
     sink.lost().iter().map(|(_, count)| count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::Verdict;
+    use port::{Poll, SourceCounter, TimeBase};
+
+    /// A port that takes all frames, and one behind a device that forwards none. The latter tells how many it lost, if it knows.
+    struct Port {
+        lost: Option<u64>,
+    }
+
+    impl PacketSink for Port {
+        fn name(&self) -> &str {
+            "tx"
+        }
+
+        fn longest(&self) -> usize {
+            1514
+        }
+
+        fn link_speed(&self) -> Option<u64> {
+            Some(1_000_000_000)
+        }
+
+        fn tx_burst(&mut self, frames: &[&[u8]]) -> Result<usize, SourceError> {
+            Ok(frames.len())
+        }
+
+        fn finish(&mut self) {}
+
+        fn lost(&mut self) -> Vec<SourceCounter> {
+            Vec::new()
+        }
+    }
+
+    impl PacketSource for Port {
+        fn rx_burst(&mut self) -> Result<Poll<'_>, SourceError> {
+            Ok(Poll::Idle)
+        }
+
+        fn time_base(&self) -> TimeBase {
+            TimeBase::Clock
+        }
+
+        fn name(&self) -> &str {
+            "rx"
+        }
+
+        fn lost(&mut self) -> Option<Vec<SourceCounter>> {
+            self.lost.map(|lost| vec![("rx_dropped", lost)])
+        }
+    }
+
+    /// Frames that did not arrive may be lost by a receiving port that does not know what it loses: the device is not blamed.
+    #[test]
+    fn a_loss_is_undecided_where_the_receiving_port_cannot_know_its_own() {
+        let settings = TestSettings { settle_ns: 0, pause_ns: 0, ..TestSettings::of_rfc(1_000_000_000) };
+        let plan = TrialPlan::lasting(64, 100_000, 10_000_000, false);
+        for (lost, verdict) in [(Some(0), Verdict::Lost), (None, Verdict::Undecided)] {
+            let [tx, learning] = [(); 2].map(|()| Box::new(Port { lost: None }));
+            let mut tester = Tester::new(
+                tx,
+                Box::new(Port { lost }),
+                learning,
+                Addressing::default(),
+                &settings,
+                Arc::default(),
+            )
+            .expect("a tester");
+            // A second trial begins where the first one ended.
+            for _ in 0..2 {
+                let outcome = tester.trial(&plan).expect("a trial");
+                assert!(outcome.sent > 0 && outcome.received == 0);
+                assert_eq!(outcome.verdict(0), verdict, "{outcome:?}");
+            }
+        }
+    }
 }
