@@ -17,14 +17,11 @@ const LEAST_SOURCE: usize = 20;
 /// The lines above the tables.
 pub(crate) fn head(model: &ViewModel, columns: usize) -> Vec<ViewLine> {
     let mut rows: Vec<ViewLine> = sentence::sentence(model).into_iter().collect();
-    rows.extend([source(model, columns), now(model)]);
-    rows.extend(
-        model
-            .rates
-            .line(columns.saturating_sub(LABEL))
-            .map(|line| ViewLine::plain(format!("rate      {line}"))),
-    );
+    rows.push(source(model, columns));
     rows.extend(away(model));
+    rows.push(now(model));
+    let rates = model.rates.line(columns.saturating_sub(LABEL), model.status.ended);
+    rows.extend(rates.map(|line| ViewLine::plain(format!("rate      {line}"))));
     match &model.status.nodes[..] {
         [] => rows.extend(none(model)),
         [node] if node.window.is_some() || model.status.ended => rows.extend(window(model, node)),
