@@ -3,7 +3,7 @@
 use crate::cell::{CellFormat, KeyCells, align};
 use crate::layout::{self, KEY, LayoutColumn};
 use crate::paper::Paper;
-use crate::table::{Align, AlignedTable};
+use crate::table::{Align, AlignedTable, HeadingNote};
 use crate::time::when;
 use model::Totals;
 use model::{Answer, AnswerStatus, Value};
@@ -53,7 +53,7 @@ pub(crate) fn brief(answer: &Answer, totals: Option<&Totals>, most: usize, colum
     let mut table = table(answer, totals, most);
     // What keeps a window from being whole stands at its head.
     if answer.watched.is_some() && answer.reason.is_none() {
-        table.heading = "  ".to_owned() + &layout::heading(answer);
+        table.note = None;
     }
     let mut text = String::new();
     table.fitting(columns).render(&mut text);
@@ -74,10 +74,11 @@ fn table(answer: &Answer, totals: Option<&Totals>, most: usize) -> AlignedTable 
         cells
     };
     let rows = answer.rows.iter().take(most).map(row).collect();
-    let heading = ["  ".to_owned() + &layout::heading(answer)].into_iter().chain(status(answer));
-    let heading = heading.collect::<Vec<_>>().join("\n");
+    let heading = "  ".to_owned() + &layout::heading(answer);
+    let note =
+        status(answer).map(|text| HeadingNote { text, is_warning: answer.status != AnswerStatus::Complete });
     let columns = columns.iter().map(|column| (column.heading.clone(), column.align)).collect();
-    AlignedTable { heading, columns, rows }
+    AlignedTable { heading, note, columns, rows }
 }
 
 /// The headings of an answer's columns, and the texts of its rows.

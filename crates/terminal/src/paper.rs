@@ -78,6 +78,10 @@ impl Paper {
                 width -= more.min(1);
             }
         }
+        // A line of a file or a pipe stays as it is.
+        if self.columns != usize::MAX {
+            lines.truncate(lines.trim_end_matches(' ').len());
+        }
         lines
     }
 }
@@ -133,6 +137,7 @@ mod tests {
         for columns in 40..120 {
             let wrapped = Paper::terminal(columns, false).wrapped(line, AFTER_LABEL);
             assert!(wrapped.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{wrapped}");
+            assert!(!wrapped.lines().any(|line| line.ends_with(' ')), "{columns}:\n{wrapped}");
             let one = wrapped.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(one, line.split_whitespace().collect::<Vec<_>>().join(" "));
             for figure in ["30.003 s:", "6.67 kpps,", "3.20 Mbps", "26,596 flow"] {
@@ -145,6 +150,8 @@ mod tests {
         // What does not fit is whole.
         assert_eq!(Paper::terminal(1, false).wrapped(&"x".repeat(100), 2), "x".repeat(100));
         assert_eq!(Paper::terminal(80, false).wrapped("", 2), "");
+        // Nothing ends with a blank.
+        assert_eq!(Paper::terminal(40, false).wrapped("a name  ", 2), "a name");
     }
 
     #[test]

@@ -6,8 +6,17 @@ use std::fmt::Write;
 /// A table: a heading, columns, rows with a cell for each column.
 pub(crate) struct AlignedTable {
     pub(crate) heading: String,
+    /// A line below the heading, if there is one.
+    pub(crate) note: Option<HeadingNote>,
     pub(crate) columns: Vec<(String, Align)>,
     pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// A line below a heading.
+pub(crate) struct HeadingNote {
+    pub(crate) text: String,
+    /// True if it says that the table is not whole.
+    pub(crate) is_warning: bool,
 }
 
 /// The alignment of a column's cells: numbers are aligned to the right.
@@ -19,6 +28,8 @@ pub(crate) enum Align {
 
 /// Characters that a shortened cell keeps at the least.
 const LEAST_CELL: usize = 9;
+/// The column at which a note goes on that is too long for a line.
+const NOTE_INDENT: usize = 4;
 
 impl AlignedTable {
     /// Characters of each column.
@@ -62,7 +73,7 @@ impl AlignedTable {
         self.render_on(Paper::PLAIN, out);
     }
 
-    /// Writes the table: its heading stands out, and what keeps it from being whole is a warning.
+    /// Writes the table: its heading stands out, and so does what keeps it from being whole. The note goes on below itself where it is too long.
     pub(crate) fn render_on(&self, paper: Paper, out: &mut String) {
         let widths = self.widths();
         let line = |out: &mut String, cells: &mut dyn Iterator<Item = &str>| {
@@ -77,10 +88,15 @@ impl AlignedTable {
             out.push_str(text.trim_end());
             out.push('\n');
         };
-        for (at, line) in self.heading.lines().enumerate() {
-            let style = if at == 0 { Paper::strong } else { Paper::warning };
-            out.push_str(&style(paper, line));
+        for line in self.heading.lines() {
+            out.push_str(&paper.strong(line));
             out.push('\n');
+        }
+        if let Some(HeadingNote { text, is_warning }) = &self.note {
+            for line in paper.wrapped(text, NOTE_INDENT).lines() {
+                out.push_str(&if *is_warning { paper.warning(line) } else { line.to_owned() });
+                out.push('\n');
+            }
         }
         line(out, &mut self.columns.iter().map(|(name, _)| name.as_str()));
         for row in &self.rows {
@@ -111,7 +127,7 @@ fn shortened(text: &str, width: usize) -> String {
 pub fn text_table(columns: &[&str], rows: Vec<Vec<String>>) -> String {
     let columns = columns.iter().map(|&name| (name.to_owned(), Align::Left)).collect();
     let mut text = String::new();
-    AlignedTable { heading: String::new(), columns, rows }.render(&mut text);
+    AlignedTable { heading: String::new(), note: None, columns, rows }.render(&mut text);
     text
 }
 
@@ -119,7 +135,7 @@ pub fn text_table(columns: &[&str], rows: Vec<Vec<String>>) -> String {
 pub fn figure_table(heading: &str, columns: &[&str], rows: Vec<Vec<String>>) -> String {
     let columns = columns.iter().map(|&name| (name.to_owned(), Align::Right)).collect();
     let mut text = String::new();
-    AlignedTable { heading: heading.to_owned(), columns, rows }.render(&mut text);
+    AlignedTable { heading: heading.to_owned(), note: None, columns, rows }.render(&mut text);
     text
 }
 
@@ -143,7 +159,7 @@ mod tests {
         let table = |width| {
             let columns = columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect();
             let mut text = String::new();
-            AlignedTable { heading: String::new(), columns, rows: vec![row.clone()] }
+            AlignedTable { heading: String::new(), note: None, columns, rows: vec![row.clone()] }
                 .fitting(width)
                 .render(&mut text);
             text.lines().last().unwrap_or_default().to_owned()
@@ -152,6 +168,27 @@ mod tests {
         assert_eq!(table(46), "  [2001:db8:1111:2222::1]:54321  123,456");
         assert_eq!(table(30), "  [2001:db8…:1]:54321  123,456");
         assert_eq!(table(1), "  [200…4321  123,456");
+    }
+
+    #[test]
+    fn a_note_is_wrapped_and_warns_only_where_something_lacks() {
+        let text =
+            "  lost, share compare counts of different nodes: what was under way between them is in it";
+        let rendered = |is_warning: bool, paper: Paper| {
+            let note = Some(HeadingNote { text: text.to_owned(), is_warning });
+            let mut out = String::new();
+            AlignedTable { heading: "  flows".to_owned(), note, columns: Vec::new(), rows: Vec::new() }
+                .render_on(paper, &mut out);
+            out
+        };
+        let narrow = Paper::terminal(60, true);
+        assert_eq!(
+            rendered(false, narrow),
+            "\x1b[1m  flows\x1b[0m\n  lost, share compare counts of different nodes: what was\n    under way between them is in it\n\n"
+        );
+        let warned = rendered(true, narrow);
+        assert!(warned.contains("\x1b[33m    under way between them is in it\x1b[0m\n"), "{warned:?}");
+        assert_eq!(rendered(true, Paper::PLAIN), format!("  flows\n{text}\n\n"));
     }
 
     #[test]
