@@ -48,7 +48,7 @@ pub trait RecordSink {
     fn hand_over(&mut self) {}
     /// A worker has failed, and its sink is lost, with its contents and with the records that had not ended.
     fn worker_failed(&mut self) {}
-    /// Tells the sink that nothing is measured any more: from here on it may wait for room.
+    /// Tells the sink that measuring has ended: from here on it may wait for room.
     fn may_wait(&mut self) {}
     /// Reports what is known of the measurement in addition to records, when a window is closed. Most have no
     /// use for it.

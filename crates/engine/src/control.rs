@@ -229,7 +229,7 @@ impl Control {
     }
 
     /// Keeps the rows of the last `windows` windows, in at most `bytes` of memory, from the first window on that no receiver has
-    /// entered; windows that are kept already stay as far as they fit. No window: none is kept any more.
+    /// entered; windows that are kept already stay as far as they fit. No window: none is kept from then on.
     ///
     /// # Errors
     /// If the memory is not there; nothing has changed then.
@@ -418,7 +418,7 @@ impl Control {
         drop(retired);
     }
 
-    /// A window is over in which no worker counts any more: what all workers count in from here on is that of the next one. Waits until the
+    /// A window is over, and no worker counts in it: what all workers count in from here on is that of the next one. Waits until the
     /// window before is answered.
     pub(crate) fn change_shared(&self) {
         let of_run =
@@ -454,7 +454,7 @@ impl Control {
         found
     }
 
-    /// No window before this one is queried any more.
+    /// Windows before this one are no longer queried.
     pub(crate) fn forget_before(&self, window: WindowId) {
         let mut schedule = self.schedule();
         let after = schedule.sets.partition_point(|(first, _)| *first <= window);

@@ -21,7 +21,7 @@ pub(crate) struct TaskSetCounters {
     pub(crate) shared: Option<Arc<SharedCounting>>,
 }
 
-/// Nobody waits for answers of what is not counted any more.
+/// Changes of windows stop waiting for answers of what is no longer counted.
 impl Drop for TaskSetCounters {
     fn drop(&mut self) {
         self.shared.iter().for_each(|shared| shared.give_up());

@@ -52,7 +52,7 @@ impl Receiving<'_> {
     }
 }
 
-/// Ends receiving, also if the receiver fails: no other receiver waits for it any more.
+/// Ends receiving, also if the receiver fails: the other receivers stop waiting for it.
 impl Drop for Receiving<'_> {
     fn drop(&mut self) {
         self.0.receiving.fetch_sub(1, Ordering::Release);

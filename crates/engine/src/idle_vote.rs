@@ -20,7 +20,7 @@ impl IdleVote {
     }
 }
 
-/// The vote of one receiver. It is quiet when dropped: the receiver gets nothing any more.
+/// The vote of one receiver. It is quiet when dropped: the receiver gets nothing more.
 #[derive(Debug)]
 pub(crate) struct IdleVoter<'a> {
     quiet: &'a IdleVote,

@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_nobody_heads_keeps_no_other_one() {
+    fn a_window_without_a_head_keeps_no_other_one() {
         let mut merger = merger(2, 2);
         merger.part(w(0), at(1), &WindowSums::default());
         merger.header(r(1), w(1), header(2, WindowEnd::RunEnd, 5, &[5]));

@@ -20,7 +20,7 @@ pub(crate) struct SharedTableSets {
     open: AtomicUsize,
     /// True if the other set is empty.
     is_merged: AtomicBool,
-    /// True if no worker merges any more.
+    /// True if the workers have stopped merging.
     is_given_up: AtomicBool,
 }
 
@@ -82,7 +82,7 @@ impl SharedTableSets {
         self.open.fetch_xor(1, Ordering::Release);
     }
 
-    /// The merging worker has failed: no worker waits for it any more.
+    /// The merging worker has failed: the other workers stop waiting for it.
     pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
     }

@@ -87,7 +87,7 @@ impl Seat<'_> {
     }
 }
 
-/// Gives up the seat, also if the receiver fails: the others do not wait for it any more.
+/// Gives up the seat, also if the receiver fails: the others stop waiting for it.
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut places = self.barrier.places();
@@ -107,7 +107,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn nobody_counts_before_those_before_are_done() {
+    fn no_receiver_counts_before_those_before_are_done() {
         // Windows of each receiver; one ends at once, and one is alone at the end.
         let windows: [&[u64]; 4] = [&[1, 2, 5, 9, 10], &[2, 3, 4, 9], &[], &[1, 9, 11, 12]];
         let barrier = WindowBarrier::new(windows.len());
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_fails_keeps_nobody_waiting() {
+    fn a_receiver_that_fails_keeps_no_other_waiting() {
         let barrier = WindowBarrier::new(2);
         let seat = |receiver| barrier.seat(ReceiverId::new(receiver), |_| (), |_| ());
         let (failing, going_on) = (seat(0), seat(1));

@@ -285,7 +285,7 @@ impl Answer {
         }
     }
 
-    /// States that no bounds are certain any more. Those of a probability stay.
+    /// States that no bounds are certain. Those of a probability stay.
     fn doubt_bounds(&mut self) {
         if ["exact", "certain"].contains(&&*self.bounds) {
             self.bounds = "none".to_owned();

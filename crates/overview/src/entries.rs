@@ -10,7 +10,7 @@ use model::{Span, Value};
 /// The number of entries that are kept of a node.
 const KEPT: usize = 200;
 
-/// What an entry is about.
+/// The subject of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A group of a ranking.
@@ -49,7 +49,7 @@ impl Figure {
     }
 }
 
-/// What a rule finds in a step.
+/// The finding of a rule in a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Finding {
     pub(crate) rule: UnusualRule,
@@ -60,7 +60,7 @@ pub(crate) struct Finding {
     pub(crate) figure: Figure,
     pub(crate) threshold: f64,
     pub(crate) why: String,
-    /// The same figure in the past, and the time of which it is said.
+    /// The same figure in the past, and the time of that value.
     pub(crate) past: (Value, Option<Span>),
     pub(crate) figures: Vec<Figure>,
     pub(crate) text: String,
@@ -90,7 +90,7 @@ impl Entries {
         (!entry.is_over && is_recent).then_some(&entry.furthest)
     }
 
-    /// Takes what these rules found in a step. `is_open`: more of the step follows, so that nothing ends with it.
+    /// Takes the findings of these rules in a step. `is_open`: more of the step follows, so that nothing ends with it.
     pub(crate) fn take(&mut self, rules: &[UnusualRule], span: Span, findings: Vec<Finding>, is_open: bool) {
         for finding in findings {
             let is_same = |entry: &&mut Entry| !entry.is_over && entry.is_of(finding.rule, &finding.subject);

@@ -24,7 +24,7 @@ pub const FLOW_LOST_LEAST: u64 = 10_000;
 pub const HEAVY_SHARE: f64 = 0.2;
 /// The bytes of a heavy group in a minute; of shorter steps as much less.
 pub const HEAVY_BYTES: u64 = 1_000_000;
-/// The share of a group's bytes that its peer must account for, so that the group is not told beside it.
+/// The share of a group's bytes that its peer must account for, so that the group is not listed as well.
 pub const EXPLAINED: f64 = 0.8;
 /// The share of all bytes that a source has steadily.
 pub const STEADY_SHARE: f64 = 0.05;

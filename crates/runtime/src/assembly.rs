@@ -76,7 +76,7 @@ pub fn run(options: &RunSpec, origins: &Origins) -> Result<ExitCode, Failure> {
 fn overview_of(options: &RunSpec, is_replay: bool) -> Overview {
     let window_ns = match options.question.every {
         Every::Time(length) => length,
-        // Windows of so many packets have any length: steps begin short.
+        // Windows of a number of packets have any length: steps begin short.
         Every::Packets(_) => 1_000_000,
     };
     Overview::new(match is_replay {

@@ -322,7 +322,7 @@ impl<P: Policy> Summary for CounterArray<P> {
 
 impl<K, P: Policy> UpdateBurst<K> for CounterArray<P> {
     fn update_burst(&mut self, burst: &[Update<K>]) {
-        self.add(burst, &mut update::Nobody);
+        self.add(burst, &mut update::NoObserver);
     }
 
     fn count_keys(&mut self, keys: &[K])

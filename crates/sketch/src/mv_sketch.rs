@@ -76,7 +76,7 @@ impl<K: Key> Grid for MvSketch<K> {
 }
 
 impl<K: Key> MvSketch<K> {
-    /// Updates of a saturated counter. Such a cell gives no bound any more.
+    /// Updates of a saturated counter. Such a cell no longer gives a bound.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }

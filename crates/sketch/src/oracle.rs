@@ -91,7 +91,7 @@ impl BoundTally {
     /// Fails where a bound with its confidence would break as often as this in one of a million tests.
     pub(crate) fn must_hold(&self) {
         let confidence = self.confidence.expect("asked");
-        // As many as expected are no exception, and the first term of many would be no number any more.
+        // As many as expected are no exception, and the first term of many would no longer be a number.
         if self.broken as f64 <= self.asked as f64 * (1.0 - confidence) {
             return;
         }

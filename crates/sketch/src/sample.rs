@@ -3,7 +3,7 @@
 //!
 //! All three keep flows in a table of fixed size. If it is full, a new flow is not kept, which is counted
 //! ([`not_kept`](PacketSample::not_kept)): it then counts as not sampled, and answers about flows that are
-//! not in the table have no bound any more.
+//! not in the table no longer have a bound.
 
 mod flows;
 mod hold;

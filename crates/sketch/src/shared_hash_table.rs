@@ -39,7 +39,7 @@ struct SharedEntry<K> {
 
 // SAFETY: a key is written by the one thread whose compare-and-swap took the entry, before it stores
 // `FINISHED` with release order, and read only after a load of that with acquire order; it does not change
-// any more until `&mut` clears it.
+// again until `&mut` clears it.
 unsafe impl<K: Send + Sync> Sync for SharedEntry<K> {}
 
 impl<K: Key> SharedEntry<K> {
@@ -73,7 +73,7 @@ impl<K: Key> SharedEntry<K> {
                 }
             }
         }
-        // SAFETY: finished, by a load with acquire order: the key is written and does not change any more.
+        // SAFETY: finished, by a load with acquire order: the key is written and does not change again.
         Some((self.key.with(|key| unsafe { *key }), self.count.get()))
     }
 }

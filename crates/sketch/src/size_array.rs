@@ -18,7 +18,7 @@ use crate::CounterCell;
 ///
 /// What to expect on Zipf(1), 146,000 flows: a weighted mean relative error (WMRE) of 1.5 % with 1.8 counters
 /// a flow, 4.5 % with 0.45, 8 % with 0.22; with fewer it is known only roughly. If all counters are far above
-/// a thousand they cannot be separated any more, and each counts as one flow.
+/// a thousand they can no longer be separated, and each counts as one flow.
 #[derive(Clone, Debug)]
 pub struct SizeArray {
     config: GridConfig<Self>,

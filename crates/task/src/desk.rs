@@ -147,7 +147,7 @@ impl TaskRunner {
         self.split = self.split.split_off(&window);
         let rows = self.split.remove(&window);
         let set = &self.sets[self.set(window)];
-        // What has not been answered was counted by a worker that is not heard any more.
+        // What has not been answered was counted by a worker that has failed.
         let is_pending = self.pending.contains_key(&window);
         let fault =
             self.fault.clone().or_else(|| is_pending.then(|| "workers have not reported it".to_owned()));

@@ -255,7 +255,7 @@ impl TaskForecast {
         Ok(())
     }
 
-    /// Returns the states of a window that is reported, and drops those of windows before it, which are never reported any more. Windows without
+    /// Returns the states of a window that is reported, and drops those of windows before it, which are never reported later. Windows without
     /// states had no packets.
     pub(crate) fn take(&mut self, window: WindowId) -> Option<Vec<FeedState>> {
         self.waiting = self.waiting.split_off(&window);

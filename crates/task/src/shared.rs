@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The structures of one window, by task and level; none of a task whose structure is not shared.
 pub(crate) type SharedStates = Vec<Vec<SharedFeed>>;
 
-/// The structures of one window. They are emptied, and free for another window, when nobody has them any more: the workers have turned
+/// The structures of one window. They are emptied, and free for another window, when all holders have given them back: the workers have turned
 /// away, and the window is answered.
 #[derive(Debug)]
 pub(crate) struct LentStates {
@@ -26,7 +26,7 @@ impl Drop for LentStates {
     fn drop(&mut self) {
         let states = std::mem::take(&mut self.states);
         states.iter().flatten().for_each(SharedFeed::reset);
-        // Nobody takes them any more if the run is over.
+        // The receiver is gone if the run is over.
         let _ = self.back.send(states);
     }
 }
@@ -84,7 +84,7 @@ impl SharedCounting {
         drop(before);
     }
 
-    /// Tells that nothing is answered any more: nobody waits for it.
+    /// Ends the wait of changes for answers, which no longer come.
     pub fn give_up(&self) {
         self.is_given_up.store(true, Relaxed);
     }

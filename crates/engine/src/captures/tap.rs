@@ -99,7 +99,7 @@ impl OpenTap {
     }
 }
 
-/// Marks the tap as over: nothing comes from it any more.
+/// Marks the tap as over: nothing more comes from it.
 impl Drop for OpenTap {
     fn drop(&mut self) {
         self.state.is_over.store(true, SeqCst);

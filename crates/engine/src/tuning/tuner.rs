@@ -153,7 +153,7 @@ impl Tuner {
             self.quiet(seen, ran, is_latest)
         };
         self.before = Some(*seen);
-        // Windows come in order: what was in force before this one is not asked for any more.
+        // Windows come in order: what was in force before this one is no longer asked for.
         let after = self.in_force.partition_point(|settings| settings.from <= seen.window);
         self.in_force.drain(..after.saturating_sub(1));
         decision
@@ -249,7 +249,7 @@ impl Tuner {
         if self.is_unmet {
             return self.unmet(seen, false);
         }
-        // What was too much once is not any more.
+        // What was too much once may fit again.
         if self.calm >= self.wait {
             self.failed_pps[ran.rung] = f64::INFINITY;
         }

@@ -416,7 +416,7 @@ fn a_run_that_waits_at_its_gate_is_asked() {
     let outcome =
         engine::run(&mut sources, None, &config, &plan, &stop, outputs, &mut watch).expect("memory");
     assert!(outcome.records.finish().faults.is_empty());
-    // Ten windows; what is in the last one is asked by nobody.
+    // Ten windows; what is in the last one is asked by no query.
     assert_eq!(gate.rows.load(Relaxed), 2000 - 200);
     // The gate and the control own each other.
     *gate.asked.lock().expect("no panic") = None;

@@ -19,7 +19,7 @@ const MS: u64 = 1_000_000;
 const WINDOW_NS: u64 = 100 * MS;
 /// 2024-01-01, when generated traffic begins; it has 20 windows.
 const FIRST: u64 = 1_704_067_200_000 / 100;
-/// Connections that lose on either side of the tap, on the ports 443 of two servers, and others; and SYNs that nobody answers.
+/// Connections that lose on either side of the tap, on the ports 443 of two servers, and others; and SYNs without an answer.
 const SPEC: &str = "packets=60k,flows=300,rate=30000,ipv6=20%,plant=loss:connections=8:start=5%/retransmission:connections=4:start=10%/reorder:connections=4:start=20%/portscan:ports=300";
 
 /// Packets, and losses where they were tracked, by window and key.

@@ -75,7 +75,7 @@ impl PastPart<'_> {
 }
 
 impl AnswerHistory {
-    /// All that is kept, in parts: the answer of a window is one that does not change any more.
+    /// All that is kept, in parts: the answer of a window is one that no longer changes.
     pub fn parts<'a>(
         &'a self,
         graph: &'a Graph,

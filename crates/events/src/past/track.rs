@@ -198,7 +198,7 @@ impl Track {
         }
     }
 
-    /// Drops windows that none reads any more.
+    /// Drops windows that are no longer read.
     fn forget(&mut self) {
         let Some(newest) = self.stretches.last_key_value().map(|(_, stretch)| stretch.last_ns) else {
             return;

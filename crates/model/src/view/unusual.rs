@@ -52,7 +52,7 @@ pub enum RuleState {
     NotWatched,
 }
 
-/// What is unusual in the traffic, and what watches for it.
+/// The findings about unusual traffic, and the rules that watch for them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unusual {
@@ -63,7 +63,7 @@ pub struct Unusual {
     pub period: Option<Span>,
     /// The rules.
     pub rules: Vec<RuleView>,
-    /// What is unusual, the newest first. What is over stays for an hour.
+    /// The findings, the newest first. One that is over stays for an hour.
     pub entries: Vec<UnusualEntry>,
     /// The number of entries that are not listed.
     #[serde(with = "Integer")]
@@ -86,7 +86,7 @@ pub struct RuleView {
     pub threshold: String,
 }
 
-/// Something unusual.
+/// A finding about unusual traffic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnusualEntry {
@@ -96,25 +96,25 @@ pub struct UnusualEntry {
     pub rule: UnusualRule,
     /// The name of the node where it was seen.
     pub node: Option<String>,
-    /// The kind of what it is about: `source`, `destination`, `conversation`, `flow` or `node`.
+    /// The kind of the subject: `source`, `destination`, `conversation`, `flow` or `node`.
     pub by: String,
-    /// The key of what it is about.
+    /// The key of the subject.
     #[cfg_attr(feature = "schema", schemars(with = "crate::event::Items"))]
     #[serde(serialize_with = "write_key")]
     pub key: Vec<Item>,
-    /// The begin of the first step in which it passed its threshold.
+    /// The begin of the first step in which the threshold was passed.
     #[serde(rename = "since", with = "Time")]
     pub since_ns: u64,
-    /// The end of the last step in which it did; `None` as long as it does.
+    /// The end of the last step in which the threshold was passed; `None` as long as it is passed.
     #[serde(rename = "until", with = "Nullable::<Time>")]
     pub until_ns: Option<u64>,
-    /// The step of its figure.
+    /// The step of the figure.
     pub window: Span,
     /// The figure that passed the threshold, in the step in which it was furthest from it.
     pub figure: UnusualFigure,
     /// The threshold.
     pub threshold: UnusualThreshold,
-    /// Its own past.
+    /// The same figure in the past.
     pub past: UnusualPast,
     /// Further figures of the step.
     pub figures: Vec<UnusualFigure>,
@@ -148,8 +148,8 @@ pub struct UnusualThreshold {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnusualPast {
-    /// Its greatest value in the hour before; of silence its mean. Null where it is not known.
+    /// The greatest value in the hour before; of silence the mean. Null where it is not known.
     pub value: Value,
-    /// The time of which that is said; `None` where it is not known.
+    /// The time of this value; `None` where it is not known.
     pub window: Option<Span>,
 }

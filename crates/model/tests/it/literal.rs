@@ -222,7 +222,7 @@ fn a_total_named_like_the_number_of_groups_is_left_out() {
 }
 
 #[test]
-fn a_number_of_groups_that_nobody_knows_is_null() {
+fn a_number_of_groups_that_is_not_known_is_null() {
     let mut rest = Rest::default();
     rest.open();
     assert_eq!(serde_json::to_string(&rest).expect("JSON"), r#"{"groups":null}"#);

@@ -200,7 +200,7 @@ fn a_new_heavy_talker() {
     // What is not among the leaders had less than the least of them.
     assert!(matches!(entry.past.value, Value::Float(share) if share < 0.05), "{entry:#?}");
     assert!(matches!(entry.figure.value, Value::Float(share) if (0.39..0.41).contains(&share)), "{entry:#?}");
-    // Its source and its destination are not told beside it.
+    // Its source and its destination are not listed as well.
     let [during, _] = planted(|_, sent| {
         let others: u64 = sent.iter().map(|one| one.bytes).sum();
         sent.push(Sent::new(from, to, [40_022, 22], others));

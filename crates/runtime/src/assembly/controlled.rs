@@ -206,7 +206,7 @@ impl ControlledProbe {
         Ok(Self { source, control, probe })
     }
 
-    /// Measures the node. `is_unread`: nobody reads any more what is asked.
+    /// Measures the node. `is_unread`: the reader of what is asked has left.
     fn measure(
         self,
         mut observer: NodeProgress,

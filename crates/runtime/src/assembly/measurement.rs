@@ -1,4 +1,4 @@
-//! A node that is ready to be measured: its options are checked, its sources open, its outputs created once nothing refuses the run any more.
+//! A node that is ready to be measured: its options are checked, its sources open, its outputs created once all checks have passed.
 
 use crate::assembly::folder;
 use crate::assembly::overview_rows::OverviewRows;
@@ -249,7 +249,7 @@ impl Measurement {
             limits: config.limits.clone(),
             tracks_loss: config.parts.loss,
             without_rows: (!has_times).then_some(
-                "windows of so many packets do not tell their rows apart: give --every a time, as 10s",
+                "windows of a number of packets do not tell their rows apart: give --every a time, as 10s",
             ),
         };
         let map = anonymizer.clone().map(|mut anonymizer| {

@@ -171,7 +171,7 @@ impl RecordedRun {
         }
     }
 
-    /// Adds what was wrong with the rows, and says what they lack. `has_reader_left`: nobody reads what was asked.
+    /// Adds what was wrong with the rows, and says what they lack. `has_reader_left`: the reader of what was asked has left.
     pub(super) fn add_to(&self, verdict: &mut ExitStatus, has_reader_left: bool) {
         self.tally.add_to(verdict, has_reader_left);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use store::StoreWriter;
 
 /// The store that the options name, where it is there already. That a new one could be made is checked, and nothing of it is left: [`open`] makes
-/// it once nothing refuses the run any more.
+/// it once all checks have passed.
 pub(crate) fn existing(options: &RunSpec) -> Result<Option<Arc<StoreWriter>>, Failure> {
     let Some(path) = &options.output.store else { return Ok(None) };
     if StoreWriter::is_at(path) {

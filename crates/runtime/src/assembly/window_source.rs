@@ -62,7 +62,7 @@ impl WindowSource {
         }
     }
 
-    /// Gives all windows, until the sources end or `stop` is set. Answers go to `windows`. `is_unread`: nobody reads any more what is asked.
+    /// Gives all windows, until the sources end or `stop` is set. Answers go to `windows`. `is_unread`: the reader of what is asked has left.
     pub(super) fn measure(
         self,
         control: &Control,

@@ -22,7 +22,7 @@ impl WindowTally {
     pub(crate) fn facts(&mut self, closed: &ClosedWindow) -> WindowFacts {
         let start_ns = closed.span.start_ns;
         let in_rows = self.0.remove(&start_ns).unwrap_or(0);
-        // Rows of windows that nothing closed any more are not waited for.
+        // Rows of windows that were never closed are not awaited.
         self.0 = self.0.split_off(&start_ns);
         let Unplaced { packets, bytes, wire_bytes, .. } = closed.unplaced;
         let lost = closed.loss.as_ref().map(Counters::total);

@@ -99,7 +99,7 @@ impl StoreReader {
                     let outcome = RequestedDryRun::new(&self.continuous, asked).and_then(|dry_run| {
                         dry_run.run(&mut |asked| {
                             if reply.has_left() || self.is_over.load(Relaxed) {
-                                return Err(RequestRefusal::Failed("nobody waits for it".to_owned()));
+                                return Err(RequestRefusal::Failed("its request was given up".to_owned()));
                             }
                             Ok(self.ask(asked))
                         })

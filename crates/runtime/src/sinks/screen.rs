@@ -88,7 +88,7 @@ pub(crate) struct RunDisplay {
 }
 
 impl RunDisplay {
-    /// Starts the thread, which tells the reader when the answers have no reader any more.
+    /// Starts the thread, which tells the reader when the answers have lost their reader.
     pub(crate) fn start(setting: DisplaySetting) -> io::Result<Self> {
         let DisplaySetting { show, is_asked, per, time_base, measured, reader, given_back, resolver } =
             setting;

@@ -102,7 +102,7 @@ policies! {
 
     /// Count-Min with conservative update (Estan, Varghese, "New directions in traffic measurement and accounting", SIGCOMM
     /// 2002): a counter grows only as far as the new estimate. Its answer lies between the truth and Count-Min's, so that the bound
-    /// is Count-Min's. Counters are no sums any more: no merging, no removal.
+    /// is Count-Min's. Counters are no longer sums: no merging, no removal.
     ///
     /// Makwana's improved estimate of the cash-register model, which his report names and does not define.
     Conservative<u32>;

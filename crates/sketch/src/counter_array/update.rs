@@ -23,9 +23,9 @@ pub(crate) trait CounterObserver<Packet, P: Policy> {
 }
 
 /// The observer that does nothing.
-pub(super) struct Nobody;
+pub(super) struct NoObserver;
 
-impl<Packet, P: Policy> CounterObserver<Packet, P> for Nobody {
+impl<Packet, P: Policy> CounterObserver<Packet, P> for NoObserver {
     #[inline(always)]
     fn counted<const D: usize>(&mut self, _: &Packet, _: [P::Cell; D]) {}
 }
@@ -41,7 +41,7 @@ impl<P: Policy> CounterArray<P> {
     #[inline(always)]
     pub(super) fn add_keys<K: Key>(&mut self, keys: &[K]) {
         let seed = self.configuration.seed;
-        self.add_weighed(keys, Weights::ones(keys.len()), |key| (key.hash(&seed), 1), &mut Nobody);
+        self.add_weighed(keys, Weights::ones(keys.len()), |key| (key.hash(&seed), 1), &mut NoObserver);
     }
 
     /// Counts weighed packets. `of`: a packet's hash and weight.

@@ -70,7 +70,7 @@ fn expected(rates: &[f64], counters: &[f64]) -> Vec<f64> {
     let mut flows = vec![0.0; rates.len()];
     for (value, count) in counters.iter().enumerate().skip(1).filter(|(_, count)| **count > 0.0) {
         let share = count / sums[value];
-        // A value that no rates explain any more, as they underflow.
+        // A value that no rates explain, as they underflow.
         if !share.is_finite() {
             continue;
         }

@@ -517,7 +517,7 @@ fn sizes_that_cannot_be_are_refused_with_the_least() {
     // Split, where they are many.
     let config = ArrayConfig::<CountMin>::with_bytes(1_000_003, seed).expect("memory");
     assert_eq!((config.width(), config.bytes()), (66_666, 999_990));
-    let largest = ArrayConfig::<CountMin>::with_bytes(usize::MAX, seed).expect("memory that nobody takes");
+    let largest = ArrayConfig::<CountMin>::with_bytes(usize::MAX, seed).expect("memory that is never taken");
     assert!(largest.bytes() < 5 << 31);
     assert!(largest.bytes() > 4 << 31);
     assert_eq!(ArrayConfig::<KAry>::with_bytes(40, seed).expect("the least").width(), 2);

@@ -207,7 +207,7 @@ fn the_planner_takes_another_where_a_flow_may_be_on_several_cores() {
 }
 
 #[test]
-fn a_worker_that_is_gone_holds_up_nobody() {
+fn a_worker_that_is_gone_holds_up_no_other() {
     let packets = stream(31, 1_000);
     let tasks = tasks(&["entropy"], &setting(1_000, 2, false));
     let (mut desk, mut first) = (TaskRunner::new(tasks.clone(), 2), counter(&tasks));
@@ -217,7 +217,7 @@ fn a_worker_that_is_gone_holds_up_nobody() {
     assert!(desk.part(FIRST, window, states).is_empty(), "the other one may still come");
     assert_eq!(desk.end_worker(SECOND).len(), 1);
     assert_eq!(desk.report(window, Some(0)).len(), 1);
-    assert!(desk.report(window.next(), Some(0)).is_empty(), "nobody counted anything");
+    assert!(desk.report(window.next(), Some(0)).is_empty(), "no worker counted anything");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_worker_that_was_given_up_is_not_heard_any_more() {
         assert_eq!(answers[0].note.total, 1_000, "what came late is not counted");
     }
     let answers = desk.report(WindowId::new(7), Some(3));
-    assert_eq!((answers.len(), answers[0].note.lost), (1, Some(3)), "nobody counted, and that is said");
+    assert_eq!((answers.len(), answers[0].note.lost), (1, Some(3)), "no worker counted, and that is said");
     assert!(answers[0].status.contains("a worker failed") && answers[0].rows.is_empty(), "{answers:?}");
 }
 

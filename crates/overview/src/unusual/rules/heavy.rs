@@ -13,7 +13,7 @@ use model::view::now::RankingBy;
 use model::view::unusual::UnusualRule;
 
 /// Finds conversations, sources and destinations that have a large share, and had much less. A source or a destination most of whose bytes
-/// are of a conversation that is found is not told beside it.
+/// are of a conversation that is found is not listed as well.
 pub(in crate::unusual) fn heavy(node: &Node, step: &Step, past: &[&Step]) -> Vec<Finding> {
     if past.len() < PAST_STEPS || step.totals.bytes == 0 {
         return Vec::new();

@@ -61,14 +61,14 @@ pub(super) const RULES: &[ConflictRule] = &[
     ConflictRule {
         what: "a query that reads losses",
         condition: "over rows without them",
-        why: "what was lost is not known any more",
+        why: "what was lost is no longer known",
         instead: "record it too, as edison run SOURCE --loss --rows FILE",
         is_broken: |facts| is_asked_without(facts, |query, rows| query.loss && !rows.loss),
     },
     ConflictRule {
         what: "a query that reads header fields of --headers",
         condition: "over rows without them",
-        why: "the headers of the packets are not known any more",
+        why: "the headers of the packets are no longer known",
         instead: "record them too, as edison run SOURCE --headers --rows FILE",
         is_broken: |facts| is_asked_without(facts, |query, rows| query.headers && !rows.headers),
     },

@@ -248,6 +248,6 @@ fn what_nodes_lack_the_answer_lacks() {
     assert_eq!(partial.status, AnswerStatus::Partial);
     assert_eq!(partial.reason.as_deref(), Some("B: 7 rows found no memory"));
     assert_eq!((partial.bounds.as_str(), partial.node), ("none", None));
-    // Nobody had packets.
+    // No node had packets.
     assert_eq!(merge(&[]).rows, Vec::<Vec<Value>>::new());
 }
