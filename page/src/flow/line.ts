@@ -17,6 +17,9 @@ export interface Stretch {
   isKnown: boolean;
 }
 
+/** What reordering hides. */
+const NOISE = 0.1;
+
 /** Of nodes that are in order, or of one; null where nothing tells how they lie. */
 export function lineOf(from: string, to: string, sides: Side[], isOrdered: boolean): { stops: Stop[]; stretches: Stretch[] } | null {
   const seen = sides.filter(({ packets }) => Number(packets.value) > 0);
@@ -28,8 +31,12 @@ export function lineOf(from: string, to: string, sides: Side[], isOrdered: boole
     // Without the losses of each node a stretch has none of its own.
     const place = found.length === seen.length + 1 ? found[at] : undefined;
     if (!place) return { text: 'not measured', isLost: false, isKnown: false };
+    // Of what a node sees again, and the next one does not, that one may have missed the loss: it tracks losses for a part of the time.
+    const again = at > 0 && at < seen.length ? Number(seen[at - 1].again.value ?? 0) - Number(seen[at].again.value ?? 0) : 0;
+    const isMore = again > place.bytes * (1 + NOISE);
+    if (place.bytes === 0 && isMore) return { text: `${amount(again, 'bytes')} sent again, not located`, isLost: false, isKnown: false };
     if (place.bytes === 0) return { text: isLeast ? 'none seen' : 'none lost', isLost: false, isKnown: true };
-    return { text: `${isLeast ? 'at least ' : ''}${amount(place.bytes, 'bytes')} lost, ${percent(place.bytes / (most + place.bytes))}`, isLost: true, isKnown: true };
+    return { text: `${isLeast || isMore ? 'at least ' : ''}${amount(place.bytes, 'bytes')} lost, ${percent(place.bytes / (most + place.bytes))}`, isLost: true, isKnown: true };
   };
   const stops: Stop[] = [
     { name: from, note: '', isNode: false },

@@ -50,6 +50,12 @@ export function verdict(flow: Flow, sides: Side[], isOrdered: boolean, when: str
     ...(isOrdered || measured.length < 2 ? [] : [' Neither round trips nor losses tell the order of the nodes.']),
     ...(others.length ? [` Losses are not measured at ${others.join(', ')}.`] : []),
   ].join('');
+  // Where the next node tracks losses for a part of the time alone, it may have missed those of which the one before saw the repair.
+  const unlocated = measured.filter(({ again }) => Number(again.value ?? 0) > 0);
+  if (!found.length && unlocated.length) {
+    const told = unlocated.map(({ node, again }) => `${node} saw ${bytes(Number(again.value))} again`).join(', ');
+    return { lead: `Where ${name} is lost ${when} is not known: ${told}, and no node behind misses any.`, rest: `${seenBy(seen)} They were lost where losses are not tracked, or sent without need.${order}`, isLost: true };
+  }
   if (!found.length) return { lead: `No loss is seen of ${name} ${when}.`, rest: `${seenBy(seen)}${order}`, isLost: false };
   const [first, ...more] = found;
   const of = Math.max(...seen.map(({ bytes }) => Number(bytes.value)));
