@@ -136,6 +136,8 @@ export function history({ nodes, isHostile, isEmpty, isOld, isYoung }) {
     });
   }
 
+  /** Names of nodes may have brackets. */
+  const NODES = /node_id in \((?:'(?:[^']|'')*'(?:, )?)+\)/g;
   const SECONDS = { s: 1, min: 60, h: 3600, d: 86_400, w: 604_800 };
   function read(text, lineOf) {
     const [, name, items, from, to, where = '', tail = ''] =
@@ -147,13 +149,13 @@ export function history({ nodes, isHostile, isEmpty, isOld, isYoung }) {
     let fits = () => true;
     if (where) {
       try {
-        fits = condition(where.replace(/node_id in \([^)]*\)/g, (found) => `(vlan is null or vlan is not null)`.padEnd(found.length)));
+        fits = condition(where.replace(NODES, (found) => `(vlan is null or vlan is not null)`.padEnd(found.length)));
       } catch (wrong) {
         const before = where.slice(0, wrong.at).split('\n');
         throw Object.assign(wrong, { line: lineOf(text.indexOf(where)) + before.length - 1, column: before.at(-1).length + 1 + (before.length === 1 ? '    where '.length : 0) });
       }
     }
-    const named = /node_id in \(([^)]*)\)/.exec(where)?.[1].split(', ').map((word) => word.slice(1, -1).replaceAll("''", "'"));
+    const named = where.match(NODES)?.[0].match(/'(?:[^']|'')*'/g).map((word) => word.slice(1, -1).replaceAll("''", "'"));
     return {
       name, fields, fits, from: Date.parse(from) / 1000, to: Date.parse(to) / 1000, every: every ? Number(every[1]) * SECONDS[every[2]] : 0,
       items: items.split(', ').filter((item) => / as /.test(item)).map((item) => {
