@@ -2,7 +2,6 @@
 
 import type { Entry, Measured, Unusual } from '../api/now';
 import type { Span } from '../api/types';
-import { hostHref, isAddress } from '../host/address';
 import { conditionOf } from './names';
 import { clean, flowHref, exploreHref } from './links';
 import { shortCell } from '../explore/cells';
@@ -32,15 +31,11 @@ export const measured = ({ name, unit, value }: Measured) => {
   return `${shortCell(rangeOf(value), '')} ${what}`;
 };
 
-/** The hosts that it is about; a rule may be of ports, too. */
-const hostsOf = ({ key }: Entry) => [...new Set(Object.values(key).map(String).filter(isAddress))].map((address) => ({ href: hostHref(address), name: `Host ${address}` }));
-
 /** An hour round it. */
 const AROUND_MS = 30 * 60_000;
 
 export function linksOf(entry: Entry, period: Span | null, hasHistory: boolean, isCapture: boolean): { href: string; name: string }[] {
-  const hosts = hostsOf(entry);
-  if (!hasHistory) return hosts;
+  if (!hasHistory) return [];
   const [start, end] = [milliseconds(entry.since) - AROUND_MS, milliseconds(entry.until ?? entry.window.end) + AROUND_MS];
   const around = isCapture && period ? period : { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
   const whole = { start: clean(around.start), end: clean(around.end) };
@@ -50,7 +45,6 @@ export function linksOf(entry: Entry, period: Span | null, hasHistory: boolean, 
   return [
     ...(entry.by === 'flow' ? [{ href: flowHref(entry.key, whole), name: 'Where, in Flow' }] : []),
     ...(only !== null || entry.by === 'node' ? [{ href: exploreHref(by, only, whole, false, node), name: 'Explore' }] : []),
-    ...hosts,
   ];
 }
 
