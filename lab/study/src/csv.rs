@@ -69,7 +69,8 @@ pub(crate) fn parsed(text: &str) -> Result<Vec<FigureRow>, String> {
                 .to_owned(),
         );
     };
-    // Both parts are in alphabetical order: values begin where it begins again. Where it does not, a column may be of either and is taken for both.
+    // Both parts are in alphabetical order: values begin where it begins again. Where it does not, a column may be of either, and its numbers are
+    // taken for both: text is a parameter.
     let first_value = columns.windows(2).position(|pair| pair[1] <= pair[0]).map(|at| at + 1);
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -87,9 +88,11 @@ pub(crate) fn parsed(text: &str) -> Result<Vec<FigureRow>, String> {
                 row.params.insert((*name).to_owned(), number.unwrap_or_else(|_| text.into()));
             }
             if first_value.is_none_or(|first| at >= first) {
-                let value =
-                    text.parse().map_err(|_| format!("row {number}: {name} is no number: '{text}'"))?;
-                row.values.insert((*name).to_owned(), value);
+                match (text.parse(), first_value) {
+                    (Ok(value), _) => drop(row.values.insert((*name).to_owned(), value)),
+                    (Err(_), None) => {}
+                    (Err(_), Some(_)) => return Err(format!("row {number}: {name} is no number: '{text}'")),
+                }
             }
         }
         row.checked = match cell(columns.len() + 1) {
@@ -141,6 +144,10 @@ mod tests {
         let clients = row("a", "megabits", 1.5).with("clients", 20);
         let read = parsed(&csv(&[clients])).expect("a row");
         assert_eq!((read[0].param("clients"), read[0].value("megabits")), (20.0, 1.5));
+        let design = row("a", "ns", 1.5).with("design", "rss");
+        let read = parsed(&csv(&[design])).expect("text is a parameter");
+        assert_eq!((&read[0].params["design"], read[0].value("ns")), (&"rss".into(), 1.5));
+        assert!(!read[0].values.contains_key("design"));
     }
 
     #[test]
