@@ -18,6 +18,7 @@ use std::time::Duration;
 
 /// Tests the device as the options say.
 pub(crate) fn rfc2544(options: &Rfc2544Options) -> Result<ExitCode, Failure> {
+    let addressing = addressing(options)?;
     let largest = options.procedure.sizes.iter().copied().max().unwrap_or(SMALLEST);
     let longest = (largest.max(SMALLEST) - CHECK_SEQUENCE) as usize;
     let TestPorts { tx, rx, learning } =
@@ -29,7 +30,6 @@ pub(crate) fn rfc2544(options: &Rfc2544Options) -> Result<ExitCode, Failure> {
         ))
     })?;
     let settings = settings(options, link)?;
-    let addressing = addressing(options);
     let stop = Arc::new(AtomicBool::new(false));
     signals::stop_on(&signals::ENDS, &stop, &stop)?;
     signals::stop_on(&[SIGHUP], &stop, &stop)?;
@@ -113,16 +113,23 @@ fn settings(options: &Rfc2544Options, link_bits_per_second: u64) -> Result<TestS
     Ok(settings)
 }
 
-fn addressing(options: &Rfc2544Options) -> Addressing {
+fn addressing(options: &Rfc2544Options) -> Result<Addressing, Failure> {
     let addresses = &options.addresses;
-    Addressing {
+    let others = [("--dst-mac", Some(addresses.dst_mac)), ("--next-hop", addresses.next_hop)];
+    if let Some((option, _)) = others.into_iter().find(|(_, address)| *address == Some(addresses.src_mac)) {
+        return Err(Failure::usage(format!(
+            "--src-mac and {option} are the same address: a device knows the port of a frame's destination by its address, and would \
+             send test frames back"
+        )));
+    }
+    Ok(Addressing {
         src_mac: addresses.src_mac,
         dst_mac: addresses.dst_mac,
         next_hop: addresses.next_hop,
         src_addr: addresses.src_addr,
         dst_addr: addresses.dst_addr,
         router_addr: addresses.router_addr,
-    }
+    })
 }
 
 /// Shows on a terminal which trial begins.

@@ -67,7 +67,7 @@ pub(crate) struct ProcedureOptions {
     #[arg(long, value_name = "N", value_parser = repeats, default_value = "50")]
     pub(crate) burst_repeats: u32,
     /// Share of the frames of a trial that may be lost
-    #[arg(long, value_name = "SHARE", value_parser = notation::share_ppm, default_value = "0%")]
+    #[arg(long, value_name = "SHARE", value_parser = tolerance, default_value = "0%")]
     pub(crate) tolerance: u32,
     /// Resolution of the searches, as a share of the maximum
     #[arg(long, value_name = "SHARE", value_parser = step, default_value = "0.1%")]
@@ -143,6 +143,15 @@ fn step(text: &str) -> Result<u32, String> {
     }
 }
 
+fn tolerance(text: &str) -> Result<u32, String> {
+    match notation::share_ppm(text) {
+        Ok(1_000_000..) => Err(format!(
+            "'{text}' lets every trial pass, also one of which no frame arrives: give less than 100%"
+        )),
+        share => share.map_err(|error| error.to_string()),
+    }
+}
+
 fn settle(text: &str) -> Result<Duration, String> {
     match notation::duration(text) {
         Ok(time) if time < Duration::from_millis(50) => Err(format!(
@@ -188,6 +197,8 @@ mod tests {
             assert!(mac(wrong).unwrap_err().contains("no MAC address"), "{wrong}");
         }
         assert!(mac("ff:ff:ff:ff:ff:ff").unwrap_err().contains("group"));
+        assert!(tolerance("100%").unwrap_err().contains("less than 100%") && tolerance("1.01").is_err());
+        assert_eq!((tolerance("99.9999%"), tolerance("0%")), (Ok(999_999), Ok(0)));
         assert!(
             repeats("0").is_err() && step("0").is_err() && step("101%").is_err() && settle("49ms").is_err()
         );

@@ -261,7 +261,7 @@ fn a_port_that_vanishes_is_a_fault() {
 fn bad_wishes_are_answered_in_one_line() {
     with_veth(|_| {
         let (near, far) = (Veth::NEAR, Veth::FAR);
-        let cases: [(&[&str], &[&str]); 9] = [
+        let cases: [(&[&str], &[&str]); 11] = [
             (&["--tx", near, "--rx", near], &["near", "are the same port"]),
             (&["--tx", near, "--rx", "net_af_packet0,iface=near"], &["are the same port"]),
             (&["--tx", near, "--rx", "nosuch0"], &["--rx nosuch0", "no such interface", "edison ports"]),
@@ -272,6 +272,11 @@ fn bad_wishes_are_answered_in_one_line() {
             ),
             (&["--tx", near, "--rx", far, "--link", "100bps"], &["no frame of 64 bytes in a second"]),
             (&["--tx", near, "--rx", far, "--trial", "500000h"], &["too many frames"]),
+            (&["--tx", near, "--rx", far, "--trial", "1ns"], &["a trial of 1 ns", "has no frame"]),
+            (
+                &["--tx", near, "--rx", far, "--tests", "throughput", "--link", "10Tbps"],
+                &["a trial of 60 s", "too many frames"],
+            ),
             (&["--tx", near, "--rx", far, "--eal", "--no-huge"], &["--eal", "neither"]),
             (&["--tx", "lo", "--rx", far], &["'lo'", "down"]),
         ];
@@ -286,6 +291,15 @@ fn bad_wishes_are_answered_in_one_line() {
         (&["--tx", "a", "--rx", "b", "--dst-mac", "ff:ff:ff:ff:ff:ff"], "group"),
         (&["--tx", "a", "--rx", "b", "--settle", "1ms"], "50ms is the least"),
         (&["--tx", "a", "--rx", "b", "--link", "1Mpps"], "the speed of a link"),
+        (&["--tx", "a", "--rx", "b", "--tolerance", "100%"], "less than 100%"),
+        (
+            &["--tx", "a", "--rx", "b", "--dst-mac", "02:00:00:00:00:01"],
+            "--src-mac and --dst-mac are the same",
+        ),
+        (
+            &["--tx", "a", "--rx", "b", "--next-hop", "02:00:00:00:00:01"],
+            "--src-mac and --next-hop are the same",
+        ),
     ] {
         let ended = run(edison().arg("rfc2544").args(arguments)).expect(2);
         assert!(ended.stderr.contains(word), "{}", ended.stderr);

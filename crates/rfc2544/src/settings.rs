@@ -136,12 +136,21 @@ impl TestSettings {
         u64::try_from(step).unwrap_or(u64::MAX).max(1)
     }
 
+    /// Returns the tests that are performed, and the length of a trial of each in words and nanoseconds.
+    fn lengths(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let length = |test: Test| match test {
+            Test::Throughput | Test::FrameLoss => ("a trial", self.trial_ns),
+            Test::Latency => ("a trial of latency", self.latency_trial_ns),
+            Test::BackToBack => ("the longest burst", self.burst_ns),
+        };
+        Test::ALL.into_iter().filter(|&test| self.has(test)).map(length)
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
     /// Returns, in one line, which setting cannot be.
     pub fn check(&self) -> Result<(), String> {
-        let longest = self.longest_trial_ns();
         for &size in &self.sizes {
             if !(frame::SMALLEST..=frame::LARGEST).contains(&size) {
                 return Err(format!(
@@ -157,24 +166,20 @@ impl TestSettings {
                     self.link_bits_per_second
                 ));
             }
-            if frames_in(most, longest) >= MOST_OF_TRIAL {
-                return Err(format!(
-                    "trials of {} s at {most} frames per second have too many frames",
-                    longest / SECOND_NS
-                ));
+            for (what, length_ns) in self.lengths() {
+                let frames = match frames_in(most, length_ns) {
+                    0 => "no frame",
+                    MOST_OF_TRIAL.. => "too many frames",
+                    _ => continue,
+                };
+                let (length, unit) = match length_ns % SECOND_NS {
+                    0 => (length_ns / SECOND_NS, "s"),
+                    _ => (length_ns, "ns"),
+                };
+                return Err(format!("{what} of {length} {unit} at {most} frames per second has {frames}"));
             }
         }
         Ok(())
-    }
-
-    /// Returns the length of the longest trial of the tests that are performed, nanoseconds.
-    fn longest_trial_ns(&self) -> u64 {
-        let length = |test: Test| match test {
-            Test::Throughput | Test::FrameLoss => self.trial_ns,
-            Test::Latency => self.latency_trial_ns,
-            Test::BackToBack => self.burst_ns,
-        };
-        Test::ALL.into_iter().filter(|&test| self.has(test)).map(length).max().unwrap_or(0)
     }
 
     /// Returns about how long the run takes at the most, nanoseconds: it is shorter where searches and rates end early, and longer where the
@@ -222,6 +227,12 @@ mod tests {
             (TestSettings { sizes: vec![9217], ..settings.clone() }, "9217 bytes"),
             (TestSettings { link_bits_per_second: 100, ..settings.clone() }, "no frame of 64 bytes"),
             (TestSettings { trial_ns: u64::MAX, ..settings.clone() }, "too many frames"),
+            (
+                TestSettings { trial_ns: 1, ..settings.clone() },
+                "a trial of 1 ns at 14880952 frames per second has no frame",
+            ),
+            (TestSettings { latency_trial_ns: 1, ..settings.clone() }, "a trial of latency of 1 ns"),
+            (TestSettings { burst_ns: 1, ..settings.clone() }, "the longest burst of 1 ns"),
         ] {
             assert!(changed.check().unwrap_err().contains(word), "{word}");
         }
@@ -230,6 +241,12 @@ mod tests {
         assert!(endless.check().unwrap_err().contains("too many frames"));
         let throughput = TestSettings { tests: vec![Test::Throughput], ..endless };
         assert_eq!((throughput.check(), throughput.longest_run_ns()), (Ok(()), u64::MAX));
+        let fast = TestSettings { link_bits_per_second: 10_000_000_000_000, ..throughput };
+        assert!(
+            fast.check().unwrap_err().starts_with("a trial of 60 s at 14880952380 frames"),
+            "{:?}",
+            fast.check()
+        );
         assert!(TestSettings { tests: vec![Test::Latency], ..settings.clone() }.has(Test::Throughput));
         assert!(!TestSettings { tests: vec![Test::FrameLoss], ..settings }.has(Test::Throughput));
     }
