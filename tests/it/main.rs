@@ -34,6 +34,7 @@ mod enrichment;
 mod equery;
 mod event_cookbook;
 mod examples;
+mod flow_tables;
 mod foreign_client;
 mod full_disk;
 mod generate;

@@ -118,8 +118,13 @@ pub fn check_order(config: &MeasurementConfig, plan: &ResolvedDesign) -> Vec<Run
     }
     let parts = &config.parts;
     let has_timeouts = config.timeouts.idle_ns != u64::MAX || config.timeouts.active_ns != u64::MAX;
-    let whole =
-        [(parts.loss, Ordered::Loss), (parts.biflow, Ordered::Biflow), (has_timeouts, Ordered::Timeouts)];
+    let whole = [
+        (parts.loss, Ordered::Loss),
+        (parts.biflow, Ordered::Biflow),
+        // Nothing ends in such a table before the run does.
+        (has_timeouts && config.table.is_none(), Ordered::Timeouts),
+        (config.table.is_some(), Ordered::HashTable),
+    ];
     let statistics = parts.metrics().map(Ordered::Statistic);
     let asked = whole.into_iter().filter(|(given, _)| *given).map(|(_, what)| what);
     let refusal = |what| RunRefusal::NeedsOrder { what, split: plan.split, state: plan.state };

@@ -3,6 +3,7 @@
 use crate::closed::{ClosedWindow, PacketTotals};
 use crate::ids::WindowId;
 use flow::{FlowRecord, LossCounts, MAX_ROW_STATISTICS, WindowRow};
+use flowtable::by_hash::{CountedPackets, FlowsByHash, Miscounts};
 use flowtable::{Counts, FlowShare, FlowSink, FlowTable, RequestedMetrics, Zoom};
 use packet::{Bursts, Key, PacketFields, Pins};
 use record::MeasurementTotals;
@@ -267,6 +268,24 @@ impl<R: RecordSink> FlowAccumulator<R> {
     #[inline]
     pub(crate) fn tallied(&mut self, packets: usize) {
         self.open.totals.packets += packets as u64;
+    }
+
+    /// Counts packets in a table that has no rows of windows. Apart from the loop of the exact table, which stays as it is.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_by_hash(&mut self, flows: &mut FlowsByHash, bursts: &Bursts) {
+        let CountedPackets { counts, times } = flows.count(bursts, self);
+        let Counts { packets, bytes, wire } = counts;
+        let times = times.map(|(first, last)| [first, last]);
+        self.open.totals.add(&PacketTotals { packets, bytes, wire_bytes: wire, flows: 0, times });
+    }
+
+    /// Ends the records of such a table. `is_only`: no other one has flows of this run.
+    pub(crate) fn end_by_hash(&mut self, flows: FlowsByHash, is_only: bool) -> Miscounts {
+        if is_only {
+            self.records.begin_last_record_rows();
+        }
+        flows.end(self)
     }
 
     /// The sums of the closing window, all rows of which have arrived.

@@ -8,6 +8,7 @@ use crate::thread_setup::ThreadSetup;
 use crate::tuning::Adaption;
 use crate::worker_use::WorkerUse;
 use arena::Limits;
+use flowtable::by_hash::HashTableKind;
 use flowtable::{MeasuredParts, Timeouts};
 use packet::{KeySpec, Seed, Tunnel};
 use std::time::Duration;
@@ -48,6 +49,9 @@ pub struct MeasurementConfig {
     pub key: KeySpec,
     /// The parts of records beyond the plain ones.
     pub parts: MeasuredParts,
+    /// Count flows in a table that knows them by a hash, from the first packet to the last: packets and bytes alone, without windows, timeouts and
+    /// `parts`. `None`: the exact table.
+    pub table: Option<HashTableKind>,
     /// Seed of the tables' hash.
     pub seed: Seed,
     /// Determines which task set answers which window, and which tasks are counted in addition to flows.
@@ -91,6 +95,7 @@ impl Default for MeasurementConfig {
             tunnel: Tunnel::default(),
             key: KeySpec::default(),
             parts: MeasuredParts::default(),
+            table: None,
             seed: Seed::new(0),
             control: None,
             sampling: None,

@@ -9,6 +9,7 @@ use crate::shared::SharedTableSets;
 use crate::tables::FlowTables;
 use crate::tally::Tally;
 use arena::OutOfMemory;
+use flowtable::by_hash::FlowsByHash;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use task::rows::Overflow;
@@ -28,6 +29,8 @@ pub(crate) enum Keeping {
     },
     /// The tables that all workers update.
     Shared(Arc<SharedTableSets>),
+    /// The worker's own table that knows flows by a hash, from the first packet to the last.
+    ByHash(Box<FlowsByHash>),
     /// A structure without flows, in which packets are counted.
     Tally(Box<dyn Tally>),
 }
@@ -75,6 +78,8 @@ impl Keepings {
                 let _ = back.send(tables()?);
                 all.spares.push(back);
                 Keeping::Shares { open: tables()?, spare }
+            } else if let Some(kind) = config.table {
+                Keeping::ByHash(Box::new(FlowsByHash::new(kind, config.key, &config.limits)?))
             } else {
                 Keeping::Own(Box::new(FlowTables::new(config, &config.limits)?))
             });

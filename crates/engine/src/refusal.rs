@@ -168,6 +168,8 @@ pub enum Ordered {
     Statistic(Metric),
     /// Ending records by a timeout.
     Timeouts,
+    /// A table that knows flows by a hash: what several cores count of a flow is not put together.
+    HashTable,
 }
 
 /// A request that needs every packet of a flow: nothing bounds what a sample tells of it.
@@ -365,6 +367,7 @@ impl fmt::Display for Ordered {
             Self::Biflow => f.write_str("joining both directions"),
             Self::Statistic(metric) => write!(f, "the statistic {}", metric.name()),
             Self::Timeouts => f.write_str("a timeout"),
+            Self::HashTable => f.write_str("a table that knows flows by a hash"),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::tables::FlowTables;
 use crate::worker_tasks::{TaskOutlet, WorkerTasks};
 use arena::Limits;
 use flow::FlowRecord;
+use flowtable::by_hash::Miscounts;
 use flowtable::{RequestedMetrics, Timeouts, Zoom};
 use packet::{BurstParser, Bursts, Packets, Pins, Seed};
 use port::TimeBase;
@@ -85,6 +86,8 @@ pub(crate) struct WorkerEnd<R> {
     pub(crate) records_ended: u64,
     /// Records that were still open.
     pub(crate) active: u64,
+    /// The packets that are known to be counted wrongly; `None` where the tables are exact.
+    pub(crate) miscounts: Option<Miscounts>,
     /// Memory of all tables and queues, before this worker's were released.
     pub(crate) memory_bytes: u64,
     /// The record sink.
@@ -153,6 +156,7 @@ impl<R: RecordSink> Worker<R> {
             }
             Keeping::Shares { open, .. } => open.count(bursts, &mut self.collector),
             Keeping::Shared(shared) => shared.count(bursts, &mut self.collector),
+            Keeping::ByHash(flows) => self.collector.count_by_hash(flows, bursts),
             Keeping::Tally(tally) => {
                 tally.count(bursts);
                 self.collector.tallied(bursts.len());
@@ -184,7 +188,12 @@ impl<R: RecordSink> Worker<R> {
     pub(crate) fn count_overflow(&mut self, set: &TaskSet) {
         if self.generation != Some(set.generation()) {
             self.generation = Some(set.generation());
-            self.collector.count_overflow(set.rows().overflow_counter());
+            // What a table that knows flows by a hash has no entry for is in none of its answers.
+            let counter = match self.keeping {
+                Keeping::ByHash(_) => None,
+                _ => set.rows().overflow_counter(),
+            };
+            self.collector.count_overflow(counter);
         }
     }
 
@@ -209,7 +218,7 @@ impl<R: RecordSink> Worker<R> {
                 let shares = spare.recv().ok().map(|spare| std::mem::replace(open, spare));
                 self.seal(shares);
             }
-            Keeping::Shared(_) | Keeping::Tally(_) => self.seal(None),
+            Keeping::Shared(_) | Keeping::ByHash(_) | Keeping::Tally(_) => self.seal(None),
         }
     }
 
@@ -343,15 +352,22 @@ impl<R: RecordSink> Worker<R> {
         }
         self.sweep = Sweep { v4_done: true, v6_done: true, pinned_done: true, ..self.sweep };
         self.seal(None);
-        if let Keeping::Tally(tally) = self.keeping {
-            tally.end();
-        }
+        let memory_bytes = self.limits.bytes_used() as u64;
+        let miscounts = match self.keeping {
+            Keeping::ByHash(flows) => Some(self.collector.end_by_hash(*flows, self.is_only)),
+            Keeping::Tally(tally) => {
+                tally.end();
+                None
+            }
+            Keeping::Own(_) | Keeping::Shares { .. } | Keeping::Shared(_) => None,
+        };
         WorkerEnd {
             sealed: self.sealed,
             other: self.collector.take_other(),
             records_ended: self.collector.ended,
             active,
-            memory_bytes: self.limits.bytes_used() as u64,
+            miscounts,
+            memory_bytes,
             records: self.collector.records,
         }
     }

@@ -1,4 +1,4 @@
-//! Exact tables of flows and of groups, of one core or shared by several.
+//! Exact tables of flows and of groups, of one core or shared by several. [`by_hash`] has tables that know flows by a hash, for comparison.
 //!
 //! The crate does not know frame bytes, threads, clocks or query text.
 //!
@@ -21,6 +21,7 @@
 //! `examples/flows.rs` turns frames into exact flows and window rows.
 
 mod arrivals;
+pub mod by_hash;
 mod cuckoo;
 mod entry;
 mod flow_table;

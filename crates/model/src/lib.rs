@@ -66,8 +66,8 @@ pub use own_query::{RANKINGS, SUMS, is_own_query};
 pub use prefix::network;
 pub use rfc3339::{Time, format_time, parse_time};
 pub use run::{
-    Amount, DesignReport, ExporterReport, FlowCounts, HardwareReport, OutputCounts, Rates, RunEvents,
-    RunReport, StepsReport, StepsThread, TuningChange, TuningReport, TuningSettings, TuningUnmet,
+    Amount, DesignReport, ExporterReport, FlowCounts, HardwareReport, HashTableCounts, OutputCounts, Rates,
+    RunEvents, RunReport, StepsReport, StepsThread, TuningChange, TuningReport, TuningSettings, TuningUnmet,
     UndecidedReport, WireReport,
 };
 pub use sampling::Sampling;

@@ -14,7 +14,7 @@ mod wire;
 pub use design::DesignReport;
 pub use events::RunEvents;
 pub use exporters::ExporterReport;
-pub use flows::{FlowCounts, OutputCounts};
+pub use flows::{FlowCounts, HashTableCounts, OutputCounts};
 pub use rates::{Amount, Rates};
 pub use steps::{HardwareReport, StepsReport, StepsThread};
 pub use tuning::{TuningChange, TuningReport, TuningSettings, TuningUnmet};

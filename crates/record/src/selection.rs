@@ -237,6 +237,13 @@ impl Selection {
         self
     }
 
+    /// Returns the columns among them that records tell.
+    #[must_use]
+    pub fn limit_to(mut self, is_told: impl Fn(&str) -> bool) -> Self {
+        self.columns.retain(|column| is_told(&column.name));
+        self
+    }
+
     /// Returns the same columns for records whose packets were sampled with this share.
     pub fn with_share(self, share: Share) -> Self {
         Self { share, ..self }

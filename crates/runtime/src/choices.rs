@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use engine::PRESETS;
 use flow::FIELDS;
+use flowtable::by_hash::HashTableKind;
 use packet::KeySpec;
 use std::ffi::OsStr;
 use task::TaskKind;
@@ -66,6 +67,11 @@ pub fn splits() -> Vec<String> {
     owned(&["hash", "position"])
 }
 
+/// Returns the tables that know flows by a hash.
+pub fn tables() -> Vec<String> {
+    HashTableKind::ALL.iter().map(ToString::to_string).collect()
+}
+
 /// Returns where flows are kept.
 pub fn states() -> Vec<String> {
     owned(&["separate", "shared"])
@@ -102,6 +108,7 @@ mod tests {
         all(designs(), &|text| text.parse::<Design>().is_ok());
         all(schedulers(), &|text| text.parse::<Scheduler>().is_ok());
         all(splits(), &|text| text.parse::<Split>().is_ok());
+        all(tables(), &|text| text.parse::<HashTableKind>().is_ok());
         all(states(), &|text| text.parse::<StatePlacement>().is_ok());
         all(statistics(), &|text| text.parse::<StatisticSpec>().is_ok());
         all(tasks(), &|text| text.parse::<TaskSpec>().is_ok());

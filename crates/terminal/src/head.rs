@@ -2,7 +2,7 @@
 
 use model::Totals;
 use model::{
-    Answer, Counters, DesignReport, ExporterReport, HardwareReport, PacketCounts, Sampling, Span,
+    Answer, Counters, DesignReport, ExporterReport, FlowCounts, HardwareReport, PacketCounts, Sampling, Span,
     StepsReport, Value, WireReport,
 };
 use notation::{grouped, how_long, scaled, time_text};
@@ -140,6 +140,11 @@ fn counters(label: &str, counters: &Counters) -> Option<String> {
 /// Packets in the record `other`, if any.
 pub fn table_full(packets: u64) -> Option<String> {
     (packets != 0).then(|| format!("          {} packets came when the table was full", grouped(packets)))
+}
+
+/// Returns the line that says how well a table tells flows apart that knows them by a hash.
+pub(crate) fn hash_table(flows: &FlowCounts) -> Option<String> {
+    flows.hash_table.as_ref().map(|table| format!("          {}", table.describe(flows.table_full)))
 }
 
 /// Returns the line that says how the work was divided; none if it was not.

@@ -42,6 +42,7 @@ pub fn run_report(report: &RunReport, paper: Paper) -> String {
         grouped(flows.active)
     ));
     lines.extend(head::table_full(flows.table_full));
+    lines.extend(head::hash_table(flows));
     for OutputCounts { output, exported, dropped } in &flows.outputs {
         if *dropped != 0 {
             let all = grouped(exported.saturating_add(*dropped));

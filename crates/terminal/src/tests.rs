@@ -3,8 +3,8 @@
 use super::*;
 use model::{
     Amount, Answer, AnswerStatus, Column, ColumnKind, Counters, DesignReport, FlowCounts, HardwareReport,
-    Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, StepsReport, StepsThread, TaskNote,
-    Totals, Value, Window, WindowCounts, WireReport,
+    HashTableCounts, Item, OutputCounts, PacketCounts, Rates, Rest, RunReport, Span, StepsReport,
+    StepsThread, TaskNote, Totals, Value, Window, WindowCounts, WireReport,
 };
 
 #[test]
@@ -425,6 +425,7 @@ fn a_run() {
             exported: 40,
             dropped: 1,
             table_full: 20,
+            hash_table: None,
             outputs: vec![
                 OutputCounts { output: "f.csv".to_owned(), exported: 40, dropped: 1 },
                 OutputCounts { output: "g.csv".to_owned(), exported: 41, dropped: 0 },
@@ -631,4 +632,28 @@ fn sessions_of_an_exporter_are_told_apart_by_their_ports() {
             "router    192.0.2.3 IPFIX, domain 7, port 600: 397 records",
         ]
     );
+}
+
+#[test]
+fn a_table_that_knows_hashes_says_how_good_it_is() {
+    let table = |name: &str, shared_entries, shared_packets| {
+        Some(HashTableCounts { table: name.to_owned(), shared_entries, shared_packets })
+    };
+    let flows =
+        FlowCounts { table_full: 1234, hash_table: table("double", 2, 3000), ..FlowCounts::default() };
+    assert_eq!(
+        crate::head::hash_table(&flows).as_deref(),
+        Some(
+            "          approximate: the table 'double' knows flows by 32 bits of a hash, two at most of those with one low half: 3,000 packets are \
+             known to be in the records of other flows (shared_packets, in 2 records), 1,234 in no record (table_full)"
+        )
+    );
+    let flows = FlowCounts { hash_table: table("list", 0, 0), ..FlowCounts::default() };
+    let line = crate::head::hash_table(&flows).expect("a line");
+    assert!(
+        line.contains("0 packets are known to be in the records of other flows")
+            && line.ends_with(", none in no record"),
+        "{line}"
+    );
+    assert_eq!(crate::head::hash_table(&FlowCounts::default()), None);
 }

@@ -1,17 +1,13 @@
 //! `edison-lab bench record`: flow records, and what FloWatcher (Zhang et al., "FloWatcher-DPDK: lightweight
 //! line-rate flow-level monitoring in software", IEEE TNSM 16(3), 2019) reports that they cost.
 
-mod bucket;
-mod combined;
 mod counted;
 mod cuckoo;
 mod direct;
-mod double;
 mod flows;
+mod hash_tables;
 mod hashes;
 mod identify;
-mod linked_list;
-mod list;
 mod miscount;
 mod parts;
 mod spooky;
@@ -21,8 +17,8 @@ mod tables;
 mod tests;
 mod wire_tables;
 
+pub use flowtable::by_hash::HashTableKind;
 pub(crate) use wire_tables::CountedPackets;
-pub use wire_tables::HashTableKind;
 
 use crate::{BenchResult, Points};
 

@@ -23,6 +23,7 @@ fn config() -> MeasurementConfig {
         tunnel: Tunnel::Outer,
         key: KeySpec::FIVE_TUPLE,
         parts: MeasuredParts::default(),
+        table: None,
         seed: Seed::new(3),
         control: None,
         sampling: None,

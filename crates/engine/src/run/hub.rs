@@ -15,6 +15,8 @@ use crate::shared::SharedTableSets;
 use crate::steps::StepTimes;
 use crate::tables::FlowTables;
 use crate::worker::{Worker, WorkerEnd};
+use flowtable::by_hash::Miscounts;
+use model::HashTableCounts;
 use port::SourceError;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -44,6 +46,8 @@ pub(super) struct MergeHub<'a, R> {
     counting: usize,
     merging: Option<MergeWorker<R>>,
     end: RunEnd,
+    /// The packets that are known to be counted wrongly.
+    miscounts: Miscounts,
     observer: &'a mut dyn Observer,
     records: R,
     config: &'a MeasurementConfig,
@@ -79,6 +83,7 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
             spares: Vec::new(),
             merging: None,
             end: RunEnd::default(),
+            miscounts: Miscounts::default(),
             observer,
             records,
             config,
@@ -258,6 +263,9 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
             self.sealed(worker, sealed);
         }
         self.end.worker(end.records_ended, end.active, end.memory_bytes, end.other);
+        if let Some(miscounts) = &end.miscounts {
+            self.miscounts.add(miscounts);
+        }
         self.records.absorb(end.records);
         self.merger.worker_ended(worker);
         // The one that merges counts no tasks.
@@ -323,8 +331,14 @@ impl<'a, R: RecordSink> MergeHub<'a, R> {
         let loss = self.end.loss.take().flatten();
         // They arrived in the order in which threads ended.
         self.steps.sort_by_key(|steps| steps.role);
+        let mut ended = self.merger.end(self.end);
+        ended.flows.hash_table = self.config.table.map(|kind| HashTableCounts {
+            table: kind.to_string(),
+            shared_entries: self.miscounts.shared_entries,
+            shared_packets: self.miscounts.shared_packets,
+        });
         RunOutcome {
-            ended: self.merger.end(self.end),
+            ended,
             loss,
             link_downs: self.link_downs,
             errors: self.errors,

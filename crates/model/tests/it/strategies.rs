@@ -430,7 +430,7 @@ fn one_report() -> impl Strategy<Value = RunReport> {
             packets,
             loss,
             sampling,
-            flows: FlowCounts { seen, active, exported, dropped, table_full, outputs },
+            flows: FlowCounts { seen, active, exported, dropped, table_full, hash_table: None, outputs },
             rates: Rates { packets_per_second, bits_per_second, processed_per_second },
             memory_bytes,
             answers,

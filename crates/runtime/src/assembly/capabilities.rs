@@ -3,6 +3,7 @@
 mod options;
 mod probes;
 mod routers;
+pub(super) mod table;
 mod tuning;
 mod windows;
 
@@ -56,8 +57,15 @@ struct ConflictRule {
 const LEAVE_ONE: &str = "leave out one of them";
 
 /// The rules by subject, in the order of refusals and of docs/refused.md.
-const SUBJECTS: [&[ConflictRule]; 6] =
-    [options::RULES, probes::RULES, routers::MISSING, windows::RULES, tuning::RULES, routers::RULES];
+const SUBJECTS: [&[ConflictRule]; 7] = [
+    options::RULES,
+    probes::RULES,
+    routers::MISSING,
+    windows::RULES,
+    tuning::RULES,
+    table::RULES,
+    routers::RULES,
+];
 
 /// Returns all rules, in their order.
 fn rules() -> impl Iterator<Item = &'static ConflictRule> {

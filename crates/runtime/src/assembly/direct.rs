@@ -147,7 +147,8 @@ impl MeasurementRoute for Direct {
 fn show(plan: &RunPlan, time_base: TimeBase, has_tables: bool, has_tasks: bool) -> Show {
     let RunPlan { options, asked, shows_windows, .. } = plan;
     match (options.output.json, time_base) {
-        _ if !has_tables => Show::Nothing,
+        // Such a table has no windows to show.
+        _ if !has_tables || options.machine.table.is_some() => Show::Nothing,
         (true, TimeBase::Packets) if !options.json_windows => Show::JsonOfOwn,
         (true, _) => Show::Json,
         (false, TimeBase::Clock) => Show::Tables,

@@ -1,5 +1,6 @@
 //! A node that is ready to be measured: its options are checked, its sources open, its outputs created once all checks have passed.
 
+use crate::assembly::capabilities::table;
 use crate::assembly::folder;
 use crate::assembly::overview_rows::OverviewRows;
 use crate::assembly::parallel;
@@ -416,6 +417,7 @@ pub(super) fn config(options: &RunSpec) -> MeasurementConfig {
         tunnel: options.packets.tunnel.to_tunnel(),
         key: options.question.key,
         parts: parts::select_parts(options),
+        table: options.machine.table,
         seed: Seed::new(options.machine.seed.unwrap_or_else(machine::random)),
         control: None,
         sampling: options.machine.tee.map(SamplingControl::new),
@@ -501,6 +503,7 @@ fn no_folder(option: &str, folder: &Path, error: &io::Error) -> Failure {
 fn select_columns(options: &RunSpec, selection: Selection) -> Selection {
     match options.routers.listener {
         Some(_) => selection.with_open_fields(),
+        None if options.machine.table.is_some() => selection.limit_to(|name| table::is_told(options, name)),
         None => selection.with_share(options.machine.tee.unwrap_or(Share::ALL)),
     }
 }

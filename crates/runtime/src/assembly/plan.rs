@@ -63,7 +63,8 @@ impl RunPlan {
         let is_live = nodes.iter().any(|node| node.options.is_live());
         let shows_sent = sinks::show_windows(options);
         let has_lines = options.output.json || sinks::take_windows(options);
-        let json_windows = has_lines && (is_live || origins.has("every") || shows_sent);
+        let has_windows = options.machine.table.is_none();
+        let json_windows = has_lines && has_windows && (is_live || origins.has("every") || shows_sent);
         let mut options = options.clone();
         let may_choose = options.output.web.is_some() && !is_live && !json_windows && !shows_sent;
         options.question.every = match may_choose && !origins.has("every") && leaves_windows(&options, &asked)
@@ -76,7 +77,7 @@ impl RunPlan {
         let shows_windows =
             origins.has("every") && options.output.rows.is_none() && options.question.per.is_none();
         let tasks = tasks::specs(&options.question.task)?;
-        let of_windows = is_live || json_windows || shows_sent;
+        let of_windows = is_live && has_windows || json_windows || shows_sent;
         let (connect, wrong) = match options.link.as_ref().map(connections::find).transpose() {
             Ok(connect) => (connect, Vec::new()),
             Err(failure) => (None, failure.placed(origins, options.machine.config.as_deref()).messages()),

@@ -69,6 +69,7 @@ fn words(refusal: &RunRefusal) -> String {
                 Ordered::Loss => "--loss",
                 Ordered::Biflow => "--biflow",
                 Ordered::Statistic(metric) => metric.option(),
+                Ordered::HashTable => "--table",
                 Ordered::Timeouts => {
                     return format!(
                         "timeouts end records by the order of a flow's packets, but {way} {why}: switch them off (--idle-timeout \

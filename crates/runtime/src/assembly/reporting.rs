@@ -82,7 +82,8 @@ impl NodeOutcome {
             warnings,
             faults,
         } = finished;
-        let mut totals = engine::totals(None, &ended.totals, ended.flows.table_full, ended.sampled.as_ref());
+        let unlisted = unlisted_packets(&ended.flows);
+        let mut totals = engine::totals(None, &ended.totals, unlisted, ended.sampled.as_ref());
         totals.node = Some(node.clone());
         totals.mark_untold(&untold_of_totals);
         let exporters = routers.map_or_else(Vec::new, |(exporters, qualities)| {
@@ -91,6 +92,7 @@ impl NodeOutcome {
             qualities.mark(&mut longer);
             exporters
         });
+        mark_approximate(&mut totals, &mut answers, &ended.flows);
         if let Some(why) = unread {
             let all = answers.iter_mut().chain(&mut longer).chain([&mut totals]);
             all.for_each(|answer| answer.mark_partial(&why));
@@ -140,6 +142,25 @@ impl NodeOutcome {
             answers_unlisted: 0,
         };
         Self { report, longer, warnings, verdict }
+    }
+}
+
+/// Returns the number of packets each of which may be of a flow without a record: those without a place, and those in the records of other flows.
+fn unlisted_packets(flows: &FlowCounts) -> u64 {
+    flows.table_full + flows.hash_table.as_ref().map_or(0, |table| table.shared_packets)
+}
+
+/// Says in all answers how well a table tells flows apart that knows them by a hash. Where packets are in the records of other flows, no values of
+/// flows have bounds.
+fn mark_approximate(totals: &mut Answer, answers: &mut [Answer], flows: &FlowCounts) {
+    let Some(table) = &flows.hash_table else { return };
+    let how_good = table.describe(flows.table_full);
+    totals.remark(&how_good);
+    for answer in answers {
+        match table.shared_packets {
+            0 => answer.remark(&how_good),
+            _ => answer.estimates(&how_good),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use engine::Design;
 use engine::Split;
 use engine::StatePlacement;
 use flow::Share;
+use flowtable::by_hash::HashTableKind;
 use packet::{RssFields, RssKey, RssSpec};
 use std::path::PathBuf;
 
@@ -43,6 +44,10 @@ pub struct MachineOptions {
     /// timeouts must be off)
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "separate|shared", env = "EDISON_STATE", hide_env = true, default_value_t, value_parser = completed(str::parse::<StatePlacement>, choices::states), hide_possible_values = true)]
     pub state: StatePlacement,
+    /// Count flows in a table of FloWatcher, to compare: double, list or combined. It knows flows by 32 bits of a hash, each over the whole run,
+    /// and is approximate: each answer says so [default: Edison's cuckoo table, which compares keys]
+    #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "TABLE", env = "EDISON_TABLE", hide_env = true, value_parser = completed(str::parse::<HashTableKind>, choices::tables), hide_possible_values = true)]
+    pub table: Option<HashTableKind>,
     /// Receive queues of each DPDK port [default: one for each receiver; what the port's arguments say where they do]
     #[arg(help_heading = MACHINE, hide_short_help = true, long, value_name = "N", env = "EDISON_QUEUES", hide_env = true, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub queues: Option<u16>,

@@ -1,8 +1,8 @@
 //! Hash functions on 5-tuples, alone (figure 6a): how fast, and how many flows they confuse.
 
 use super::BENCH;
-use super::bucket::low;
 use super::flows::{Arrival, PointTraffic};
+use super::miscount::low;
 use super::spooky::spooky;
 use super::tables::MOST_PACKETS;
 use crate::compare::{in_turn, ns};

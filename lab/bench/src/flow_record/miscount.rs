@@ -1,10 +1,14 @@
 //! The answer that a table should give by its published behaviour, and its distance from the truth.
 
-use super::bucket::low;
 use super::counted::EntryCounts;
 use super::flows::{PointTraffic, StreamFlow};
 use super::table::{BenchFlowTable, Entries, Knows};
 use packet::KeyV4;
+
+/// Returns the half of an RSS hash that chooses the bucket.
+pub(super) fn low(hash: u32) -> u16 {
+    hash as u16
+}
 
 /// The flows of one RSS hash: one entry in a table that knows no more.
 #[derive(Clone, Copy, Debug)]

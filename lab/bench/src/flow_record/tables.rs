@@ -1,18 +1,16 @@
 //! FloWatcher's flow tables compared with Edison's, on the same packets: speed and miscount.
 
 use super::BENCH;
-use super::bucket::BUCKETS;
-use super::combined::Combined;
 use super::direct::DirectArray;
-use super::double::Double;
 use super::flows::{Arrival, PointTraffic, StreamFlow};
-use super::linked_list::{LinkedList, LinkedListFullKeys};
+use super::hash_tables::{Combined, Double, LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, TableModel};
 use super::table::BenchFlowTable;
 use crate::compare::{in_turn, median, ns};
 use crate::cuckoo::Cuckoo;
 use crate::line::to_digits;
 use crate::{BenchResult, Points};
+use flowtable::by_hash::BUCKETS;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -44,7 +42,7 @@ pub(super) fn run(points: &Points, out: &mut dyn FnMut(BenchResult)) -> Result<(
                     ("arrival", json!(arrival.name())),
                     ("cores", json!(1)),
                 ];
-                point(traffic, params, points.seconds, out);
+                point(traffic, params, points.seconds, out)?;
             }
         }
     }
@@ -66,14 +64,14 @@ struct TableVariant {
 }
 
 /// The tables for these flows, Edison's first and the exact list last, and why there is no array of all hashes, if there is none.
-fn variants(flows: &[StreamFlow]) -> (Vec<TableVariant>, Option<String>) {
-    let entries = flows.len();
+fn variants(flows: &[StreamFlow]) -> Result<(Vec<TableVariant>, Option<String>), String> {
+    let no_memory = |error: arena::OutOfMemory| error.to_string();
     let mut tables: Vec<Box<dyn BenchFlowTable>> = vec![
         Box::new(Cuckoo::new()),
-        Box::new(Double::new()),
-        Box::new(Combined::new(entries)),
-        Box::new(LinkedList::new(entries)),
-        Box::new(LinkedListFullKeys::new(entries)),
+        Box::new(Double::new().map_err(no_memory)?),
+        Box::new(Combined::new().map_err(no_memory)?),
+        Box::new(LinkedList::new().map_err(no_memory)?),
+        Box::new(LinkedListFullKeys::new().map_err(no_memory)?),
     ];
     let refused = match DirectArray::new(flows) {
         Ok(direct) => {
@@ -91,7 +89,7 @@ fn variants(flows: &[StreamFlow]) -> (Vec<TableVariant>, Option<String>) {
         checked: true,
         miscount: Miscount::default(),
     };
-    (tables.into_iter().map(variant).collect(), refused)
+    Ok((tables.into_iter().map(variant).collect(), refused))
 }
 
 fn point(
@@ -99,7 +97,7 @@ fn point(
     params: Vec<(&'static str, Value)>,
     seconds: f64,
     out: &mut dyn FnMut(BenchResult),
-) {
+) -> Result<(), String> {
     let packets = traffic.packets().len();
     // Half a list is passed on average.
     let visits_per_packet = 1.0 + traffic.flows.len() as f64 / BUCKETS as f64 / 2.0;
@@ -107,7 +105,7 @@ fn point(
     let filling_visits = visits_per_packet * packets as f64;
     traffic.sample(timed);
     let model = TableModel::new(&traffic);
-    let (mut variants, refused) = variants(&traffic.flows);
+    let (mut variants, refused) = variants(&traffic.flows)?;
     let times = in_turn(&mut variants, seconds, |variant| {
         let table = &mut *variant.table;
         if !variant.is_kept {
@@ -158,6 +156,7 @@ fn point(
         lines.insert(1, BenchResult::predicted(BENCH, "direct", params, vec![("refused", json!(why))]));
     }
     lines.into_iter().for_each(out);
+    Ok(())
 }
 
 /// The miscount as members of a line.

@@ -1,11 +1,9 @@
 //! FloWatcher's tables against models that count packet by packet, as the paper describes.
 
-use super::combined::Combined;
 use super::counted::EntryCounts;
 use super::direct::DirectArray;
-use super::double::Double;
 use super::flows::{Arrival, HashedPackets, PointTraffic, StreamFlow};
-use super::linked_list::{LinkedList, LinkedListFullKeys};
+use super::hash_tables::{Combined, Double, LinkedList, LinkedListFullKeys};
 use super::miscount::{Miscount, TableModel};
 use super::table::{BenchFlowTable, Entries};
 use crate::cuckoo::Cuckoo;
@@ -50,7 +48,7 @@ proptest! {
             }
             if bucket.contains(&hash) { tracked.push(hash) } else { untracked += 1 }
         }
-        let mut table = Double::new();
+        let mut table = Double::new().expect("memory");
         table.count(HashedPackets { keys: &keys, hashes: &hashes });
         prop_assert_eq!(sorted(&mut table), by_hash(&tracked));
         prop_assert_eq!(table.untracked(), untracked);
@@ -63,14 +61,14 @@ proptest! {
     fn lists_know_hashes_and_full_keys_know_flows(hashes in hashes()) {
         let keys = keys(&hashes);
         let packets = HashedPackets { keys: &keys, hashes: &hashes };
-        let (mut list, mut combined) = (LinkedList::new(100), Combined::new(100));
+        let (mut list, mut combined) = (LinkedList::new().expect("memory"), Combined::new().expect("memory"));
         list.count(packets);
         combined.count(packets);
         prop_assert_eq!(sorted(&mut list), by_hash(&hashes));
         prop_assert_eq!(sorted(&mut combined), by_hash(&hashes));
         prop_assert_eq!((list.untracked(), combined.untracked()), (0, 0));
 
-        let mut full = LinkedListFullKeys::new(100);
+        let mut full = LinkedListFullKeys::new().expect("memory");
         full.count(packets);
         let Entries::ByKey(entries) = full.entries() else { panic!("knows keys") };
         let mut truth: HashMap<KeyV4, u64> = HashMap::new();
@@ -93,9 +91,9 @@ proptest! {
             }
         }
         let pairs: [[Box<dyn BenchFlowTable>; 2]; 3] = [
-            [Box::new(LinkedList::new(100)), Box::new(LinkedList::new(100))],
-            [Box::new(LinkedListFullKeys::new(100)), Box::new(LinkedListFullKeys::new(100))],
-            [Box::new(Combined::new(100)), Box::new(Combined::new(100))],
+            [Box::new(LinkedList::new().expect("memory")), Box::new(LinkedList::new().expect("memory"))],
+            [Box::new(LinkedListFullKeys::new().expect("memory")), Box::new(LinkedListFullKeys::new().expect("memory"))],
+            [Box::new(Combined::new().expect("memory")), Box::new(Combined::new().expect("memory"))],
         ];
         for [mut counted, mut loaded] in pairs {
             counted.count(HashedPackets { keys: &keys, hashes: &hashes });
@@ -150,12 +148,12 @@ fn the_miscount_is_what_packets_say() {
         exact,
         Miscount { flows_lost: 0, packets_miscounted: 0, flows_counted: exact.flows_true, ..exact }
     );
-    assert_eq!(exact, filled(Box::new(LinkedListFullKeys::new(100))));
+    assert_eq!(exact, filled(Box::new(LinkedListFullKeys::new().expect("memory"))));
 
-    let list = filled(Box::new(LinkedList::new(100)));
+    let list = filled(Box::new(LinkedList::new().expect("memory")));
     assert_eq!((list.flows_lost, list.packets_miscounted), by_packet(&traffic, |place| Some(hash(place))));
     assert!(list.flows_lost > 5_000 && list.packets_miscounted > 5_000, "too easy a test: {list:?}");
-    assert_eq!(list, filled(Box::new(Combined::new(100))));
+    assert_eq!(list, filled(Box::new(Combined::new().expect("memory"))));
     assert_eq!(list, filled(Box::new(DirectArray::new(&traffic.flows).expect("addresses"))));
 
     let mut tracked: HashMap<u16, Vec<u32>> = HashMap::new();
@@ -165,7 +163,7 @@ fn the_miscount_is_what_packets_say() {
             bucket.push(flow.hash);
         }
     }
-    let double = filled(Box::new(Double::new()));
+    let double = filled(Box::new(Double::new().expect("memory")));
     let entry = |place: usize| Some(hash(place)).filter(|hash| tracked[&(*hash as u16)].contains(hash));
     assert_eq!((double.flows_lost, double.packets_miscounted), by_packet(&traffic, entry));
     assert!(double.flows_lost > list.flows_lost, "{double:?}");
@@ -180,10 +178,10 @@ fn a_wrong_answer_is_noticed() {
     let tables: [Box<dyn BenchFlowTable>; 6] = [
         Box::new(Cuckoo::new()),
         Box::new(DirectArray::new(&traffic.flows).expect("addresses")),
-        Box::new(Double::new()),
-        Box::new(Combined::new(100)),
-        Box::new(LinkedList::new(100)),
-        Box::new(LinkedListFullKeys::new(100)),
+        Box::new(Double::new().expect("memory")),
+        Box::new(Combined::new().expect("memory")),
+        Box::new(LinkedList::new().expect("memory")),
+        Box::new(LinkedListFullKeys::new().expect("memory")),
     ];
     for mut table in tables {
         table.renew();

@@ -1,35 +1,23 @@
 //! FloWatcher's tables as what the workers of a run count in: what is lost with each (figure 7a).
 
-use super::combined::Combined;
-use super::double::Double;
 use super::flows::HashedPackets;
-use super::linked_list::LinkedList;
+use super::hash_tables::{Combined, Double, LinkedList};
 use super::table::{BenchFlowTable, Entries};
+use arena::OutOfMemory;
 use engine::Tally;
+use flowtable::by_hash::HashTableKind;
 use packet::Bursts;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One of FloWatcher's tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashTableKind {
-    /// Two entries at each bucket; packets of further flows are counted together.
-    Double,
-    /// Two entries at each bucket, and a list of later ones.
-    Combined,
-    /// A list at each bucket.
-    LinkedList,
-}
-
-impl HashTableKind {
-    fn table(self, flows: usize) -> Box<dyn BenchFlowTable + Send> {
-        match self {
-            Self::Double => Box::new(Double::new()),
-            Self::Combined => Box::new(Combined::new(flows)),
-            Self::LinkedList => Box::new(LinkedList::new(flows)),
-        }
-    }
+/// Makes a table.
+fn table(kind: HashTableKind) -> Result<Box<dyn BenchFlowTable + Send>, OutOfMemory> {
+    Ok(match kind {
+        HashTableKind::Double => Box::new(Double::new()?),
+        HashTableKind::Combined => Box::new(Combined::new()?),
+        HashTableKind::List => Box::new(LinkedList::new()?),
+    })
 }
 
 /// The packets that the tables of a run's workers have counted, together, by their entries.
@@ -37,11 +25,18 @@ impl HashTableKind {
 pub(crate) struct CountedPackets(Arc<AtomicU64>);
 
 impl CountedPackets {
-    /// Makes a table with room for this many flows for each worker.
-    pub(crate) fn tallies(&self, kind: HashTableKind, flows: usize, workers: usize) -> Vec<Box<dyn Tally>> {
+    /// Makes a table for each worker.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(crate) fn tallies(
+        &self,
+        kind: HashTableKind,
+        workers: usize,
+    ) -> Result<Vec<Box<dyn Tally>>, OutOfMemory> {
         let tally = |_| {
-            let table = kind.table(flows);
-            Box::new(TableTally { table, hashes: Vec::new(), all: self.clone() }) as Box<dyn Tally>
+            let all = self.clone();
+            Ok(Box::new(TableTally { table: table(kind)?, hashes: Vec::new(), all }) as Box<dyn Tally>)
         };
         (0..workers).map(tally).collect()
     }

@@ -109,7 +109,7 @@ impl WirePoint {
         let mut plan = case.plan.clone();
         let kept = match self.counting {
             TallyKind::Packets => CountingStructure::Packets,
-            TallyKind::Table(kind) => CountingStructure::Table(kind, self.flows as usize),
+            TallyKind::Table(kind) => CountingStructure::Table(kind),
             TallyKind::Flows => CountingStructure::plain(),
             TallyKind::Gaps(list) => {
                 let spec = list.parse().map_err(|error| format!("{list}: {error}"))?;
@@ -290,7 +290,7 @@ mod tests {
             small("rss", TallyKind::Gaps("p99")),
             small("rss", TallyKind::Table(HashTableKind::Double)),
             small("rss", TallyKind::Table(HashTableKind::Combined)),
-            small("1x2", TallyKind::Table(HashTableKind::LinkedList)),
+            small("1x2", TallyKind::Table(HashTableKind::List)),
             small("1x2 position shared", TallyKind::Flows),
             small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 10)),
             WirePoint { frame: 754, ..small("rss", TallyKind::Sketch(SketchKind::SimpleHashTable, 1 << 16)) },

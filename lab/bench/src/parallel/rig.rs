@@ -188,8 +188,8 @@ pub(super) enum CountingStructure {
     /// Exact flow tables, and what their records carry beyond the plain ones.
     Flows(Box<MeasuredParts>),
     Sketches(WorkerSketches),
-    /// One of FloWatcher's tables for each worker, with room for this many flows.
-    Table(HashTableKind, usize),
+    /// One of FloWatcher's tables for each worker.
+    Table(HashTableKind),
     /// The number of packets, and nothing else.
     Packets,
 }
@@ -342,7 +342,7 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
         seed: Seed::new(SEED),
         parts: match &setting.kept {
             CountingStructure::Flows(parts) => **parts,
-            CountingStructure::Sketches(_) | CountingStructure::Table(..) | CountingStructure::Packets => {
+            CountingStructure::Sketches(_) | CountingStructure::Table(_) | CountingStructure::Packets => {
                 MeasuredParts::default()
             }
         },
@@ -364,9 +364,9 @@ pub(super) fn measure(traffic: &mut RigTraffic, setting: &RigSetting) -> Result<
             let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
             (outcome, RigAnswer::Estimates(sketches.size, ask()?))
         }
-        CountingStructure::Table(kind, flows) => {
+        CountingStructure::Table(kind) => {
             let counted = CountedPackets::default();
-            let tallies = counted.tallies(*kind, *flows, plan.counting());
+            let tallies = counted.tallies(*kind, plan.counting()).map_err(|error| error.to_string())?;
             let outcome = run_tallies(&mut sources, &config, plan, records, &mut watch, tallies);
             (outcome, RigAnswer::Packets(counted.total()))
         }

@@ -96,7 +96,7 @@ pub(super) fn tables(scale: Scale) -> StudyPoint {
 const OVER_WIRE: [(&str, TallyKind); 5] = [
     ("double, received", TallyKind::Table(HashTableKind::Double)),
     ("combined, received", TallyKind::Table(HashTableKind::Combined)),
-    ("linked list, received", TallyKind::Table(HashTableKind::LinkedList)),
+    ("linked list, received", TallyKind::Table(HashTableKind::List)),
     ("cuckoo, received", TallyKind::Flows),
     ("packets alone", TallyKind::Packets),
 ];

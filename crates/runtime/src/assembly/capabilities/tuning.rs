@@ -68,6 +68,7 @@ pub(super) const RULES: &[ConflictRule] = &[
     },
 ];
 
-fn is_ipfix(flows: &Option<PathBuf>) -> bool {
+/// Returns true if flow records are written in IPFIX.
+pub(super) fn is_ipfix(flows: &Option<PathBuf>) -> bool {
     flows.as_ref().is_some_and(|path| matches!(Format::from_output_path(path), Ok(Format::Ipfix)))
 }
