@@ -11,6 +11,11 @@ pub(crate) const BATCH: usize = 512;
 /// The words of the sums of a group; further ones belong to its owner.
 pub(crate) const SUMS: usize = 4;
 
+/// One in so many groups stays where there are too many.
+const KEPT: usize = 4;
+/// The number of groups by which it is judged which ones.
+const SAMPLED: usize = 1_024;
+
 const BYTES: usize = 0;
 const PACKETS: usize = 1;
 /// What the group may have had before it was entered: it may have been dropped.
@@ -19,11 +24,13 @@ const MORE_PACKETS: usize = 3;
 
 /// The bytes and packets of each group.
 ///
-/// Where there are more groups than the bound, the half with fewer bytes is dropped, and a group that comes anew may have been one of them:
+/// Where there are more groups than the bound, those with fewer bytes are dropped, and a group that comes anew may have been one of them:
 /// its sums are then between bounds, as are all in lossy counting (Manku and Motwani, VLDB 2002).
 #[derive(Debug)]
 pub(crate) struct GroupSums<const K: usize> {
     table: GroupTable<K>,
+    /// The words of state of a group.
+    width: usize,
     most: usize,
     /// The most that a group had when it was dropped, together over all times at which groups were.
     dropped: [u64; 2],
@@ -38,6 +45,7 @@ impl<const K: usize> GroupSums<K> {
         let initial = vec![0; SUMS + more];
         Self {
             table: GroupTable::new(&initial, seed, limits),
+            width: initial.len(),
             most: most.max(2 * BATCH),
             dropped: [0; 2],
             unplaced: [0; 2],
@@ -75,32 +83,47 @@ impl<const K: usize> GroupSums<K> {
         self.found = found;
     }
 
-    /// Drops the half of the groups that has fewer bytes.
+    /// Drops groups with few bytes: about [`KEPT`] of them stay.
     fn drop_least(&mut self) {
-        let mut order = self.all();
-        let half = order.len() / 2;
-        if half == 0 {
-            return;
-        }
-        order.select_nth_unstable_by_key(half, |group| std::cmp::Reverse(self.table.state(*group)[BYTES]));
-        let mut most = [0; 2];
-        for group in &order[half..] {
-            let state = self.table.state(*group);
-            most[0] = most[0].max(state[BYTES] + state[MORE_BYTES]);
-            most[1] = most[1].max(state[PACKETS] + state[MORE_PACKETS]);
-        }
+        let groups = self.table.len() as u32;
+        let least = self.least_kept();
+        // A vector that grows is copied, and touches new memory each time.
+        let about = self.table.len() / KEPT + self.table.len() / (4 * KEPT);
+        let (mut keys, mut states) = (Vec::with_capacity(about), Vec::with_capacity(about * self.width));
         // What a dropped group may have had includes what was dropped of it before.
-        self.dropped = [self.dropped[0].max(most[0]), self.dropped[1].max(most[1])];
-        let keys: Vec<[u64; K]> = order[..half].iter().map(|group| *self.table.key(*group)).collect();
-        let states: Vec<Vec<u64>> =
-            order[..half].iter().map(|group| self.table.state(*group).to_vec()).collect();
-        self.table.clear();
-        let mut found = Vec::new();
-        self.table.groups(&keys, &mut found);
-        for (group, state) in found.into_iter().zip(states) {
-            if group != NO_GROUP {
-                self.table.state_mut(group).copy_from_slice(&state);
+        let [mut bytes, mut packets] = self.dropped;
+        for group in 0..groups {
+            let state = self.table.state(group);
+            if state[BYTES] > least {
+                keys.push(*self.table.key(group));
+                states.extend_from_slice(state);
+            } else {
+                bytes = bytes.max(state[BYTES] + state[MORE_BYTES]);
+                packets = packets.max(state[PACKETS] + state[MORE_PACKETS]);
             }
+        }
+        self.dropped = [bytes, packets];
+        self.table.clear();
+        let mut found = std::mem::take(&mut self.found);
+        self.table.groups(&keys, &mut found);
+        for (&group, state) in found.iter().zip(states.chunks_exact(self.width)) {
+            if group != NO_GROUP {
+                self.table.state_mut(group).copy_from_slice(state);
+            }
+        }
+        self.found = found;
+    }
+
+    /// Returns the bytes up to which groups are dropped, by a sample of them: to order all of them takes longer than all else.
+    fn least_kept(&self) -> u64 {
+        let stride = (self.table.len() / SAMPLED).max(1);
+        let sampled =
+            (0..self.table.len() as u32).step_by(stride).map(|group| self.table.state(group)[BYTES]);
+        let mut sampled: Vec<u64> = sampled.collect();
+        let at = sampled.len() - sampled.len() / KEPT;
+        match sampled.len() {
+            0 => 0,
+            len => *sampled.select_nth_unstable(at.min(len - 1)).1,
         }
     }
 

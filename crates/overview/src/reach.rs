@@ -7,6 +7,8 @@ use flowtable::{GroupTable, NO_GROUP};
 use packet::Seed;
 use std::net::IpAddr;
 
+/// The pairs that are looked up together.
+const TOGETHER: usize = 256;
 /// The number of sources and of destinations that are kept of a minute.
 pub(crate) const REACHING: usize = 100;
 
@@ -79,6 +81,45 @@ impl Reach {
     }
 }
 
+/// Some ways from one address to another, which are looked up together.
+#[derive(Debug, Default)]
+struct Ways {
+    from: Vec<[u64; 2]>,
+    to: Vec<[u64; 2]>,
+    /// True if nothing was sent back.
+    is_silent: Vec<bool>,
+    found: Vec<u32>,
+}
+
+impl Ways {
+    fn push(&mut self, from: [u64; 2], to: [u64; 2], is_silent: bool) {
+        self.from.push(from);
+        self.to.push(to);
+        self.is_silent.push(is_silent);
+    }
+
+    /// Counts the ways at both ends, and forgets them. Returns true if there was no room for one.
+    fn count(&mut self, sources: &mut GroupTable<2>, destinations: &mut GroupTable<2>) -> bool {
+        let Self { from, to, is_silent, found } = self;
+        let mut is_cut = false;
+        for (table, keys) in [(sources, from), (destinations, to)] {
+            table.groups(keys, found);
+            for (&group, is_silent) in found.iter().zip(&*is_silent) {
+                if group == NO_GROUP {
+                    is_cut = true;
+                    continue;
+                }
+                let own = table.state_mut(group);
+                own[0] += 1;
+                own[1] += u64::from(*is_silent);
+            }
+            keys.clear();
+        }
+        is_silent.clear();
+        is_cut
+    }
+}
+
 /// Counts who reaches whom, pair by pair. A pair counts once, however often it is added.
 #[derive(Debug)]
 pub(crate) struct ReachCounter {
@@ -102,7 +143,6 @@ impl ReachCounter {
 
     /// Adds the pairs of a step, or of a part of it.
     pub(crate) fn add(&mut self, traffic: &Traffic) {
-        const TOGETHER: usize = 256;
         let (mut keys, mut states) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
         traffic.for_each_pair(|key, state| {
             keys.push(*key);
@@ -137,8 +177,8 @@ impl ReachCounter {
         self.sources.clear();
         self.destinations.clear();
         let mut reach = Reach { is_cut: self.is_cut, ..Reach::default() };
-        let mut found = Vec::new();
         let mut ports = Vec::new();
+        let mut ways = Ways::default();
         for group in 0..self.pairs.len() as u32 {
             let [a, b, c, d] = *self.pairs.key(group);
             let ends = [[a, b], [c, d]];
@@ -148,25 +188,18 @@ impl ReachCounter {
                 if !state.has_sent[way] {
                     continue;
                 }
-                let is_silent = !state.has_sent[1 - way];
-                for (table, key) in [(&mut self.sources, from), (&mut self.destinations, to)] {
-                    table.groups(&[key], &mut found);
-                    match found[..] {
-                        [NO_GROUP] | [] => reach.is_cut = true,
-                        [group, ..] => {
-                            let own = table.state_mut(group);
-                            own[0] += 1;
-                            own[1] += u64::from(is_silent);
-                        }
-                    }
-                }
+                ways.push(from, to, !state.has_sent[1 - way]);
                 let different = state.ports[way].count_ones();
                 if different > 8 {
                     let [from, to] = [from, to].map(|half| address(number(half)));
                     ports.push(PortsReached { from, to, ports: different });
                 }
             }
+            if ways.is_silent.len() >= TOGETHER {
+                reach.is_cut |= ways.count(&mut self.sources, &mut self.destinations);
+            }
         }
+        reach.is_cut |= ways.count(&mut self.sources, &mut self.destinations);
         (reach.sources, reach.other_sources) = most(&self.sources);
         (reach.destinations, reach.other_destinations) = most(&self.destinations);
         ports.sort_unstable_by_key(|one| (std::cmp::Reverse(one.ports), one.from, one.to));
