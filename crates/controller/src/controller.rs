@@ -14,6 +14,7 @@ use equery::Chain;
 use events::{AnswerHistory, Machine, MachineState, StoryLog, Timeline};
 use model::view::WindowTotals;
 use model::{Answer, Event, Story, UndecidedReport};
+use overview::Overview;
 use protocol::{Captured, FromProbe, Heartbeat, ListId, RefusedList, ToProbe, WindowResult};
 use std::collections::BTreeMap;
 
@@ -91,6 +92,8 @@ pub struct Controller {
     pub(crate) past: AnswerHistory,
     /// The windows without packets that are not shown, by derived query and node.
     pub(crate) derived_runs: BTreeMap<(usize, usize), DerivedRun>,
+    /// What nodes tell of their traffic; `None` where nobody asks.
+    pub(crate) traffic: Option<Overview>,
 }
 
 impl Controller {
@@ -117,7 +120,14 @@ impl Controller {
             clock: None,
             settling: EndedAnswers::default(),
             empty_runs: BTreeMap::new(),
+            traffic: None,
         }
+    }
+
+    /// Puts what nodes tell of their traffic into an overview of these nodes.
+    #[must_use]
+    pub fn with_traffic(self, traffic: Overview) -> Self {
+        Self { traffic: Some(traffic), ..self }
     }
 
     /// Continues what another controller saved, with its stories and the results of nodes that it had not settled.
@@ -232,7 +242,8 @@ impl Controller {
             FromProbe::Captured(captured) => self.take_captured(node, *captured, &mut actions),
             FromProbe::History(answer) => self.take_history(node, *answer, &mut actions),
             FromProbe::Heartbeat(heartbeat) => self.take_heartbeat(node, *heartbeat, &mut actions),
-            FromProbe::Ended { answers } => {
+            FromProbe::Ended { answers, traffic } => {
+                self.end_traffic(node, traffic, &mut actions);
                 let answers = self.held(node, answers, u64::MAX);
                 self.nodes[node].end(answers);
                 self.leave_history(node, &mut actions);
@@ -274,6 +285,8 @@ impl Controller {
             self.say_wrong(node, &format!("its windows of {window} are not taken: {wrong}"), actions);
             return;
         }
+        let traffic = result.traffic.take();
+        self.take_traffic(node, traffic, result.window.end_ns, actions);
         let window_ns = self.setting.window_ns;
         self.nodes[node].health.note_missing(&result, window_ns);
         self.clip(&mut result);
@@ -314,7 +327,7 @@ impl Controller {
     }
 
     /// Says what is wrong with a node, unless `last`, the last complaint of this kind, is the same.
-    fn say_once(
+    pub(crate) fn say_once(
         &mut self,
         node: usize,
         last: fn(&mut ControlledNode) -> &mut Option<String>,

@@ -25,6 +25,10 @@ pub(crate) const SPOOL_FULL: &str = "spool_full";
 pub(crate) const UNASKED: &str = "unasked";
 /// Sites of heartbeats whose coordinates are those of no place, or whose name is no text of a line.
 pub(crate) const WRONG_SITE: &str = "wrong_site";
+/// Steps of traffic, or lists of what is unusual, that no node sends.
+pub(crate) const WRONG_STEP: &str = "wrong_step";
+/// Steps of traffic that are older than those that are kept.
+pub(crate) const OLD_STEP: &str = "old_step";
 /// Results of a window of which there are many already: two probes have one name, or something pretends to be one.
 pub(crate) const REPEATED: &str = "repeated";
 
@@ -113,7 +117,7 @@ pub struct Health {
     /// The windows that the node answered.
     pub windows: WindowTotals,
     /// The messages of the node that came and are not taken, by reason: results (`wrong_window`, `too_late`, `repeated`), answers
-    /// (`unasked`), and sites of heartbeats (`wrong_site`).
+    /// (`unasked`), sites of heartbeats (`wrong_site`), and what is told of traffic (`wrong_step`, `old_step`).
     pub not_taken: Counters,
     /// The gaps and missing windows of the node.
     pub lacks: Lacks,

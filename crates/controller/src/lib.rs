@@ -37,6 +37,7 @@ mod recent_windows;
 mod saved;
 mod settling;
 mod tasks;
+mod traffic;
 pub mod views;
 
 pub use clock::return_ns;

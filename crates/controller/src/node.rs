@@ -47,6 +47,8 @@ pub(crate) struct ControlledNode {
     pub(crate) wrong: Option<String>,
     /// The last complaint about the node's site.
     pub(crate) wrong_site: Option<String>,
+    /// The last complaint about what the node tells of its traffic.
+    pub(crate) wrong_traffic: Option<String>,
     /// The limit of lines that are said of the node.
     pub(crate) lines: NodeLogBudget,
     /// The last list that was sent.

@@ -5,7 +5,7 @@ use crate::group_key::{GroupKey, KeyShape, item};
 use crate::thresholds::PAST_NS;
 use model::view::now::RankingBy;
 use model::view::unusual::{UnusualEntry, UnusualFigure, UnusualPast, UnusualRule, UnusualThreshold};
-use model::{Span, Value};
+use model::{Item, Span, Value};
 
 /// The number of entries that are kept of a node.
 const KEPT: usize = 200;
@@ -138,9 +138,8 @@ impl Entries {
                 Subject::Flow(key) => shape.items(RankingBy::Source, key),
                 Subject::Node => vec![item("node_id", node.into())],
             };
-            let names = key.iter().map(|item| serde_text(&item.value)).collect::<Vec<_>>().join(" ");
             UnusualEntry {
-                id: format!("{}:{}:{names}:{}", rule.name(), node, model::format_time(entry.since_ns)),
+                id: identifier(*rule, node, &key, entry.since_ns),
                 rule: *rule,
                 node: Some(node.to_owned()),
                 by: subject.by().to_owned(),
@@ -162,6 +161,12 @@ impl Entry {
     fn is_of(&self, rule: UnusualRule, subject: &Subject) -> bool {
         self.furthest.rule == rule && self.furthest.subject == *subject
     }
+}
+
+/// Returns the identifier of an entry.
+pub(crate) fn identifier(rule: UnusualRule, node: &str, key: &[Item], since_ns: u64) -> String {
+    let names = key.iter().map(|item| serde_text(&item.value)).collect::<Vec<_>>().join(" ");
+    format!("{}:{node}:{names}:{}", rule.name(), model::format_time(since_ns))
 }
 
 /// Returns a member of a key as text.

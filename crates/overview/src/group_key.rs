@@ -3,13 +3,15 @@
 use model::view::now::RankingBy;
 use model::{Column, ColumnKind, Item, Value, network};
 use packet::KeySpec;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The network of IPv4-mapped addresses (RFC 4291, section 2.5.5.2), without its last 32 bits.
 const MAPPED: u128 = 0xffff;
 
-/// The key of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The key of a group. A message has its members, from which its kind follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum GroupKey {
     /// An address.
     Address(IpAddr),
@@ -27,6 +29,16 @@ impl GroupKey {
     /// Creates the key of two addresses in either order.
     pub fn pair(one: IpAddr, other: IpAddr) -> Self {
         Self::Pair(one.min(other), one.max(other))
+    }
+
+    /// Returns true if a ranking of a kind has such keys.
+    pub(crate) fn is_of(self, by: RankingBy) -> bool {
+        match by {
+            RankingBy::Source | RankingBy::Destination => matches!(self, Self::Address(_)),
+            RankingBy::Conversation => matches!(self, Self::Pair(one, other) if one <= other),
+            RankingBy::Port => matches!(self, Self::Port(..)),
+            RankingBy::Protocol => matches!(self, Self::Protocol(_)),
+        }
     }
 
     /// Returns the key with other addresses.

@@ -2,7 +2,8 @@
 //!
 //! A [`Recorder`] takes the window rows of a node. Of each step, a minute of what is measured live, it keeps the sums and the leading groups by
 //! source, destination, conversation, port and protocol: a bounded number, with what any other group had at most. [`Overview`] has the steps of
-//! all nodes, and answers [`Overview::now`] and [`Overview::unusual`]. The crate knows neither threads, clocks nor HTTP.
+//! all nodes, and answers [`Overview::now`] and [`Overview::unusual`]. A [`TrafficReporter`] tells a controller of a node, whose
+//! [`Overview::of_nodes`] joins them. The crate knows neither threads, clocks nor HTTP.
 //!
 //! ```
 //! use arena::Limits;
@@ -33,6 +34,7 @@ mod entries;
 mod group_key;
 mod group_sums;
 mod history;
+mod joined_ranking;
 mod listed;
 mod node;
 mod now;
@@ -40,10 +42,15 @@ mod overview;
 mod ranking;
 mod reach;
 mod recorder;
+mod report;
+mod report_check;
 mod setting;
 mod shared;
+mod snapshot;
 mod step;
+mod taking;
 pub mod thresholds;
+mod together;
 mod traffic;
 mod unusual;
 
@@ -52,4 +59,6 @@ pub use now::NowAsked;
 pub use overview::{Overview, OverviewError};
 pub use ranking::GROUPS;
 pub use recorder::{AddressMap, NodeSetting, Recorder, WindowFacts};
+pub use report::{TrafficReport, TrafficReporter};
 pub use setting::{MOST_STEPS, OverviewSetting, STEP_NS};
+pub use taking::Taken;

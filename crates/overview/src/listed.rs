@@ -16,10 +16,16 @@ impl Overview {
     pub fn unusual(&self, node: Option<&str>) -> Result<Unusual, OverviewError> {
         let shared = self.shared();
         let nodes = shared.named(node)?;
-        let mut entries: Vec<UnusualEntry> =
-            nodes.iter().flat_map(|node| node.entries.views(&node.name, &node.shape)).collect();
+        let newest = shared.end().unwrap_or(0);
+        let mut entries: Vec<UnusualEntry> = Vec::new();
+        let mut unlisted = 0_u64;
+        for node in &nodes {
+            let (more, others) = node.unusual(newest, shared.step_ns);
+            entries.extend(more);
+            unlisted = unlisted.saturating_add(others);
+        }
         entries.sort_by(|one, other| other.since_ns.cmp(&one.since_ns).then_with(|| one.id.cmp(&other.id)));
-        let unlisted = entries.len().saturating_sub(LISTED);
+        unlisted = unlisted.saturating_add(entries.len().saturating_sub(LISTED) as u64);
         entries.truncate(LISTED);
         let begin = nodes.iter().filter_map(|node| node.history.begin()).min();
         let end = nodes.iter().filter_map(|node| node.history.end()).max();
@@ -28,7 +34,7 @@ impl Overview {
             period: begin.zip(end).map(|(start_ns, end_ns)| Span { start_ns, end_ns }),
             rules: UnusualRule::ALL.map(|rule| rule_view(rule, &nodes)).into(),
             entries,
-            entries_unlisted: unlisted as u64,
+            entries_unlisted: unlisted,
         })
     }
 }

@@ -3,15 +3,14 @@
 use crate::bounded::Bounded;
 use crate::group_key::{GroupKey, KeyShape};
 use crate::history::History;
-use crate::node::Node;
 use crate::overview::{Overview, OverviewError};
 use crate::ranking::{GROUPS, Leader, Ranking};
 use crate::setting::MOST_STEPS;
-use crate::shared::Shared;
+use crate::snapshot::{NodeSteps, Snapshot};
 use crate::step::{Step, Totals};
 use model::view::now::{
-    FigureSeries, Figures, Kept, MissingOfNode, Now, NowAccount, NowKind, NowRanking, NowRow, NowSums,
-    PartialStep, RankingBy, StepFigures,
+    FigureSeries, Figures, MissingOfNode, Now, NowAccount, NowKind, NowRanking, NowRow, NowSums, PartialStep,
+    RankingBy, StepFigures,
 };
 use model::{Counters, Missing, MissingReason, Span, Value, coverage};
 
@@ -19,6 +18,8 @@ use model::{Counters, Missing, MissingReason, Span, Value, coverage};
 const HOUR_NS: u64 = 3_600_000_000_000;
 /// The number of rows of a ranking, where a question does not say it.
 const TOP: usize = 10;
+/// The number of steps that lack something that are listed.
+const PARTIAL: usize = 1_000;
 
 /// A question about the last hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +66,9 @@ struct Period<'a> {
 }
 
 impl<'a> Period<'a> {
-    fn new(nodes: &[&'a Node], slots: Slots) -> Self {
-        let of = |start_ns| nodes.iter().filter_map(|node| node.history.step(start_ns)).collect();
+    fn new(histories: &[&'a History], slots: Slots) -> Self {
+        let of =
+            |start_ns| histories.iter().filter_map(|own| own.step(start_ns)).map(|step| &**step).collect();
         Self { slots, steps: slots.starts().map(of).collect() }
     }
 
@@ -106,68 +108,64 @@ impl Overview {
     /// # Errors
     /// If there is no node of the name that is asked about.
     pub fn now(&self, asked: &NowAsked) -> Result<Now, OverviewError> {
-        let shared = self.shared();
-        let nodes = shared.named(asked.node.as_deref())?;
+        // Steps are joined while nothing is locked.
+        let snapshot = Snapshot::take(&mut self.shared(), asked.node.as_deref())?;
+        let Snapshot { nodes, .. } = &snapshot;
         let mut now = Now {
-            step_ns: shared.step_ns,
-            kind: shared.kind,
+            step_ns: snapshot.step_ns,
+            kind: snapshot.kind,
             ended: !nodes.is_empty() && nodes.iter().all(|node| node.history.has_ended),
             nodes: nodes.iter().map(|node| node.name.clone()).collect(),
-            kept: kept(&nodes),
+            kept: snapshot.kept(),
             ..Now::default()
         };
-        if let Some((slots, before)) = shared.slots(&nodes, asked.last_ns) {
-            let before = before.map(|slots| Period::new(&nodes, slots)).filter(Period::is_known);
-            fill(&mut now, &nodes, &Period::new(&nodes, slots), before.as_ref(), asked);
+        if let Some((slots, before)) = slots(&snapshot, asked.last_ns) {
+            let histories = snapshot.histories();
+            let before = before.map(|slots| Period::new(&histories, slots)).filter(Period::is_known);
+            fill(&mut now, &snapshot, &Period::new(&histories, slots), before.as_ref(), asked);
         }
         Ok(now)
     }
 }
 
-impl Shared {
-    /// Returns the nodes that are asked about.
-    pub(crate) fn named(&self, name: Option<&str>) -> Result<Vec<&Node>, OverviewError> {
-        let Some(name) = name else { return Ok(self.nodes.iter().collect()) };
-        let known = || self.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
-        let node = self.nodes.iter().find(|node| node.name == name);
-        node.map(|node| vec![node]).ok_or_else(|| {
-            let name = name.escape_debug();
-            OverviewError::NoNode(format!("node: there is no node {name:?}, there are {}", known()))
-        })
+/// Returns the slots of the time that is asked about, and those of the hour before.
+fn slots(snapshot: &Snapshot, last_ns: u64) -> Option<(Slots, Option<Slots>)> {
+    let step_ns = snapshot.step_ns;
+    let histories = snapshot.histories();
+    let begin = histories.iter().filter_map(|history| history.begin()).min()?;
+    let end = histories.iter().filter_map(|history| history.end()).max()?;
+    let (first, last) = (begin / step_ns, end.div_ceil(step_ns));
+    let all = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX).max(1);
+    if snapshot.kind == NowKind::Capture {
+        let count = all.min(MOST_STEPS + 1);
+        return Some((Slots { start_ns: (last - count as u64) * step_ns, step_ns, count }, None));
     }
-
-    /// Returns the slots of the time that is asked about, and those of the hour before.
-    fn slots(&self, nodes: &[&Node], last_ns: u64) -> Option<(Slots, Option<Slots>)> {
-        let step_ns = self.step_ns;
-        let begin = nodes.iter().filter_map(|node| node.history.begin()).min()?;
-        let end = nodes.iter().filter_map(|node| node.history.end()).max()?;
-        let (first, last) = (begin / step_ns, end.div_ceil(step_ns));
-        let all = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX).max(1);
-        if self.kind == NowKind::Capture {
-            let count = all.min(MOST_STEPS + 1);
-            return Some((Slots { start_ns: (last - count as u64) * step_ns, step_ns, count }, None));
-        }
-        let asked = usize::try_from(last_ns.min(HOUR_NS) / step_ns).unwrap_or(usize::MAX).max(1);
-        let count = asked.min(all);
-        let start_ns = (last - count as u64) * step_ns;
-        let hour = usize::try_from(HOUR_NS.div_ceil(step_ns)).unwrap_or(1);
-        // Of the hour before there is as much as was asked about, an hour earlier.
-        let before = start_ns.checked_sub(hour as u64 * step_ns);
-        let before = before.map(|start_ns| Slots { start_ns, step_ns, count });
-        Some((Slots { start_ns, step_ns, count }, before))
-    }
+    let asked = usize::try_from(last_ns.min(HOUR_NS) / step_ns).unwrap_or(usize::MAX).max(1);
+    let count = asked.min(all);
+    let start_ns = (last - count as u64) * step_ns;
+    let hour = usize::try_from(HOUR_NS.div_ceil(step_ns)).unwrap_or(1);
+    // Of the hour before there is as much as was asked about, an hour earlier.
+    let before = start_ns.checked_sub(hour as u64 * step_ns);
+    let before = before.map(|start_ns| Slots { start_ns, step_ns, count });
+    Some((Slots { start_ns, step_ns, count }, before))
 }
 
 /// Fills in what the steps tell.
-fn fill(now: &mut Now, nodes: &[&Node], period: &Period<'_>, before: Option<&Period<'_>>, asked: &NowAsked) {
+fn fill(
+    now: &mut Now,
+    snapshot: &Snapshot,
+    period: &Period<'_>,
+    before: Option<&Period<'_>>,
+    asked: &NowAsked,
+) {
+    let nodes = &snapshot.nodes;
     let totals = period.totals();
     let before_totals = before.map(Period::totals);
     now.period = Some(period.slots.span());
     now.before = before.map(|before| before.slots.span());
     now.steps = u32::try_from(period.slots.count).unwrap_or(u32::MAX);
     let last = period.slots.span().end_ns - period.slots.step_ns;
-    let is_open = |node: &&Node| node.history.open.as_ref().is_some_and(|step| step.start_ns == last);
-    now.open = nodes.iter().any(is_open);
+    now.open = snapshot.is_open(last);
     let sum = sum_of(&totals);
     now.figures = figures(sum.as_ref(), totals.len() > 1);
     now.figures_before =
@@ -179,13 +177,14 @@ fn fill(now: &mut Now, nodes: &[&Node], period: &Period<'_>, before: Option<&Per
         .and_then(|(before, totals)| step_figures(before.slots, totals, over));
     now.series = series(&totals);
     now.series_before = before_totals.as_ref().map(|totals| series(totals));
-    let shapes: Vec<KeyShape> = nodes.iter().map(|node| node.shape).collect();
+    // Of a node that told nothing yet it is not known.
+    let shapes = nodes.iter().filter(|node| node.history.begin().is_some()).map(|node| node.shape).collect();
     let ranker = Ranker { period, before, totals: &totals, before_totals: before_totals.as_deref(), shapes };
     let kinds =
         RankingBy::ALL.into_iter().enumerate().filter(|(_, by)| asked.by.is_none_or(|only| only == *by));
     now.rankings = kinds.map(|(at, by)| ranker.rank(at, by, asked.top)).collect();
     now.account = account(sum.as_ref());
-    (now.missing, now.partial) = lacking(nodes, period.slots);
+    lacking(now, nodes, period.slots);
 }
 
 fn sum_of(totals: &[Option<Totals>]) -> Option<Totals> {
@@ -287,8 +286,9 @@ impl Ranker<'_> {
 /// Returns the bytes and packets of a time, and whether they are estimates.
 fn whole(totals: &[Option<Totals>]) -> ([u64; 2], bool) {
     let known = totals.iter().flatten();
-    known.fold(([0; 2], false), |([bytes, packets], is_estimate), totals| {
-        ([bytes + totals.bytes, packets + totals.packets], is_estimate || totals.is_estimate)
+    known.fold(([0; 2], false), |([bytes, packets], is_estimate): ([u64; 2], bool), totals| {
+        let sums = [bytes.saturating_add(totals.bytes), packets.saturating_add(totals.packets)];
+        (sums, is_estimate || totals.is_estimate)
     })
 }
 
@@ -364,17 +364,16 @@ fn account(totals: Option<&Totals>) -> NowAccount {
     }
 }
 
-/// Returns the times of which nothing is known, and the steps that lack something.
-fn lacking(nodes: &[&Node], slots: Slots) -> (Vec<MissingOfNode>, Vec<PartialStep>) {
-    let (mut missing, mut partial) = (Vec::new(), Vec::new());
+/// Fills in the times of which nothing is known, and the steps that lack something: the newest ones, of many.
+fn lacking(now: &mut Now, nodes: &[NodeSteps], slots: Slots) {
     for node in nodes {
         let history = &node.history;
         let mut of_node: Vec<Missing> = Vec::new();
         for start_ns in slots.starts() {
             let span = Span { start_ns, end_ns: start_ns + slots.step_ns };
             match history.step(start_ns) {
-                None => of_node.extend(reason(history, span).map(|reason| Missing { span, reason })),
-                Some(step) => partial.extend(step.reasons.iter().map(|reason| PartialStep {
+                None => of_node.extend(reason(node, span, slots).map(|reason| Missing { span, reason })),
+                Some(step) => now.partial.extend(step.reasons.iter().map(|reason| PartialStep {
                     start_ns,
                     end_ns: span.end_ns,
                     reason: reason.clone(),
@@ -384,33 +383,30 @@ fn lacking(nodes: &[&Node], slots: Slots) -> (Vec<MissingOfNode>, Vec<PartialSte
         }
         let mut joined = Vec::new();
         of_node.into_iter().for_each(|more| Missing::push(&mut joined, more));
-        missing.extend(joined.into_iter().map(|missing| MissingOfNode { missing, node: node.name.clone() }));
+        let joined = joined.into_iter().map(|missing| MissingOfNode { missing, node: node.name.clone() });
+        now.missing.extend(joined);
     }
-    (missing, partial)
+    if now.partial.len() > PARTIAL {
+        now.partial.sort_by_key(|partial| std::cmp::Reverse(partial.start_ns));
+        now.partial_unlisted = (now.partial.len() - PARTIAL) as u64;
+        now.partial.truncate(PARTIAL);
+    }
 }
 
 /// Returns why a node has no step at a time; `None` where it is not late yet.
-fn reason(history: &History, span: Span) -> Option<MissingReason> {
+fn reason(node: &NodeSteps, span: Span, slots: Slots) -> Option<MissingReason> {
+    let history = &node.history;
     let (Some(begin), Some(end)) = (history.begin(), history.end()) else {
-        return Some(MissingReason::NotBegun);
+        // One that tells of itself may measure, and tell nothing.
+        return Some(if node.tells { MissingReason::NotSent } else { MissingReason::NotBegun });
     };
     if span.end_ns <= begin {
         return Some(MissingReason::NotBegun);
     }
+    let is_newest = span.end_ns == slots.span().end_ns;
     match (span.start_ns >= end, history.has_ended) {
         (true, true) => Some(MissingReason::Stopped),
-        (true, false) if span.start_ns < end + span.length_ns() => None,
+        (true, false) if span.start_ns < end + span.length_ns() && is_newest => None,
         _ => Some(MissingReason::NotSent),
-    }
-}
-
-fn kept(nodes: &[&Node]) -> Kept {
-    let memory: usize = nodes.iter().map(|node| node.history.memory()).sum();
-    Kept {
-        start_ns: nodes.iter().filter_map(|node| node.history.begin()).min(),
-        steps: MOST_STEPS as u32,
-        groups_per_step: GROUPS as u32,
-        memory_bytes: memory as u64,
-        most_memory_bytes: (nodes.len() * History::most_memory(MOST_STEPS)) as u64,
     }
 }

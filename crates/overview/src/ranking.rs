@@ -2,19 +2,33 @@
 
 use crate::bounded::Bounded;
 use crate::group_key::GroupKey;
-use std::collections::HashMap;
+use crate::joined_ranking::JoinedRanking;
+use serde::{Deserialize, Serialize};
 
 /// The number of groups that are kept of a step in each ranking.
 pub const GROUPS: usize = 100;
 
-/// A group among the leaders of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A group among the leaders of a step. A message has it as its key, its bytes and packets, and what it may have beyond these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(GroupKey, u64, u64, [u64; 2])", into = "(GroupKey, u64, u64, [u64; 2])")]
 pub(crate) struct Leader {
     pub(crate) key: GroupKey,
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     /// The bytes and packets that it may have beyond these.
     pub(crate) more: [u64; 2],
+}
+
+impl From<(GroupKey, u64, u64, [u64; 2])> for Leader {
+    fn from((key, bytes, packets, more): (GroupKey, u64, u64, [u64; 2])) -> Self {
+        Self { key, bytes, packets, more }
+    }
+}
+
+impl From<Leader> for (GroupKey, u64, u64, [u64; 2]) {
+    fn from(Leader { key, bytes, packets, more }: Leader) -> Self {
+        (key, bytes, packets, more)
+    }
 }
 
 impl Leader {
@@ -28,7 +42,7 @@ impl Leader {
 }
 
 /// The leading groups of a step, the one with the most bytes first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ranking {
     pub(crate) leaders: Vec<Leader>,
     /// The most bytes and packets that any other group had.
@@ -68,33 +82,8 @@ impl Ranking {
         leader.map_or(Bounded::between(0, self.others[0]), Leader::bounded)
     }
 
-    /// Joins the rankings of several steps or nodes. Where a group is not among the leaders of one of them, it has at most what others had
-    /// there. The `most` groups with the most bytes are kept.
-    pub(crate) fn join<'a>(rankings: impl IntoIterator<Item = &'a Self>, most: usize) -> Self {
-        // What a group has, and what others have at most where it is a leader.
-        let mut groups: HashMap<GroupKey, (Leader, [u64; 2])> = HashMap::new();
-        let mut others = [0_u64; 2];
-        for ranking in rankings {
-            others = [0, 1].map(|at| others[at].saturating_add(ranking.others[at]));
-            for leader in &ranking.leaders {
-                let new = || (Leader { bytes: 0, packets: 0, more: [0; 2], ..*leader }, [0; 2]);
-                let (group, known) = groups.entry(leader.key).or_insert_with(new);
-                group.bytes = group.bytes.saturating_add(leader.bytes);
-                group.packets = group.packets.saturating_add(leader.packets);
-                for at in [0, 1] {
-                    group.more[at] = group.more[at].saturating_add(leader.more[at]);
-                    known[at] = known[at].saturating_add(ranking.others[at]);
-                }
-            }
-        }
-        let mut leaders: Vec<Leader> = groups
-            .into_values()
-            .map(|(group, known)| {
-                let more =
-                    [0, 1].map(|at| group.more[at].saturating_add(others[at].saturating_sub(known[at])));
-                Leader { more, ..group }
-            })
-            .collect();
+    /// Returns the ranking of the `most` of these groups with the most bytes. `others`: the most that any other one has.
+    pub(crate) fn new(mut leaders: Vec<Leader>, mut others: [u64; 2], most: usize) -> Self {
         leaders.sort_unstable_by_key(|leader| (std::cmp::Reverse(leader.bytes), leader.key));
         for dropped in leaders.drain(most.min(leaders.len())..) {
             others[0] = others[0].max(dropped.bytes.saturating_add(dropped.more[0]));
@@ -102,6 +91,14 @@ impl Ranking {
         }
         leaders.shrink_to_fit();
         Self { leaders, others }
+    }
+
+    /// Joins the rankings of several steps or nodes. Where a group is not among the leaders of one of them, it has at most what others had
+    /// there. The `most` groups with the most bytes are kept.
+    pub(crate) fn join<'a>(rankings: impl IntoIterator<Item = &'a Self>, most: usize) -> Self {
+        let mut joined = JoinedRanking::of_most(usize::MAX);
+        rankings.into_iter().for_each(|ranking| joined.add(ranking));
+        joined.ranking(most)
     }
 
     /// Returns the memory that the ranking takes, bytes.
@@ -113,6 +110,7 @@ impl Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     /// Steps of random groups, of each of which only the first are kept: sums lie within the bounds of what is joined.
     #[test]

@@ -6,7 +6,7 @@ use crate::history::{History, ReachMinute};
 use crate::overview::Overview;
 use crate::reach::ReachCounter;
 use crate::setting::{MOST_STEPS, STEP_NS};
-use crate::step::{Step, Totals};
+use crate::step::{REASONS, Step, Totals};
 use crate::traffic::Traffic;
 use arena::{Lease, Limits};
 use flow::Rows;
@@ -21,8 +21,6 @@ const MOST_GROUPS: usize = 1 << 17;
 const BYTES_PER_GROUP: usize = 2_048;
 /// The stream time after which the open step is shown again, nanoseconds.
 const SHOW_NS: u64 = 5_000_000_000;
-/// The number of reasons that are kept of a step.
-const REASONS: usize = 4;
 
 /// The properties of the rows of a node.
 #[derive(Clone, Debug)]

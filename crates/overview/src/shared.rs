@@ -3,11 +3,18 @@
 use crate::group_key::KeyShape;
 use crate::history::ReachMinute;
 use crate::node::Node;
+use crate::overview::OverviewError;
 use crate::setting::{MOST_STEPS, OverviewSetting};
 use crate::step::Step;
+use crate::together::Together;
 use crate::unusual::Judge;
 use model::Span;
 use model::view::now::NowKind;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The number of nodes that are named where one is asked about that is not there.
+const NAMED: usize = 10;
 
 /// All nodes.
 #[derive(Debug)]
@@ -15,12 +22,16 @@ pub(crate) struct Shared {
     pub(crate) kind: NowKind,
     pub(crate) step_ns: u64,
     pub(crate) nodes: Vec<Node>,
+    /// All nodes together, where they tell of themselves.
+    pub(crate) together: Option<Together>,
+    /// The steps that are to be told to a controller; `None` where there is none.
+    pub(crate) untold: Option<VecDeque<Step>>,
 }
 
 impl Shared {
     pub(crate) fn new(setting: OverviewSetting) -> Self {
         let OverviewSetting { kind, step_ns } = setting;
-        Self { kind, step_ns: step_ns.max(1), nodes: Vec::new() }
+        Self { kind, step_ns: step_ns.max(1), nodes: Vec::new(), together: None, untold: None }
     }
 
     /// Returns the number of a node, which is new unless it has been here.
@@ -32,8 +43,38 @@ impl Shared {
         self.nodes.len() - 1
     }
 
+    /// Returns the nodes that are asked about.
+    pub(crate) fn named(&self, name: Option<&str>) -> Result<Vec<&Node>, OverviewError> {
+        let Some(name) = name else { return Ok(self.nodes.iter().collect()) };
+        let known = || {
+            let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).take(NAMED).collect();
+            let others = self.nodes.len() - names.len();
+            let others = if others == 0 { String::new() } else { format!(", and {others} others") };
+            names.join(", ") + &others
+        };
+        let node = self.nodes.iter().find(|node| node.name == name);
+        node.map(|node| vec![node]).ok_or_else(|| {
+            let name = name.escape_debug();
+            OverviewError::NoNode(format!("node: there is no node {name:?}, there are {}", known()))
+        })
+    }
+
+    /// Returns the end of the newest step of any node.
+    pub(crate) fn end(&self) -> Option<u64> {
+        match &self.together {
+            Some(together) => together.end(self.step_ns),
+            None => self.nodes.iter().filter_map(|node| node.history.end()).max(),
+        }
+    }
+
     /// Takes a step of a node that is over, and judges it.
     pub(crate) fn push(&mut self, node: usize, step: Step) {
+        if let Some(untold) = &mut self.untold {
+            if untold.len() == MOST_STEPS {
+                untold.pop_front();
+            }
+            untold.push_back(Step { losing: Vec::new(), ..step.clone() });
+        }
         let span = step.span();
         self.make_room(span);
         let step_ns = self.step_ns;
@@ -57,7 +98,7 @@ impl Shared {
         let is_of_last = last.is_some_and(|last| last.start_ns >= slot);
         if !is_of_last {
             let length_ns = self.step_ns;
-            self.nodes[node].history.open = Some(Step { start_ns: slot, length_ns, ..step });
+            self.nodes[node].history.open = Some(Arc::new(Step { start_ns: slot, length_ns, ..step }));
             Judge::new(&mut self.nodes[node]).open_step();
         }
     }

@@ -3,13 +3,14 @@
 use crate::ranking::{GROUPS, Leader, Ranking};
 use crate::traffic::{LOSING, LosingFlow};
 use model::{Counters, PacketCounts, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The number of reasons that are kept of a step.
-const REASONS: usize = 4;
+pub(crate) const REASONS: usize = 4;
 
 /// The sums of a step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
@@ -38,9 +39,17 @@ impl Totals {
 
     /// Adds the sums of another node at the same time.
     pub(crate) fn add_node(&mut self, more: &Self) {
-        self.flows = [0, 1].map(|at| self.flows[at].saturating_add(more.flows[at]));
-        self.watched_ns = self.watched_ns.max(more.watched_ns);
-        self.add_counts(more);
+        self.add_part(more, None, more);
+    }
+
+    /// Adds a part of what another node has at the same time. `before` and `after`: all that the node had without it, and has with it.
+    pub(crate) fn add_part(&mut self, part: &Self, before: Option<&Self>, after: &Self) {
+        for at in [0, 1] {
+            let grown = after.flows[at].saturating_sub(before.map_or(0, |before| before.flows[at]));
+            self.flows[at] = self.flows[at].saturating_add(grown);
+        }
+        self.watched_ns = self.watched_ns.max(after.watched_ns);
+        self.add_counts(part);
     }
 
     fn add_counts(&mut self, more: &Self) {
@@ -66,14 +75,15 @@ impl Totals {
 }
 
 /// A step of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Step {
     pub(crate) start_ns: u64,
     pub(crate) length_ns: u64,
     pub(crate) totals: Totals,
     /// The rankings, in the order of their kinds.
     pub(crate) rankings: [Ranking; 5],
-    /// The flows that lost most.
+    /// The flows that lost most; messages do not have them.
+    #[serde(skip)]
     pub(crate) losing: Vec<LosingFlow>,
     /// The reasons why its sums lack something.
     pub(crate) reasons: Vec<String>,

@@ -10,6 +10,7 @@ use crate::reporter::Reporter;
 use crate::task_file::TaskFile;
 use engine::{Control, FinishedCapture, WindowOutlet};
 use model::Answer;
+use overview::{TrafficReport, TrafficReporter};
 use protocol::{FromProbe, ProbeLink, TaskList, ToProbe, WindowResult};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,6 +32,8 @@ pub struct Probe {
     has_told: Arc<(Mutex<bool>, Condvar)>,
     /// True once the first list is installed, or none comes.
     has_tasks: Arc<(Mutex<bool>, Condvar)>,
+    /// Says what the traffic of the last hours is; `None` where that is not kept.
+    traffic: Option<Arc<Mutex<TrafficReporter>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -120,7 +123,14 @@ impl Probe {
             tell(&told);
         };
         let thread = std::thread::Builder::new().name("probe".to_owned()).spawn(work)?;
-        Ok(Self { link, gate, is_over, is_ending, has_told, has_tasks, thread: Some(thread) })
+        Ok(Self { link, gate, is_over, is_ending, has_told, has_tasks, traffic: None, thread: Some(thread) })
+    }
+
+    /// Tells the controller of the traffic, with each window and at the end.
+    #[must_use]
+    pub fn with_traffic(mut self, traffic: Option<TrafficReporter>) -> Self {
+        self.traffic = traffic.map(|traffic| Arc::new(Mutex::new(traffic)));
+        self
     }
 
     /// Waits until the first list is carried out, or none can come.
@@ -131,6 +141,7 @@ impl Probe {
     /// The destination of the engine's windows.
     pub fn outlet(&self) -> WindowOutlet {
         let (link, is_replay) = (Arc::clone(&self.link), self.gate.is_some());
+        let traffic = self.traffic.clone();
         let mut empty = Vec::new();
         Box::new(move |window| {
             // A replay tells which windows it enters: a run of windows without packets is told with the window that ends it.
@@ -140,7 +151,8 @@ impl Probe {
             }
             let answers = std::mem::take(&mut empty).into_iter();
             let answers = answers.chain(window.answers).chain(window.longer).collect();
-            let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };
+            let mut result = WindowResult::new(window.span, answers);
+            (result.empty, result.traffic) = (window.empty, reported(&traffic));
             link.send(FromProbe::Window(Box::new(result))).is_ok()
         })
     }
@@ -151,7 +163,7 @@ impl Probe {
         self.is_ending.store(true, Relaxed);
         wait(&self.has_told);
         // Where the controller has left, there is nothing to tell it.
-        let is_told = self.link.send(FromProbe::Ended { answers }).is_ok();
+        let is_told = self.link.send(FromProbe::Ended { answers, traffic: reported(&self.traffic) }).is_ok();
         self.gate.iter().filter(|_| is_told).for_each(|gate| gate.await_end());
         self.stop();
     }
@@ -256,6 +268,11 @@ fn now_ns() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// Returns what is new of the traffic.
+fn reported(traffic: &Option<Arc<Mutex<TrafficReporter>>>) -> Option<Box<TrafficReport>> {
+    traffic.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).report()
+}
+
 fn wait((is_so, changed): &(Mutex<bool>, Condvar)) {
     let is_so = is_so.lock().unwrap_or_else(PoisonError::into_inner);
     drop(changed.wait_while(is_so, |is_so| !*is_so));
@@ -271,7 +288,7 @@ impl Drop for Probe {
     fn drop(&mut self) {
         if self.thread.is_some() {
             self.stop();
-            let _ = self.link.send(FromProbe::Ended { answers: Vec::new() });
+            let _ = self.link.send(FromProbe::Ended { answers: Vec::new(), traffic: None });
         }
     }
 }

@@ -127,6 +127,6 @@ mod tests {
         let last = probes.pop().expect("a probe");
         drop(controller);
         assert_eq!(last.receive(NOW), Err(Disconnected));
-        assert_eq!(last.send(FromProbe::Ended { answers: Vec::new() }), Err(Disconnected));
+        assert_eq!(last.send(FromProbe::Ended { answers: Vec::new(), traffic: None }), Err(Disconnected));
     }
 }

@@ -6,6 +6,7 @@ use crate::history::{HistoryAnswer, HistoryTask};
 use crate::list_id::ListId;
 use crate::recent_windows::{LookBackTask, LookedBack, RetentionLimits};
 use model::{Answer, Item, Span};
+use overview::TrafficReport;
 use serde::{Deserialize, Serialize};
 use task::query::Query;
 
@@ -122,6 +123,9 @@ pub enum FromProbe {
     Ended {
         /// Answers of windows that the end cut.
         answers: Vec<Answer>,
+        /// What it has not told of its traffic yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traffic: Option<Box<TrafficReport>>,
     },
 }
 
@@ -138,6 +142,9 @@ pub struct WindowResult {
     /// Results that the probe has dropped unsent since it started, all of them of windows before this one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
+    /// What is new of the traffic of the last hours; `None` where nothing is, and of a probe that does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Box<TrafficReport>>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -147,7 +154,7 @@ fn is_zero(number: &u64) -> bool {
 impl WindowResult {
     /// The result of a window with packets, before which none was dropped.
     pub fn new(window: Span, answers: Vec<Answer>) -> Self {
-        Self { window, answers, empty: None, lost: 0 }
+        Self { window, answers, empty: None, lost: 0, traffic: None }
     }
 }
 
@@ -270,7 +277,7 @@ mod tests {
             FromProbe::Refused { list: id, reason: "no memory".to_owned() },
             FromProbe::Heartbeat(Box::new(heartbeat)),
             FromProbe::Heartbeat(Box::default()),
-            FromProbe::Ended { answers: vec![answer] },
+            FromProbe::Ended { answers: vec![answer], traffic: None },
         ];
         messages.iter().for_each(is_read_back);
     }
@@ -281,7 +288,7 @@ mod tests {
         let FromProbe::Window(result) = serde_json::from_str(text).expect("a message") else {
             panic!("another message")
         };
-        assert_eq!((result.empty, result.lost), (None, 0));
+        assert_eq!((result.empty, result.lost, result.traffic), (None, 0, None));
         let list: TaskList = serde_json::from_str(r#"{"generation":1,"tasks":[]}"#).expect("a list");
         assert_eq!(list, TaskList { generation: 1, ..TaskList::default() });
         // What is not there is not said.

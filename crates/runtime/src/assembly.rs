@@ -72,7 +72,7 @@ pub fn run(options: &RunSpec, origins: &Origins) -> Result<ExitCode, Failure> {
     RunPlan::from_options(options, origins, &stop)?.run(&stop)
 }
 
-/// Returns the overview that the page shows: of captures of their whole time.
+/// Returns the overview that the page shows, or that a controller is told: of captures of their whole time.
 fn overview_of(options: &RunSpec, is_replay: bool) -> Overview {
     let window_ns = match options.question.every {
         Every::Time(length) => length,
@@ -137,7 +137,8 @@ impl RunPlan {
         let standard_output = StandardOutput::from_spec(options);
         let is_replay = sources.iter().all(|one| one.time_base() == TimeBase::Packets);
         let nodes = sources.iter().map(|one| (one.site(), one.names())).collect();
-        let overview = options.output.web.map(|_| overview_of(options, is_replay));
+        let is_asked = options.output.web.is_some() || self.connect.is_some();
+        let overview = is_asked.then(|| overview_of(options, is_replay));
         let overview = overview.as_ref();
         let telling = SinkContext { options, asked, nodes, chain: chain.clone(), overview, is_replay, stop };
         let shown = (standard_output.has_tables, reader.clone());

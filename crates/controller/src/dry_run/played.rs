@@ -116,7 +116,7 @@ impl Played {
             }
             NextWindow::End => {
                 self.at = ReplayPosition::End;
-                Some(FromProbe::Ended { answers: Vec::new() })
+                Some(FromProbe::Ended { answers: Vec::new(), traffic: None })
             }
         }
     }

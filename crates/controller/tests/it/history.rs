@@ -235,7 +235,7 @@ fn rates_across_nodes_are_over_what_each_has_watched() {
 #[test]
 fn who_is_missing_is_named_with_the_reason() {
     let mut test = Test::new();
-    test.take(2, FromProbe::Ended { answers: Vec::new() });
+    test.take(2, FromProbe::Ended { answers: Vec::new(), traffic: None });
     let both =
         |over| vec![query("all", over, Some(Across::Sum), &[0, 1, 2]), query("each", over, None, &[0, 1, 2])];
     let id = test.ask(both(Over::Run)).expect("asked");
@@ -268,7 +268,7 @@ fn who_is_missing_is_named_with_the_reason() {
     test.tick(30);
     test.beat(0);
     test.ask(both(EACH_SECOND)).expect("asked");
-    test.take(0, FromProbe::Ended { answers: Vec::new() });
+    test.take(0, FromProbe::Ended { answers: Vec::new(), traffic: None });
     let history = test.answered.pop().expect("an answer");
     let away = "away: nothing was heard of it for 30 s";
     assert_eq!(history.nodes, [named("A", Some(ended)), named("B", Some(away)), named("C", Some(ended))]);

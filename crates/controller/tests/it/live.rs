@@ -324,7 +324,7 @@ fn a_heartbeat_that_comes_after_the_end_of_its_start_is_no_new_start() {
     let beat = |started_ns| FromProbe::Heartbeat(Box::new(Heartbeat { started_ns, ..Heartbeat::default() }));
     let has_ended = |test: &Test| test.controller.health().next().expect("A").has_ended;
     test.take(0, beat(START));
-    test.take(0, FromProbe::Ended { answers: Vec::new() });
+    test.take(0, FromProbe::Ended { answers: Vec::new(), traffic: None });
     test.take(0, beat(START));
     assert!(has_ended(&test));
     test.take(0, beat(START + SECOND));
@@ -385,7 +385,7 @@ fn a_node_that_ended_and_is_there_again_is_judged_and_has_its_list() {
     test.tick(1);
     test.window(0, 0, &[("a", 1)]);
     test.window(1, 0, &[]);
-    test.take(0, FromProbe::Ended { answers: Vec::new() });
+    test.take(0, FromProbe::Ended { answers: Vec::new(), traffic: None });
     test.window(1, 1, &[]);
     assert!(test.controller.health().next().expect("A").has_ended);
     // It is always a little later than B.
@@ -460,7 +460,7 @@ fn all_nodes_end_and_the_time_goes_on_as_before() {
     let cut = result(0, 0, &[("a", 1)]).answers.pop().expect("an answer");
     let cut = model::Answer { window: Some(hour), ..cut };
     for node in 0..2 {
-        test.take(node, FromProbe::Ended { answers: vec![cut.clone()] });
+        test.take(node, FromProbe::Ended { answers: vec![cut.clone()], traffic: None });
     }
     // They are started again, which their heartbeats say first.
     (0..2).for_each(|node| test.take(node, FromProbe::Heartbeat(Box::default())));

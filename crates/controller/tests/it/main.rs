@@ -8,3 +8,4 @@ mod dry_run;
 mod history;
 mod live;
 mod order;
+mod traffic;

@@ -82,7 +82,7 @@ impl Node {
                 }
                 None if !self.has_ended => {
                     self.has_ended = true;
-                    self.sent.push_back(FromProbe::Ended { answers: Vec::new() });
+                    self.sent.push_back(FromProbe::Ended { answers: Vec::new(), traffic: None });
                 }
                 None => {}
             },

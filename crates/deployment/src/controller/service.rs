@@ -14,6 +14,7 @@ use controller::views::{self, Deaf};
 use controller::{Actions, Controller, ControllerContext, ControllerOutput, Health, NotAsked};
 use events::StoryLog;
 use model::{Counters, HistoryAnswers};
+use overview::{Overview, OverviewSetting};
 use protocol::{Boot, ControllerLink, FromProbe, LinkStateReporter, ReceivedMessage, ToProbe};
 use runtime::exit::{Failure, say, say_error};
 use runtime::machine::now_ns;
@@ -95,7 +96,10 @@ impl<'a> ControllerService<'a> {
         let site = &config.site;
         let setting =
             ControllerContext { window_ns: site.window_ns, is_replay: false, key: Some(site.key.clone()) };
-        let mut controller = Controller::new(queries.continuous().chain().clone(), setting);
+        let traffic = Overview::of_nodes(OverviewSetting::live(site.window_ns), &config.nodes);
+        hub.set_overview(traffic.clone());
+        let controller = Controller::new(queries.continuous().chain().clone(), setting);
+        let mut controller = controller.with_traffic(traffic);
         let saved = hub.archive().state(STATE).map_err(Failure::fault)?;
         let kept = hub.archive().states(unsettled::PREFIX).map_err(Failure::fault)?;
         let earlier = hub.archive().states(past::PREFIX).map_err(Failure::fault)?;

@@ -97,6 +97,9 @@ pub struct Now {
     pub missing: Vec<MissingOfNode>,
     /// The steps of the period whose sums lack something, each of a node.
     pub partial: Vec<PartialStep>,
+    /// The number of steps that lack something and are not listed: of many the newest are.
+    #[serde(with = "Integer")]
+    pub partial_unlisted: u64,
     /// The extent of what is kept.
     pub kept: Kept,
 }

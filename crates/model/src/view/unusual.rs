@@ -2,10 +2,10 @@
 
 use super::now::write_key;
 use crate::{Integer, Item, Nullable, Span, Time, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The rules by which traffic is unusual. `docs/unusual.md` has their thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnusualRule {
@@ -39,7 +39,7 @@ impl UnusualRule {
 }
 
 /// The state of a rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleState {

@@ -54,5 +54,5 @@ fn rising(node: &Node, step: &Step, past: &[&Step]) -> Vec<Finding> {
 fn past(history: &History, before_ns: u64) -> Vec<&Step> {
     let from_ns = before_ns.saturating_sub(PAST_NS);
     let is_past = |step: &&Step| step.start_ns >= from_ns && step.start_ns < before_ns;
-    history.steps.iter().filter(is_past).collect()
+    history.steps.iter().map(|step| &**step).filter(is_past).collect()
 }

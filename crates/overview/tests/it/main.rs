@@ -3,4 +3,5 @@
 mod memory;
 mod now;
 mod support;
+mod together;
 mod unusual;

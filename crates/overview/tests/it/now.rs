@@ -6,7 +6,7 @@ use model::{MissingReason, Span, Value};
 use overview::{MOST_STEPS, NowAsked, OverviewSetting, WindowFacts};
 
 /// Returns random flows of a window, of many hosts, few of which have most.
-fn drawn(draw: &mut Draw, flows: u64, hosts: u64) -> Vec<Sent> {
+pub(crate) fn drawn(draw: &mut Draw, flows: u64, hosts: u64) -> Vec<Sent> {
     let host = |draw: &mut Draw| {
         let (one, other) = (draw.below(hosts), draw.below(hosts));
         0x0a00_0000 + u32::try_from(one.min(other)).expect("few hosts")
@@ -23,7 +23,7 @@ fn drawn(draw: &mut Draw, flows: u64, hosts: u64) -> Vec<Sent> {
 }
 
 /// Compares all sums with the map.
-fn check(fed: &Fed, now: &Now, is_exact: bool) {
+pub(crate) fn check(fed: &Fed, now: &Now, is_exact: bool) {
     let period = now.period.expect("a period");
     let step_ns = now.step_ns;
     let steps: Vec<u64> = (0..u64::from(now.steps)).map(|at| period.start_ns + at * step_ns).collect();

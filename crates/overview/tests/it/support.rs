@@ -71,8 +71,18 @@ pub(crate) struct Fed {
 
 impl Fed {
     pub(crate) fn new(setting: OverviewSetting, window_ns: u64, step_ns: u64, memory: usize) -> Self {
+        Self::named("eth0", setting, window_ns, step_ns, memory)
+    }
+
+    pub(crate) fn named(
+        node: &str,
+        setting: OverviewSetting,
+        window_ns: u64,
+        step_ns: u64,
+        memory: usize,
+    ) -> Self {
         let overview = Overview::new(setting);
-        let (recorder, limits) = recorder(&overview, "eth0", memory);
+        let (recorder, limits) = recorder(&overview, node, memory);
         Self {
             overview,
             recorder,

@@ -109,7 +109,7 @@ fn a_bomb_is_refused_within_its_limit() {
     let column = || model::Column::new("n", model::ColumnKind::Unsigned, "");
     let rows = vec![vec![model::Value::Unsigned(1)]; MOST_VALUES];
     let answer = model::Answer::new("q", None, vec![column()], rows);
-    let body = FromProbe::Ended { answers: vec![answer] };
+    let body = FromProbe::Ended { answers: vec![answer], traffic: None };
     assert!(Envelope::new(id(1), body).encode().is_err());
     // A window of 128 MiB, in a frame of one empty block.
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0x01, 0x00, 0x00];

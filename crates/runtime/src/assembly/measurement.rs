@@ -67,6 +67,8 @@ pub(crate) struct Measurement {
     /// The parts that rows may have: losses of the flows that queries pin at least.
     tracked: TrackedParts,
     rows: Vec<Box<dyn RowOutput>>,
+    /// What takes the rows of the last hours; `None` where nobody asks.
+    overview: Option<Overview>,
     writers: Vec<Box<dyn RecordWriter>>,
     anonymizer: Option<Anonymizer>,
     geo: Option<Arc<Databases>>,
@@ -184,6 +186,7 @@ impl Measurement {
             options: options.clone(),
             selection,
             rows: Vec::new(),
+            overview: None,
             writers: Vec::new(),
             anonymizer: common.anonymizer.clone(),
             geo,
@@ -258,6 +261,12 @@ impl Measurement {
         });
         let recorder = overview.recorder(&self.node, setting).with_map(map);
         self.rows.push(Box::new(OverviewRows::new(recorder, has_times)));
+        self.overview = Some(overview.clone());
+    }
+
+    /// Returns what tells a controller of the traffic of the last hours.
+    pub(crate) fn traffic_reporter(&self) -> Option<overview::TrafficReporter> {
+        self.overview.as_ref().map(Overview::reporter)
     }
 
     /// The names of the node's sources.

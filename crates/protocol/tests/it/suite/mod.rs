@@ -172,7 +172,7 @@ fn heartbeats_arrive(Links { controller, probes }: &Links) {
 fn nothing_follows_the_end(Links { controller, probes }: &Links) {
     for probe in probes {
         probe.send(window(7)).expect("a connection");
-        probe.send(FromProbe::Ended { answers: Vec::new() }).expect("a connection");
+        probe.send(FromProbe::Ended { answers: Vec::new(), traffic: None }).expect("a connection");
     }
     let mut last = vec![None; probes.len()];
     for _ in 0..2 * probes.len() {

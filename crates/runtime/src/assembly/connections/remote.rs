@@ -131,7 +131,8 @@ impl MeasurementRoute for RemoteNode {
         let reporter = Some(self.reporter(&measurement, load));
         let link = Arc::clone(&self.link) as Arc<dyn ProbeLink>;
         let probe = Probe::start(link, planner, self.control.clone(), None, reporter, task_file, folder)
-            .map_err(no_thread)?;
+            .map_err(no_thread)?
+            .with_traffic(measurement.traffic_reporter());
         say(&format!(
             "{node} measures {}, controlled through {}",
             measurement.names().join(", "),
