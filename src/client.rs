@@ -10,10 +10,12 @@ mod watch;
 use crate::commands::{
     AddOptions, CancelOptions, ClientOptions, EventsOptions, StoryOptions, TopOptions, WatchOptions,
 };
+use archive::Silence;
 use http::Api;
 use model::Event;
 use model::view::{CaptureView, QueryView, Status};
 use runtime::exit::{self, Failure, say};
+use runtime::machine::now_ns;
 use runtime::questions::query_text;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -71,6 +73,8 @@ struct StoryReply {
     text: String,
     #[serde(default)]
     captures: Vec<CaptureView>,
+    #[serde(default)]
+    silence: Option<Silence>,
 }
 
 /// `edison story`.
@@ -80,7 +84,8 @@ pub(crate) fn story(options: &StoryOptions) -> Result<ExitCode, Failure> {
     print(&options.client, &json, |story: &StoryReply| {
         let captures = story.captures.iter().map(|capture| show::capture(capture, api.address()));
         let title = story.title.iter().map(|title| format!("{title}\n")).collect::<String>();
-        captures.fold(title + &story.text, |text, line| text + &line + "\n")
+        let text = captures.fold(title + &story.text, |text, line| text + &line + "\n");
+        story.silence.iter().fold(text, |text, own| text + &show::silence(own, now_ns()) + "\n")
     })
 }
 

@@ -1,5 +1,6 @@
 //! Writes what a controller says, in words and tables.
 
+use archive::Silence;
 use model::view::{CaptureView, QueryState, QueryView};
 use model::{Event, EventKind, Item};
 use notation::grouped;
@@ -40,6 +41,16 @@ pub(super) fn capture(capture: &CaptureView, address: &str) -> String {
         (None, None) => "no file here".to_owned(),
     };
     format!("captured by {query} on {node}: {packets} packets, {bytes} bytes, {place}")
+}
+
+/// The silence of a story in one line.
+pub(super) fn silence(silence: &Silence, now_ns: u64) -> String {
+    let verb = if silence.holds(now_ns) { "is silent" } else { "was silent" };
+    let by = silence.by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
+    let note = if silence.note.is_empty() { String::new() } else { format!(": {}", silence.note.escape_debug()) };
+    let until = model::format_time(silence.until_ns);
+    let fired = notation::counted(silence.fired, "firing");
+    format!("{verb} until {until}{by}; {fired} of which nobody was told{note}")
 }
 
 /// An event in one line.

@@ -3,10 +3,12 @@
 use super::http::Api;
 use super::stream::{EventStreamReader, StreamMessage};
 use crate::commands::{ApiOptions, TopOptions};
+use archive::Silence;
 use model::Answer;
 use model::view::{EventView, QueryView, Status};
 use runtime::exit::Failure;
 use runtime::exit::no_thread;
+use runtime::machine::now_ns;
 use runtime::signals;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -263,6 +265,8 @@ struct StoryMessage {
     #[serde(default, with = "model::Integer")]
     events_total: u64,
     acknowledged: Option<Json>,
+    #[serde(default)]
+    silence: Option<Silence>,
 }
 
 impl From<StoryMessage> for StoryLine {
@@ -270,7 +274,8 @@ impl From<StoryMessage> for StoryLine {
         let listed = (story.events.len() as u64).saturating_add(story.events_unlisted);
         let events = listed.max(story.events_total);
         let is_acknowledged = story.acknowledged.is_some();
-        Self { id: story.id, title: story.title, text: story.text, events, is_acknowledged }
+        let is_silent = story.silence.is_some_and(|silence| silence.holds(now_ns()));
+        Self { id: story.id, title: story.title, text: story.text, events, is_acknowledged, is_silent }
     }
 }
 

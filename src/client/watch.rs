@@ -10,7 +10,8 @@ use super::show;
 use super::stream::{EventStreamReader, StreamMessage};
 use crate::commands::{ActionOptions, WatchOptions};
 use exec::EventProgram;
-use model::{Answer, Event};
+use model::Answer;
+use model::view::EventView;
 use runtime::exit::{self, Failure, no_thread, say};
 use runtime::signals;
 use std::io::Read;
@@ -125,12 +126,18 @@ impl Watch<'_> {
             "event" if !is_read => Ok(data + "\n"),
             "answer" if !is_read && self.options.answers => Ok(data + "\n"),
             "event" => {
-                let event: Event = serde_json::from_str(&data).map_err(unread)?;
+                let view: EventView = serde_json::from_str(&data).map_err(unread)?;
+                let EventView { event, silenced_until, .. } = view;
                 if !self.options.selects_event(&event) {
                     return Ok(String::new());
                 }
-                let text = if is_json { data.clone() } else { show::event(&event) };
-                if !self.actions.is_empty() {
+                let text = match (is_json, silenced_until) {
+                    (true, _) => data.clone(),
+                    (false, None) => show::event(&event),
+                    (false, Some(_)) => show::event(&event) + " (silent)",
+                };
+                // Nobody is told of a story that is silent.
+                if !self.actions.is_empty() && silenced_until.is_none() {
                     let received = Arc::new(ReceivedEvent { event, json: data });
                     self.actions.iter().for_each(|action| action.take(&received));
                 }

@@ -1,6 +1,7 @@
 //! The alerts that fire, and what each Alertmanager was told of them.
 
-use crate::{Alert, Extra};
+use crate::silences::{FiredAlert, Silences};
+use crate::{Alert, Extra, SilencedFiring};
 use model::view::AlertmanagerView;
 use model::{Event, EventKind};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,12 @@ struct TrackedAlert {
     version: u64,
     /// The state that each Alertmanager was told, by address.
     told: BTreeMap<String, NotifiedAlert>,
+    /// The time until which nobody is told of it, nanoseconds since the epoch; 0: all are.
+    #[serde(default)]
+    silent_until_ns: u64,
+    /// What the firing is of, by which a silence knows it.
+    #[serde(default)]
+    fired: FiredAlert,
 }
 
 impl TrackedAlert {
@@ -63,8 +70,19 @@ impl TrackedAlert {
         }
     }
 
+    /// Returns true if nobody is told that it fires. That it is over is told to who took it for firing.
+    fn is_silent(&self, now_ns: u64) -> bool {
+        let is_over = matches!(self.phase, AlertPhase::Resolved { .. });
+        now_ns < self.silent_until_ns && !is_over
+    }
+
     fn told(&self, address: &str) -> NotifiedAlert {
         self.told.get(address).copied().unwrap_or_default()
+    }
+
+    /// Returns true if an Alertmanager takes it for firing, or took it so when it was told last.
+    fn is_known(&self) -> bool {
+        self.told.values().any(|told| told.fires)
     }
 
     /// Returns true if all Alertmanagers have taken the resolution or the lapse of the alert.
@@ -113,6 +131,7 @@ pub struct Book {
     /// The labels of each event's alert, by event.
     of_event: BTreeMap<String, Labels>,
     counts: BTreeMap<String, AlertmanagerView>,
+    silences: Silences,
     /// The number of changes so far, and the numbers when the book was written and stored last.
     changes: u64,
     written: u64,
@@ -173,6 +192,8 @@ impl Book {
     fn fire(&mut self, event: &Event, sentence: &str) {
         let alert = Alert::from_event(event, sentence, &self.extra);
         let labels = alert.labels.clone();
+        let fired = FiredAlert::from_event(event);
+        let silent_until_ns = self.silences.until(&event.event, &fired);
         self.changes += 1;
         if let Some(known) = self.known.get_mut(&labels) {
             if let AlertPhase::Resolved { .. } = known.phase {
@@ -182,18 +203,38 @@ impl Book {
             }
             known.change(AlertPhase::Firing);
             if known.events.is_empty() {
-                known.alert = alert;
+                (known.alert, known.fired) = (alert, fired);
+                known.silent_until_ns = silent_until_ns;
             }
             known.events.insert(event.event.clone());
         } else if self.has_room() {
             let events = [event.event.clone()].into();
-            let known =
-                TrackedAlert { alert, events, phase: AlertPhase::Firing, version: 1, told: BTreeMap::new() };
+            let known = TrackedAlert {
+                alert,
+                events,
+                phase: AlertPhase::Firing,
+                version: 1,
+                told: BTreeMap::new(),
+                silent_until_ns,
+                fired,
+            };
             self.known.insert(labels.clone(), known);
         } else {
             return self.counts.values_mut().for_each(|counts| counts.lost.count("no_room", 1));
         }
         self.of_event.insert(event.event.clone(), labels);
+    }
+
+    /// Replaces the silences. Alerts of which nobody was told because of one before are told, once it is over.
+    pub fn silence(&mut self, silences: Vec<SilencedFiring>) {
+        self.silences.replace(silences);
+        for known in self.known.values_mut() {
+            let silences = &mut self.silences;
+            let until_ns = known.events.iter().map(|event| silences.until(event, &known.fired)).max();
+            let until_ns = until_ns.unwrap_or(known.silent_until_ns);
+            self.changes += u64::from(known.silent_until_ns != until_ns);
+            known.silent_until_ns = until_ns;
+        }
     }
 
     /// Returns true if there is room for another alert. An alert that has ended and waits longest for an Alertmanager makes room.
@@ -221,6 +262,10 @@ impl Book {
         known.events.remove(fired);
         if known.events.is_empty() {
             known.change(phase);
+            // Nobody has heard of it, and nobody is to; or it lapses by itself.
+            if known.silent_until_ns != 0 && (phase == AlertPhase::Unjudged || !known.is_known()) {
+                self.known.remove(&labels);
+            }
         }
     }
 
@@ -246,9 +291,18 @@ impl Book {
         self.counts.entry(address.to_owned()).or_insert_with_key(|address| none_told(address))
     }
 
-    /// Returns the number of alerts whose last change this Alertmanager has not been told as yet; repetitions do not count.
-    pub(crate) fn untold(&self, address: &str) -> usize {
-        self.known.values().filter(|known| known.told(address).version != known.version).count()
+    /// Returns the number of alerts whose last change this Alertmanager has not been told as yet; repetitions, and what is silent, do not
+    /// count. `now_ns` is by the system's clock.
+    pub(crate) fn untold(&self, address: &str, now_ns: u64) -> usize {
+        let is_untold =
+            |known: &&TrackedAlert| known.told(address).version != known.version && !known.is_silent(now_ns);
+        self.known.values().filter(is_untold).count()
+    }
+
+    /// Returns the number of alerts that fire and of which nobody is told now. `now_ns` is by the system's clock.
+    pub fn silent(&self, now_ns: u64) -> u64 {
+        let fires = |known: &&TrackedAlert| known.phase == AlertPhase::Firing && known.is_silent(now_ns);
+        self.known.values().filter(fires).count() as u64
     }
 
     /// Returns the alerts that this Alertmanager is to be told now. `now_ns` is by the system's clock.
@@ -259,7 +313,7 @@ impl Book {
             let told = known.told(address);
             let is_old = told.at.is_none_or(|at| now.saturating_duration_since(at) >= REPEAT);
             let is_due = told.version != known.version || (known.phase == AlertPhase::Firing && is_old);
-            if !is_due {
+            if !is_due || known.is_silent(now_ns) {
                 continue;
             }
             let ends_ns = match known.phase {
@@ -368,7 +422,7 @@ mod tests {
         let (mut book, start) = (book(&[AT]), Instant::now());
         fire(&mut book, "a", 1);
         assert_eq!(deliver(&mut book, AT, start), ["00:21:40"]);
-        assert_eq!(book.untold(AT), 0);
+        assert_eq!(book.untold(AT, NOW), 0);
         assert!(deliver(&mut book, AT, start + REPEAT / 2).is_empty());
         assert_eq!(deliver(&mut book, AT, start + REPEAT), ["00:21:40"]);
         resolve(&mut book, "a");
@@ -470,6 +524,75 @@ mod tests {
             assert!((1..=MOST_SENT).contains(&number));
             told += number;
         }
-        assert_eq!(book.untold(AT), 0);
+        assert_eq!(book.untold(AT, NOW), 0);
+    }
+
+    /// The silence of firings of this query for a key, and of these events.
+    fn silence(key: u64, events: &[&str], until_ns: u64) -> SilencedFiring {
+        let Event { query, node, key, .. } = event(EventKind::Fired, "", key, None);
+        let events = events.iter().map(|event| (*event).to_owned()).collect();
+        SilencedFiring { of: Some((query, node, key)), events, until_ns }
+    }
+
+    #[test]
+    fn nobody_is_told_of_what_is_silent_until_it_is_over() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        book.silence(vec![silence(1, &["z"], NOW + 5)]);
+        fire(&mut book, "a", 1);
+        fire(&mut book, "b", 2);
+        // A step that a silent firing started, and one of an event that was named.
+        book.take(&event(EventKind::Fired, "c", 3, Some("a")), || "It fired.".to_owned());
+        book.take(&event(EventKind::Fired, "d", 4, Some("z")), || "It fired.".to_owned());
+        assert_eq!(deliver(&mut book, AT, now).len(), 1, "that of another key");
+        assert_eq!((book.silent(NOW), book.untold(AT, NOW)), (3, 0));
+        // One that ends meanwhile was never told, nor is its end.
+        resolve(&mut book, "c");
+        assert!(deliver(&mut book, AT, now).is_empty());
+        assert_eq!(book.known.len(), 3);
+        // What still fires when it is over is told then.
+        assert_eq!(book.due(AT, now, NOW + 4).len(), 0);
+        assert_eq!(book.due(AT, now, NOW + 5).len(), 2);
+        // It is ended before its time.
+        book.silence(Vec::new());
+        assert_eq!(deliver(&mut book, AT, now).len(), 2);
+        assert_eq!((book.silent(NOW), book.counts_of(AT).fired), (0, 3));
+    }
+
+    #[test]
+    fn what_was_told_before_it_is_silent_is_not_told_again_but_its_end_is() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        fire(&mut book, "a", 1);
+        fire(&mut book, "b", 2);
+        assert_eq!(deliver(&mut book, AT, now).len(), 2);
+        book.silence(vec![silence(1, &[], u64::MAX), silence(2, &[], u64::MAX)]);
+        assert!(deliver(&mut book, AT, now + REPEAT * 3).is_empty());
+        resolve(&mut book, "a");
+        assert_eq!(deliver(&mut book, AT, now), ["00:00:07"]);
+        // One that is judged no more lapses, as nobody repeats it.
+        book.settle(|_| false);
+        assert!(deliver(&mut book, AT, now + REPEAT * 9).is_empty() && book.known.is_empty());
+    }
+
+    #[test]
+    fn what_is_silent_stays_so_after_a_restart() {
+        let (mut first, now) = (book(&[AT]), Instant::now());
+        first.silence(vec![silence(1, &[], NOW + 9)]);
+        fire(&mut first, "a", 1);
+        let saved = first.save().expect("it changed");
+        let mut second = book(&[AT]);
+        second.restore(&saved).expect("a book");
+        assert_eq!((second.due(AT, now, NOW).len(), second.silent(NOW)), (0, 1));
+        // Its owner says so again, as after each start.
+        second.silence(vec![silence(1, &[], NOW + 9)]);
+        assert_eq!((second.due(AT, now, NOW).len(), second.due(AT, now, NOW + 9).len()), (0, 1));
+        // Books of before there were silences are read.
+        let mut before: Json = serde_json::from_str(&saved).expect("JSON");
+        for alert in before.as_array_mut().expect("a list") {
+            let alert = alert.as_object_mut().expect("an alert");
+            assert!(alert.remove("silent_until_ns").is_some() && alert.remove("fired").is_some());
+        }
+        let mut third = book(&[AT]);
+        third.restore(&before.to_string()).expect("a book");
+        assert_eq!(third.due(AT, now, NOW).len(), 1);
     }
 }

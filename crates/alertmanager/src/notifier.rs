@@ -1,7 +1,7 @@
 //! The threads that tell Alertmanagers what is in the book.
 
 use crate::desk::{NotifierMonitor, NotifierState};
-use crate::sender::AlertSender;
+use crate::sender::{AlertSender, now_ns};
 use crate::{Book, Notify};
 use model::view::AlertmanagerView;
 use notation::{counted, grouped};
@@ -96,7 +96,7 @@ impl Notifier {
         let book = &mut shared.book;
         for counts in book.counts() {
             let address = &counts.address;
-            let number = book.untold(address);
+            let number = book.untold(address, now_ns());
             if number != 0 {
                 let reason = counts.fault.as_deref().unwrap_or("had too little time");
                 untold.push(format!(

@@ -40,7 +40,9 @@ impl AlertSender {
             let (batch, ends, is_told) = {
                 let shared = self.desk.lock();
                 let book = &shared.book;
-                (book.due(&self.address, now, now_ns()), shared.ends, book.untold(&self.address) == 0)
+                let now_ns = now_ns();
+                let is_told = book.untold(&self.address, now_ns) == 0;
+                (book.due(&self.address, now, now_ns), shared.ends, is_told)
             };
             // Once it is to end, a wait that was long is over.
             let may_try = not_before.is_none_or(|at| at <= now) || (ends.is_some() && self.wait > LAST);
@@ -117,7 +119,7 @@ impl AlertSender {
 }
 
 /// Nanoseconds since the epoch, by the system's clock.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -32,6 +32,7 @@ mod open;
 mod read;
 mod retention;
 mod schema;
+mod silence;
 mod stories;
 mod write;
 
@@ -41,6 +42,7 @@ pub use error::ArchiveError;
 pub use filter::{AnswerFilter, CaptureFilter, EventFilter};
 pub use listing::{CaptureFileState, Listing, StoredCapture, StoredEvent, StoryEntry};
 pub use numbered::Numbered;
+pub use silence::{FiringCause, Silence, SilencedStory};
 
 use retention::ArchiveCounts;
 use rusqlite::Connection;
@@ -55,6 +57,8 @@ pub struct Archive {
     path: PathBuf,
     keep: ArchiveRetention,
     held: ArchiveCounts,
+    /// The silences of stories, those that have ended among them.
+    silences: Vec<SilencedStory>,
     /// The number of rows that could not be read.
     damaged: Cell<u64>,
 }

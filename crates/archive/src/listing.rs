@@ -1,6 +1,6 @@
 //! Results of questions to an archive.
 
-use crate::Acknowledgement;
+use crate::{Acknowledgement, Silence};
 use model::{Capture, Event, Story};
 
 /// The items that were found, the oldest first.
@@ -34,6 +34,8 @@ pub struct StoryEntry {
     pub node: Option<String>,
     /// The acknowledgement of the story.
     pub acknowledgement: Option<Acknowledgement>,
+    /// The silence of the story, or of one that began as it did, in which it began.
+    pub silence: Option<Silence>,
 }
 
 /// The state of the file of a capture in the archive.

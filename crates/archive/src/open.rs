@@ -2,6 +2,7 @@
 
 use crate::retention::{self, ArchiveCounts};
 use crate::schema::{APPLICATION, STEPS, VERSION};
+use crate::silence;
 use crate::{Archive, ArchiveError, ArchiveRetention};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::cell::Cell;
@@ -54,7 +55,9 @@ impl Archive {
         keep: ArchiveRetention,
     ) -> Result<Self, ArchiveError> {
         let held = prepare(&mut connection, &path, keep)?;
-        Ok(Self { connection, path, keep, held, damaged: Cell::new(0) })
+        let silences = silence::read_all(&connection);
+        let (silences, damaged) = silences.map_err(|error| ArchiveError::from_sqlite(&path, error))?;
+        Ok(Self { connection, path, keep, held, silences, damaged: Cell::new(damaged) })
     }
 }
 

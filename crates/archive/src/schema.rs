@@ -6,10 +6,10 @@ pub(crate) const WHOLE_RUN: &str = "run";
 /// Marks the file as an archive of Edison: `EdAr`.
 pub(crate) const APPLICATION: u32 = 0x4564_4172;
 /// Version of the tables.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The statements that make the tables of each version out of those of the one before, from an empty file on. What is released stays as it is.
-pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES, ACKNOWLEDGEMENTS];
+pub(crate) const STEPS: [&str; VERSION as usize] = [FIRST, CAPTURES, ACKNOWLEDGEMENTS, SILENCES];
 
 /// The tables of the first version. Times are text as in JSON: its order is that of time, and all of them fit. `window_start` and `window_end`
 /// of a whole run are `run`, which is after all times. Identifiers of rows tell what was stored first.
@@ -83,3 +83,7 @@ CREATE TABLE captures (
 
 /// The acknowledgement of a story, as JSON; NULL if there is none. It is deleted with the story.
 const ACKNOWLEDGEMENTS: &str = "ALTER TABLE stories ADD COLUMN acknowledgement TEXT;";
+
+/// The silences of stories, as JSON. They are kept longer than the stories.
+const SILENCES: &str =
+    "CREATE TABLE silences (story TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;";

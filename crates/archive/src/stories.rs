@@ -69,11 +69,15 @@ impl Archive {
                 let at_ns = row.get::<_, Option<String>>(1)?.and_then(|at| parse_time(&at));
                 let acknowledgement = self.acknowledged(row.get_ref(4)?);
                 let (query, node) = (row.get(2)?, row.get(3)?);
-                stories.push(StoryEntry { story, at_ns, query, node, acknowledgement });
+                stories.push(StoryEntry { story, at_ns, query, node, acknowledgement, silence: None });
             }
             Ok(stories)
         };
-        read().map_err(|error| self.failed(error))
+        let mut stories = read().map_err(|error| self.failed(error))?;
+        for entry in &mut stories {
+            entry.silence = self.silence_of(&entry.story.id)?;
+        }
+        Ok(stories)
     }
 
     /// The newest stories, the oldest first: what a controller continues when it starts again.

@@ -2,7 +2,7 @@
 
 use crate::schema::WHOLE_RUN;
 use crate::{Archive, ArchiveChanges, ArchiveError, ProbeOffset};
-use crate::{captures, retention};
+use crate::{captures, retention, silence};
 use model::{Answer, Event, Story, format_time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde::Serialize;
@@ -22,13 +22,17 @@ impl Archive {
         let captures = bodies(&changes.captures, |ended| &ended.capture, |ended| &ended.capture.event)?;
         let mut held = self.held;
         let keep = self.keep;
+        let silences = &self.silences;
         let mut write = |connection: &mut Connection| {
             let transaction = connection.transaction()?;
             for (answer, body) in &answers {
                 held.answers += u64::from(put_answer(&transaction, answer, body)?);
             }
+            let mut new = Vec::new();
             for (event, body) in &events {
-                held.events += u64::from(put_event(&transaction, event, body)?);
+                let is_new = put_event(&transaction, event, body)?;
+                held.events += u64::from(is_new);
+                new.extend(is_new.then_some(*event));
             }
             for (story, body) in &stories {
                 held.stories += u64::from(put_story(&transaction, story, body)?);
@@ -37,6 +41,7 @@ impl Archive {
             for (event, _) in &events {
                 follow_parent(&transaction, event)?;
             }
+            let counted = silence::count(&transaction, silences, new.into_iter())?;
             for (ended, body) in &captures {
                 captures::put(&transaction, ended, body, &mut held)?;
             }
@@ -53,11 +58,15 @@ impl Archive {
             }
             retention::trim(&transaction, keep, &mut held)?;
             transaction.commit()?;
-            Ok(held)
+            Ok((held, counted))
         };
         match write(&mut self.connection) {
-            Ok(held) => {
+            Ok((held, counted)) => {
                 self.held = held;
+                for own in counted {
+                    self.silences.retain(|known| known.story != own.story);
+                    self.silences.push(own);
+                }
                 Ok(())
             }
             Err(error) => Err(self.failed(error)),

@@ -32,6 +32,7 @@ use report_file::ReportFile;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use task::rows::PlanContext;
+use web::Hub;
 
 /// Takes what a run tells, as it happens. The thread that answers windows calls it too, so that an implementation hands over what it takes
 /// and returns.
@@ -51,6 +52,14 @@ pub(crate) trait Sink: Send + Sync {
 
     /// Takes the state of the controller that has shown something, and what became of alerts.
     fn state(&self, _: &mut Controller, _: &[AlertmanagerView]) {}
+
+    /// Returns the hub that it shows to users.
+    fn hub(&self) -> Option<Hub> {
+        None
+    }
+
+    /// Follows what users do at a hub.
+    fn follow(&self, _: &Hub) {}
 
     /// Returns what became of the alerts that it tells.
     fn alerts(&self) -> Vec<AlertmanagerView> {
@@ -146,6 +155,9 @@ impl Sinks {
         let mut sinks = Vec::new();
         for known in SINKS {
             sinks.extend((known.start)(context)?);
+        }
+        for hub in sinks.iter().filter_map(|sink: &Box<dyn Sink>| sink.hub()).collect::<Vec<_>>() {
+            sinks.iter().for_each(|sink| sink.follow(&hub));
         }
         Ok(Self(sinks.into()))
     }

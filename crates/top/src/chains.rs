@@ -25,7 +25,8 @@ pub(crate) fn rows(model: &ViewModel) -> Vec<ViewLine> {
     rows.extend(model.stories().take(MOST_LISTED).map(|story| {
         let seen = if story.is_acknowledged { ", seen" } else { "" };
         let line = story.title.as_deref().or_else(|| story.text.lines().next()).unwrap_or_default();
-        ViewLine::plain(format!("  {line} ({} event(s){seen})", story.events))
+        let silent = if story.is_silent { ", silent" } else { "" };
+        ViewLine::plain(format!("  {line} ({} event(s){seen}{silent})", story.events))
             .to(ViewTarget::Story(story.id.clone()))
     }));
     if rows.len() == first {

@@ -99,7 +99,8 @@ fn query(query: &QueryView) -> Vec<ViewLine> {
 fn story(model: &ViewModel, id: &str) -> Option<Vec<ViewLine>> {
     let story = model.stories().find(|story| story.id == id)?;
     let seen = if story.is_acknowledged { ", seen" } else { "" };
-    let title = format!("Story {}, {} event(s){seen}", story.id, story.events);
+    let silent = if story.is_silent { ", silent" } else { "" };
+    let title = format!("Story {}, {} event(s){seen}{silent}", story.id, story.events);
     let mut rows = vec![ViewLine::new(Tone::Strong, title)];
     rows.extend(story.title.iter().flat_map(|title| lines(title)));
     rows.extend(lines(&story.text));

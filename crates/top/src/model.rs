@@ -83,6 +83,8 @@ pub struct StoryLine {
     pub events: u64,
     /// True if the story is acknowledged.
     pub is_acknowledged: bool,
+    /// True if nobody is told of the story for now.
+    pub is_silent: bool,
 }
 
 /// The model: the state as the API has it, the latest answers, events and stories.
@@ -313,7 +315,7 @@ mod tests {
             parent: None,
             title: None,
         };
-        EventView { event, story: None, text: String::new() }
+        EventView { event, story: None, text: String::new(), silenced_until: None }
     }
 
     #[test]

@@ -136,13 +136,19 @@ fn controller() -> ViewModel {
         parent: None,
         title: Some("Packets are lost behind Node1".to_owned()),
     };
-    model.event(EventView { event, story: Some("e1".to_owned()), text: "behind fired on Node1".to_owned() });
+    model.event(EventView {
+        event,
+        story: Some("e1".to_owned()),
+        text: "behind fired on Node1".to_owned(),
+        silenced_until: None,
+    });
     model.story(StoryLine {
         id: "e1".to_owned(),
         title: None,
         text: "Losses at Node1\nthey are behind it".to_owned(),
         events: 1,
         is_acknowledged: false,
+        is_silent: false,
     });
     model
 }
@@ -359,10 +365,11 @@ fn chains_have_phases_and_stories_open() {
         text: "Its first step".to_owned(),
         events: 1,
         is_acknowledged: true,
+        is_silent: true,
     });
     let lines = shown(&mut ui, &more, (80, 24));
     assert!(lines.iter().any(|line| line.starts_with("> Losses at Node1")), "{lines:?}");
-    assert!(lines.iter().any(|line| line.contains("Another one (1 event(s), seen)")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("Another one (1 event(s), seen, silent)")), "{lines:?}");
 }
 
 #[test]
@@ -418,6 +425,7 @@ fn any_text_at_any_size_with_any_keys_stays_in_its_place() {
         text: evil.clone(),
         events: u64::MAX,
         is_acknowledged: true,
+        is_silent: true,
     });
     // Queries that start each other.
     for (name, parent) in [("a", "b"), ("b", "a")] {

@@ -17,6 +17,7 @@ mod require;
 mod session;
 mod state;
 mod stories;
+mod silence;
 mod stream;
 
 use crate::access::{Access, Role};
@@ -90,6 +91,8 @@ fn routes() -> Vec<Route> {
         view("/stream", get(stream::follow)),
         view("/session", get(session::show).post(session::begin)),
         Route("/session", Door::Open, delete(session::end)),
+        run("/stories/{id}/silence", put(silence::set).delete(silence::end)),
+        view("/silences", get(silence::list)),
         view("/openapi.json", get(state::description)),
     ]
 }

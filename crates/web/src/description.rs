@@ -3,7 +3,7 @@
 
 use crate::responses::{
     Acknowledged, Answers, Captures, Checked, DryRun, Error, Events, Invalid, Lagged, LanguageView, Nodes,
-    Queries, Session, Stories, StoryNames, WholeStory,
+    Queries, Session, Silenced, Silences, Stories, StoryNames, WholeStory,
 };
 use crate::{Installed, Removed};
 use model::schema::{generator, name_of, refer, text};
@@ -25,7 +25,7 @@ pub fn description() -> String {
 
 fn definitions() -> serde_json::Map<String, Json> {
     let mut generator = generator();
-    let add: [fn(&mut SchemaGenerator); 22] = [
+    let add: [fn(&mut SchemaGenerator); 24] = [
         add::<Error<'_>>,
         add::<Invalid<'_>>,
         add::<model::view::Status>,
@@ -46,6 +46,8 @@ fn definitions() -> serde_json::Map<String, Json> {
         add::<StoryNames<'_>>,
         add::<WholeStory<'_>>,
         add::<Acknowledged>,
+        add::<Silenced>,
+        add::<Silences>,
         add::<Lagged>,
         add::<Session<'_>>,
     ];

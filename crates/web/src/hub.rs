@@ -7,12 +7,15 @@ use crate::message::{event_view, message};
 use crate::refusals::Refusals;
 use crate::responses::{Queries, StoryNames};
 use crate::view::{QueryView, Status};
-use archive::{Acknowledgement, Archive, ArchiveChanges, ArchiveError, StoredEvent, events_of};
+use archive::{
+    Acknowledgement, Archive, ArchiveChanges, ArchiveError, Silence, SilencedStory, StoredEvent, events_of,
+};
 use axum::body::Bytes;
 use model::{Answer, Event};
 use overview::Overview;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,6 +47,8 @@ struct HubState {
     /// The counts of events of queries that are there.
     event_counts: Mutex<EventCounts>,
     feed: Arc<StreamBacklog>,
+    /// Counts how often silences were changed by users.
+    silenced: AtomicU64,
     refusals: Refusals,
     /// Takes a line for each file that is handed out, and now and then one for what is refused.
     log: OnceLock<fn(&str)>,
@@ -75,6 +80,7 @@ impl Hub {
             overview: OnceLock::new(),
             event_counts: Mutex::default(),
             feed: StreamBacklog::new(limits),
+            silenced: AtomicU64::new(1),
             refusals: Refusals::default(),
             log: OnceLock::new(),
         }))
@@ -124,12 +130,14 @@ impl Hub {
         for event in &changes.events {
             // It is stored: that its story cannot be read is no reason to say otherwise.
             let story = archive.story_of(&event.event).unwrap_or_default();
-            self.tell("event", &event_view(StoredEvent { event: event.clone(), story }));
+            let silent = archive.silent_until(event, now_ns()).unwrap_or_default();
+            self.tell("event", &event_view(StoredEvent { event: event.clone(), story }, silent));
         }
         for story in &changes.stories {
             // As with events.
             let acknowledged = archive.acknowledgement(&story.id).unwrap_or_default();
-            self.tell("story", &StoryNames::new(story, acknowledged));
+            let silence = archive.silence_of(&story.id).unwrap_or_default();
+            self.tell("story", &StoryNames::new(story, acknowledged, silence));
         }
         Ok(())
     }
@@ -149,9 +157,56 @@ impl Hub {
             ..acknowledgement
         });
         archive.acknowledge(&story.id, acknowledged.as_ref())?;
+        let silence = archive.silence_of(&story.id)?;
         // The archive stays locked: a later firing of this story is told after this.
-        self.tell("story", &StoryNames::new(&story, acknowledged.clone()));
+        self.tell("story", &StoryNames::new(&story, acknowledged.clone(), silence));
         Ok(Some((story.id, acknowledged)))
+    }
+
+    /// Silences the story that has this identifier or an event of this identifier, or ends its silence (`None`), and tells all streams. Returns
+    /// the story's identifier and what is stored; `None` if there is no such story.
+    pub(crate) fn silence(
+        &self,
+        id: &str,
+        silence: Option<Silence>,
+    ) -> Result<Option<(String, Option<Silence>)>, ArchiveError> {
+        let mut archive = self.archive();
+        let Some(story) = archive.story(id)? else { return Ok(None) };
+        // That of another story, in which this one began, is ended with it.
+        let other = match silence {
+            Some(_) => None,
+            None => archive.silenced_by(&story.id)?.map(|own| own.story).filter(|own| *own != story.id),
+        };
+        let own = archive.silence(other.as_ref().unwrap_or(&story.id), silence, now_ns())?;
+        self.0.silenced.fetch_add(1, Relaxed);
+        let other = other.map(|other| archive.story(&other)).transpose()?.flatten();
+        // The archive stays locked, as above.
+        for changed in [&story].into_iter().chain(&other) {
+            let acknowledged = archive.acknowledgement(&changed.id)?;
+            self.tell("story", &StoryNames::new(changed, acknowledged, own.clone()));
+        }
+        Ok(Some((story.id, own)))
+    }
+
+    /// Returns the silences that hold, each with the newest events of its story, and a number of this state; `None` where that number is
+    /// `known`. A silence ends by itself at its time.
+    ///
+    /// # Errors
+    /// If the archive cannot be read.
+    pub fn silences(
+        &self,
+        known: u64,
+    ) -> Result<Option<(u64, Vec<(SilencedStory, Vec<String>)>)>, ArchiveError> {
+        let state = self.0.silenced.load(Relaxed);
+        if state == known {
+            return Ok(None);
+        }
+        let archive = self.archive();
+        let now_ns = now_ns();
+        let held = archive.silences().iter().filter(|own| own.silence.holds(now_ns));
+        let held: Result<Vec<_>, ArchiveError> =
+            held.map(|own| Ok((own.clone(), archive.event_names(&own.story)?))).collect();
+        Ok(Some((state, held?)))
     }
 
     /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served. So

@@ -12,6 +12,9 @@ pub(crate) fn message(name: &str, data: &impl Serialize) -> serde_json::Result<B
 }
 
 /// An event as it is told.
-pub(crate) fn event_view(StoredEvent { event, story }: StoredEvent) -> EventView {
-    EventView { text: events::sentence(&event), event, story }
+pub(crate) fn event_view(
+    StoredEvent { event, story }: StoredEvent,
+    silenced_until: Option<u64>,
+) -> EventView {
+    EventView { text: events::sentence(&event), event, story, silenced_until }
 }

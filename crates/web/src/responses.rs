@@ -2,7 +2,7 @@
 
 use crate::capture::capture_view;
 use crate::role::Role;
-use archive::{Acknowledgement, StoredCapture, StoryEntry, events_of};
+use archive::{Acknowledgement, Silence, SilencedStory, StoredCapture, StoryEntry, events_of};
 use equery::{Diagnostic, Explanation, QueryItems};
 use model::view::{CaptureView, EventView, NodeView, QueryView};
 use model::{Answer, DryRunNode, DryRunOutcome, Event, Integer, Nullable, Span, Story, Time};
@@ -104,11 +104,13 @@ pub(crate) struct ListedStory {
     events_total: u64,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
+    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    silence: Option<Silence>,
 }
 
 impl From<StoryEntry> for ListedStory {
     fn from(entry: StoryEntry) -> Self {
-        let StoryEntry { story, at_ns, query, node, acknowledgement } = entry;
+        let StoryEntry { story, at_ns, query, node, acknowledgement, silence } = entry;
         let events_total = events_of(&story);
         Self {
             id: story.id,
@@ -119,6 +121,7 @@ impl From<StoryEntry> for ListedStory {
             node,
             events_total,
             acknowledged: acknowledgement,
+            silence,
         }
     }
 }
@@ -141,13 +144,19 @@ pub(crate) struct StoryNames<'a> {
     events_unlisted: u64,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
+    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    silence: Option<Silence>,
 }
 
 impl<'a> StoryNames<'a> {
-    pub(crate) fn new(story: &'a Story, acknowledged: Option<Acknowledgement>) -> Self {
+    pub(crate) fn new(
+        story: &'a Story,
+        acknowledged: Option<Acknowledgement>,
+        silence: Option<Silence>,
+    ) -> Self {
         let Story { id, title, text, events, events_unlisted } = story;
         let title = title.as_deref();
-        Self { id, title, text, events, events_unlisted: *events_unlisted, acknowledged }
+        Self { id, title, text, events, events_unlisted: *events_unlisted, acknowledged, silence }
     }
 }
 
@@ -171,6 +180,8 @@ pub(crate) struct WholeStory<'a> {
     captures: Vec<CaptureView>,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
+    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    silence: Option<Silence>,
 }
 
 impl<'a> WholeStory<'a> {
@@ -180,13 +191,14 @@ impl<'a> WholeStory<'a> {
         events: &'a [Event],
         captures: Vec<StoredCapture>,
         acknowledged: Option<Acknowledgement>,
+        silence: Option<Silence>,
     ) -> Self {
         let captures = captures.into_iter().map(capture_view).collect();
         let gone = story.events.len().saturating_sub(events.len()) as u64;
         let Story { id, title, text, events_unlisted, .. } = story;
         let title = title.as_deref();
         let events_unlisted = events_unlisted.saturating_add(gone);
-        Self { id, title, text, events, events_unlisted, captures, acknowledged }
+        Self { id, title, text, events, events_unlisted, captures, acknowledged, silence }
     }
 }
 
@@ -198,6 +210,52 @@ pub(crate) struct Acknowledged {
     pub(crate) story: String,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     pub(crate) acknowledged: Option<Acknowledgement>,
+}
+
+/// A silence that was set or ended.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Silenced {
+    /// The identifier of the story.
+    pub(crate) story: String,
+    /// The silence; `None` if the story was never silent.
+    pub(crate) silence: Option<Silence>,
+}
+
+/// A list of silences.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Silences {
+    /// The silences that hold, that which ends first before the others; then those that have ended, the last one first.
+    pub(crate) silences: Vec<ListedSilence>,
+}
+
+/// A silence in a list of silences.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ListedSilence {
+    /// The identifier of the story.
+    pub(crate) story: String,
+    /// The story in a sentence; `None` if it is not kept.
+    pub(crate) title: Option<String>,
+    /// The query of the event that the story began with; `None` if that is not known.
+    pub(crate) query: Option<String>,
+    /// The node of the event that the story began with; `None` for answers across nodes, and if that is not known.
+    pub(crate) node: Option<String>,
+    /// True until it ends.
+    pub(crate) holds: bool,
+    #[serde(flatten)]
+    pub(crate) silence: Silence,
+}
+
+impl ListedSilence {
+    pub(crate) fn new(silenced: SilencedStory, story: Option<Story>, now_ns: u64) -> Self {
+        let SilencedStory { story: id, cause, silence } = silenced;
+        let title =
+            story.and_then(|story| story.title.or_else(|| story.text.lines().next().map(str::to_owned)));
+        let (query, node) = cause.map_or((None, None), |cause| (Some(cause.query), cause.node));
+        Self { story: id, title, query, node, holds: silence.holds(now_ns), silence }
+    }
 }
 
 /// The events that queries would have caused in a recorded time.
@@ -227,7 +285,7 @@ pub(crate) struct DryRun<'a> {
 impl<'a> DryRun<'a> {
     pub(crate) fn new(period: Span, played: &'a DryRunOutcome) -> Self {
         let DryRunOutcome { judged, fired, events, more_events, stories, nodes, warnings } = played;
-        let stories = stories.iter().map(|story| StoryNames::new(story, None)).collect();
+        let stories = stories.iter().map(|story| StoryNames::new(story, None, None)).collect();
         let (judged, fired, more_events) = (*judged, *fired, *more_events);
         Self { period, judged, fired, events, more_events, stories, nodes, warnings }
     }

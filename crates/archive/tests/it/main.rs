@@ -4,3 +4,4 @@ mod acknowledgements;
 mod captures;
 mod files;
 mod model;
+mod silences;

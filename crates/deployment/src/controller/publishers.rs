@@ -13,6 +13,9 @@ use web::view::Status;
 
 /// Takes what a controller stores to others.
 pub(super) trait ControllerPublisher {
+    /// Looks at what users did at the hub, before events come.
+    fn follow(&mut self, _: &Hub) {}
+
     /// Takes an event, which is not stored yet.
     fn event(&self, _: &Event) {}
 

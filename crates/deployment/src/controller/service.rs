@@ -160,6 +160,7 @@ impl<'a> ControllerService<'a> {
             self.hung_up.line().into_iter().for_each(say);
             let lines: Vec<String> = self.publishers.iter().flat_map(|own| own.lines()).collect();
             lines.into_iter().for_each(|line| self.note(line));
+            self.publishers.iter_mut().for_each(|own| own.follow(&self.hub));
             self.take_messages()?;
             let state = self.link.state();
             // While nothing can be stored no message is taken, and while the broker takes none, none comes: nodes cannot be blamed for it.

@@ -6,13 +6,17 @@ use crate::exit::{EARLY, Failure, say};
 use crate::spec::AlertOptions;
 use crate::trust::tls;
 use crate::verdict::ExitStatus;
-use alertmanager::{AlertmanagerClient, AlertmanagerUrl, Book, Extra, Notifier, NotifierOutcome, Notify};
+use alertmanager::{
+    AlertmanagerClient, AlertmanagerUrl, Book, Extra, Notifier, NotifierOutcome, Notify, SilencedFiring,
+};
+use archive::{FiringCause, SilencedStory};
 use controller::{Controller, ControllerOutput};
 use events::MachineState;
 use model::view::AlertmanagerView;
 use model::{Event, RunReport};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use web::Hub;
 
 /// The time after which the book is compared with the event machine again.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -23,6 +27,8 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct Alerts {
     notifier: Notifier,
     settled: Option<Instant>,
+    /// The number of the silences that were taken last.
+    silences: u64,
 }
 
 impl Alerts {
@@ -66,12 +72,26 @@ impl Alerts {
                 as Box<dyn Notify>
         };
         let notifier = Notifier::start(book, addresses.iter().map(client).collect()).map_err(no_thread)?;
-        Ok(Some(Self { notifier, settled: None }))
+        Ok(Some(Self { notifier, settled: None, silences: 0 }))
     }
 
     /// An event happened.
     pub fn event(&self, event: &Event) {
         self.notifier.with(|book| book.take(event, || events::sentence(event)));
+    }
+
+    /// Takes the silences of stories that users have set. Where they cannot be read, those before stay.
+    pub fn silence(&mut self, hub: &Hub) {
+        let Ok(Some((state, silences))) = hub.silences(self.silences) else { return };
+        self.silences = state;
+        let silences =
+            silences.into_iter().map(|(SilencedStory { cause, silence, .. }, events)| SilencedFiring {
+                of: cause.map(|FiringCause { query, node, key }| (query, node, key)),
+                events,
+                until_ns: silence.until_ns,
+            });
+        let silences = silences.collect();
+        self.notifier.with(|book| book.silence(silences));
     }
 
     /// Lets alerts lapse whose conditions are judged no more, now and then.
@@ -129,7 +149,11 @@ pub struct NotificationOutcome {
 }
 
 /// Tells Alertmanagers what a run's queries start.
-pub(crate) struct AlertsSink(Mutex<Telltale>);
+pub(crate) struct AlertsSink {
+    tells: Mutex<Telltale>,
+    /// The page's hub, which has the silences; nothing of a run without a page.
+    hub: OnceLock<Hub>,
+}
 
 /// The alerts that are told, or what became of them once that has ended.
 enum Telltale {
@@ -141,12 +165,13 @@ impl AlertsSink {
     /// Begins to tell where the options ask for it.
     pub(super) fn start(context: &SinkContext<'_>) -> Result<Option<Box<dyn Sink>>, Failure> {
         let alerts = Alerts::start(&context.options.output.alerts, None)?;
-        Ok(alerts.map(|alerts| Box::new(Self(Mutex::new(Telltale::Tells(alerts)))) as Box<dyn Sink>))
+        let sink = |alerts| Self { tells: Mutex::new(Telltale::Tells(alerts)), hub: OnceLock::new() };
+        Ok(alerts.map(|alerts| Box::new(sink(alerts)) as Box<dyn Sink>))
     }
 
     /// Calls `call` with the alerts that are told, until that has ended.
     fn with<T: Default>(&self, call: impl FnOnce(&mut Alerts) -> T) -> T {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.tells.lock().unwrap_or_else(PoisonError::into_inner) {
             Telltale::Tells(alerts) => call(alerts),
             Telltale::Ended(_) => T::default(),
         }
@@ -161,11 +186,18 @@ impl Sink for AlertsSink {
     }
 
     fn state(&self, controller: &mut Controller, _: &[AlertmanagerView]) {
-        self.with(|alerts| alerts.settle(controller.events()));
+        self.with(|alerts| {
+            self.hub.get().into_iter().for_each(|hub| alerts.silence(hub));
+            alerts.settle(controller.events());
+        });
+    }
+
+    fn follow(&self, hub: &Hub) {
+        self.hub.get_or_init(|| hub.clone());
     }
 
     fn alerts(&self) -> Vec<AlertmanagerView> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.tells.lock().unwrap_or_else(PoisonError::into_inner) {
             Telltale::Tells(alerts) => alerts.views(),
             Telltale::Ended(views) => views.clone(),
         }
@@ -177,7 +209,7 @@ impl Sink for AlertsSink {
 
     /// Waits until Alertmanagers were told everything, for some time, and says what they were not told.
     fn finish(&self, _: &RunReport, verdict: &mut ExitStatus) {
-        let mut telltale = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut telltale = self.tells.lock().unwrap_or_else(PoisonError::into_inner);
         let Telltale::Tells(alerts) = std::mem::replace(&mut *telltale, Telltale::Ended(Vec::new())) else {
             return;
         };

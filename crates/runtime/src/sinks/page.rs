@@ -176,6 +176,11 @@ impl PageFeed {
 }
 
 impl Sink for PageSink {
+    fn hub(&self) -> Option<Hub> {
+        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        page.as_ref().map(|page| page.hub.clone())
+    }
+
     fn window(&self, window: &Window) {
         let answers = window.answers.iter().chain(&window.longer).cloned().collect();
         let result = WindowResult { empty: window.empty, ..WindowResult::new(window.span, answers) };

@@ -1,9 +1,8 @@
 //! Acknowledgements of stories.
 
 use super::stories::unknown;
-use super::{App, name, on_a_thread};
+use super::{App, name, note, on_a_thread};
 use crate::access::Identity;
-use crate::body;
 use crate::failure::{ApiFailure, json_response};
 use crate::hub::now_ns;
 use crate::parameters::Parameters;
@@ -16,9 +15,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use std::sync::Arc;
-
-/// The longest note, bytes.
-const MOST_NOTE: usize = 1_000;
 
 /// Acknowledges a story up to `events` of its events, in the name of the client.
 pub(super) async fn set(
@@ -33,15 +29,8 @@ pub(super) async fn set(
     let seen = |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is no number of events"));
     let events = parameters.read_as("events", seen)?.unwrap_or(u64::MAX);
     let id = name(id)?;
-    let note = body::read_text(&headers, body, app.body_time).await?;
-    let note = note.trim();
-    if note.len() > MOST_NOTE || note.contains(|letter: char| letter.is_control() && letter != '\n') {
-        let error =
-            format!("a note has at most {MOST_NOTE} bytes, and no control characters but line breaks");
-        return Err(ApiFailure::bad(error));
-    }
-    let acknowledgement =
-        Acknowledgement { at_ns: now_ns(), by: identity.name, note: note.to_owned(), events };
+    let note = note::read(&app, &headers, body).await?;
+    let acknowledgement = Acknowledgement { at_ns: now_ns(), by: identity.name, note, events };
     change(&app, id, Some(acknowledgement)).await
 }
 

@@ -4,7 +4,7 @@ use super::{App, ask};
 use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
 use crate::responses::{ListedStory, Stories, WholeStory};
-use archive::{Acknowledgement, Archive, CaptureFilter, StoredCapture, StoryEntry};
+use archive::{Acknowledgement, Archive, CaptureFilter, Silence, StoredCapture, StoryEntry};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Captures that are listed with a story, the newest.
 const MOST_CAPTURES: u64 = 1_000;
 
-/// A story, those of its events that are kept, their captures, and its acknowledgement.
-type StoryDetail = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>);
+/// A story, those of its events that are kept, their captures, its acknowledgement and its silence.
+type StoryDetail = (Story, Vec<Event>, Vec<StoredCapture>, Option<Acknowledgement>, Option<Silence>);
 
 pub(super) async fn list(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     let limit = Parameters::read(&uri, &["limit"])?.limit()?;
@@ -42,11 +42,12 @@ pub(super) async fn one(
         let filter = CaptureFilter { story: Some(story.id.clone()), limit: MOST_CAPTURES, event: None };
         let captures = archive.captures(&filter)?;
         let acknowledged = archive.acknowledgement(&story.id)?;
-        Ok(Some((story, events, captures, acknowledged)))
+        let silence = archive.silence_of(&story.id)?;
+        Ok(Some((story, events, captures, acknowledged, silence)))
     };
     let write = move |found: Option<StoryDetail>| {
-        let Some((story, events, captures, acknowledged)) = found else { return Err(unknown(&id)) };
-        Ok(serde_json::to_vec(&WholeStory::new(&story, &events, captures, acknowledged))?)
+        let Some((story, events, captures, acknowledged, silence)) = found else { return Err(unknown(&id)) };
+        Ok(serde_json::to_vec(&WholeStory::new(&story, &events, captures, acknowledged, silence))?)
     };
     Ok(json_response(StatusCode::OK, ask(&app, question, write).await?))
 }

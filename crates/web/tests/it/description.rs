@@ -138,7 +138,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 41] = [
+    let calls: [(&str, &str, &str, u16); 46] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -170,6 +170,11 @@ fn responses_are_as_described() {
         ("put", "/stories/{id}/acknowledgement", "none/acknowledgement", 404),
         ("put", "/stories/{id}/acknowledgement", "e1/acknowledgement?events=x", 400),
         ("delete", "/stories/{id}/acknowledgement", "e1/acknowledgement", 200),
+        ("put", "/stories/{id}/silence", "e1/silence?for=2h", 200),
+        ("put", "/stories/{id}/silence", "none/silence?for=2h", 404),
+        ("put", "/stories/{id}/silence", "e1/silence", 400),
+        ("delete", "/stories/{id}/silence", "e1/silence", 200),
+        ("get", "/silences", "", 200),
         ("get", "/session", "", 200),
         ("post", "/session", "", 200),
         ("delete", "/session", "", 200),

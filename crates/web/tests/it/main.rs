@@ -19,5 +19,6 @@ mod requests;
 mod sample;
 mod sessions;
 mod streams;
+mod silences;
 mod tls;
 mod token_file;

@@ -23,6 +23,10 @@ pub(super) fn start(
 }
 
 impl ControllerPublisher for Alerts {
+    fn follow(&mut self, hub: &Hub) {
+        self.silence(hub);
+    }
+
     fn event(&self, event: &Event) {
         Alerts::event(self, event);
     }
