@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod answers;
 mod captures;
+mod change;
 mod check;
 mod csv;
 mod dry_run;
@@ -10,14 +11,15 @@ mod events;
 mod health;
 mod history;
 mod metrics;
+mod note;
 mod now;
 mod owner;
 mod queries;
 mod require;
 mod session;
+mod silence;
 mod state;
 mod stories;
-mod silence;
 mod stream;
 
 use crate::access::{Access, Role};
@@ -81,6 +83,7 @@ fn routes() -> Vec<Route> {
         view("/language", get(check::language)),
         view("/answers", get(answers::list)),
         view("/history", post(history::ask)),
+        view("/change", post(change::ask)),
         view("/dry-run", post(dry_run::play)),
         view("/events", get(events::list)),
         view("/captures", get(captures::list)),
@@ -88,11 +91,11 @@ fn routes() -> Vec<Route> {
         view("/stories", get(stories::list)),
         view("/stories/{id}", get(stories::one)),
         run("/stories/{id}/acknowledgement", put(acknowledgement::set).delete(acknowledgement::withdraw)),
+        run("/stories/{id}/silence", put(silence::set).delete(silence::end)),
+        view("/silences", get(silence::list)),
         view("/stream", get(stream::follow)),
         view("/session", get(session::show).post(session::begin)),
         Route("/session", Door::Open, delete(session::end)),
-        run("/stories/{id}/silence", put(silence::set).delete(silence::end)),
-        view("/silences", get(silence::list)),
         view("/openapi.json", get(state::description)),
     ]
 }

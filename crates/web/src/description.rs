@@ -1,6 +1,7 @@
 //! The description of the interface: `calls.json` has what no type tells (paths, parameters, roles), and what is sent is derived from the
 //! types.
 
+use crate::change::Change;
 use crate::responses::{
     Acknowledged, Answers, Captures, Checked, DryRun, Error, Events, Invalid, Lagged, LanguageView, Nodes,
     Queries, Session, Silenced, Silences, Stories, StoryNames, WholeStory,
@@ -25,7 +26,7 @@ pub fn description() -> String {
 
 fn definitions() -> serde_json::Map<String, Json> {
     let mut generator = generator();
-    let add: [fn(&mut SchemaGenerator); 24] = [
+    let add: [fn(&mut SchemaGenerator); 25] = [
         add::<Error<'_>>,
         add::<Invalid<'_>>,
         add::<model::view::Status>,
@@ -39,6 +40,7 @@ fn definitions() -> serde_json::Map<String, Json> {
         add::<LanguageView<'_>>,
         add::<Answers>,
         add::<model::HistoryAnswers>,
+        add::<Change>,
         add::<DryRun<'_>>,
         add::<Events>,
         add::<Captures>,

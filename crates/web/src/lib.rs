@@ -33,6 +33,7 @@ mod assets;
 mod body;
 mod capture;
 mod certificate;
+mod change;
 mod changed;
 mod checking;
 #[cfg(feature = "schema")]

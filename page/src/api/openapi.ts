@@ -187,6 +187,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Why traffic changed between two periods
+         * @description Of each field the groups are listed that contribute most to the difference, each with what it had before and after; `rest` has all others, so that both add up to the whole. The stores of nodes are asked twice: which groups lead in either period, then what those have in both, in one read for all fields. So figures are exact on both sides. Where something of a period is missing, its figures are "at least" and its `status` is `partial`; where nothing of it is remembered, they are not known. Periods of different length are compared by their sums per second.
+         */
+        post: operations["change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dry-run": {
         parameters: {
             query?: never;
@@ -308,6 +328,47 @@ export interface paths {
         post?: never;
         /** Withdraws the acknowledgement of a story */
         delete: operations["withdraw"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stories/{id}/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Silences a story for a time
+         * @description Until it ends no alert of the story is sent, nor of one that begins as it did: of the same query, node and key. Firings go on, are shown, and are counted (`fired`). It ends by itself; one that is set again counts on.
+         */
+        put: operations["silence"];
+        post?: never;
+        /** Ends the silence of a story */
+        delete: operations["endSilence"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists silences of stories
+         * @description Those that hold come first. At most 1,000 are kept.
+         */
+        get: operations["silences"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -537,6 +598,96 @@ export interface components {
             /** @description The captures. */
             captures: components["schemas"]["Capture"][];
         };
+        /** @description Why traffic changed between two periods. */
+        Change: {
+            /** @description The measure. */
+            measure: components["schemas"]["ChangeMeasure"];
+            /** @description What is compared. All differences are of that: of rates per second. */
+            compared: components["schemas"]["Compared"];
+            /** @description The earlier period. */
+            before: components["schemas"]["ChangePeriod"];
+            /** @description The later period. */
+            after: components["schemas"]["ChangePeriod"];
+            /** @description What the later period has more; `null` where a period is not known. */
+            difference: components["schemas"]["Difference"] | null;
+            /** @description What is known of all differences. */
+            difference_is: components["schemas"]["DifferenceKind"];
+            /** @description The fields, each with the groups that contribute most to the difference; none where a period is not known. */
+            fields: components["schemas"]["ChangeOfField"][];
+            /** @description The fields that are not compared, and why not. */
+            unanswered: components["schemas"]["Unanswered"][];
+            /** @description The node whose figures these are, where nodes see the same traffic; `null` where they are added. */
+            of_node: string | null;
+            /** @description The nodes that were asked. */
+            nodes: components["schemas"]["HistoryNode"][];
+            /** @description Warnings, a line each. */
+            warnings: string[];
+        };
+        /**
+         * @description The measure that is compared. `bits`: bits of packets, without the frames around them. `packets`: packets. `flows`: flows.
+         * @enum {string}
+         */
+        ChangeMeasure: "bits" | "packets" | "flows";
+        /** @description The groups of a field that contribute most to a change. They and the rest add up to all. */
+        ChangeOfField: {
+            /** @description The name of the field. */
+            field: string;
+            /** @description The fields of Equery that a group has a value of each; `node_id` of nodes. */
+            by: string[];
+            /** @description The groups, that with the largest difference first. */
+            groups: components["schemas"]["ChangedGroup"][];
+            /** @description All others together. */
+            rest: components["schemas"]["ChangedRest"];
+            /** @description True if no group that is not listed changed more than the last one that is. */
+            is_certain: boolean;
+            /** @description The most by which a group can have changed that is not listed. */
+            most_unlisted: components["schemas"]["Difference"];
+            /** @description Why its groups lack something that all together have, a line each; their figures are "at least" then. */
+            reasons: string[];
+        };
+        /** @description A period and what all of it has. */
+        ChangePeriod: {
+            /** @description The first instant in it. */
+            start: components["schemas"]["Time"];
+            /** @description The first instant after it. */
+            end: components["schemas"]["Time"];
+            /** @description The sum of all that pass the condition; `null` where it is not known. */
+            total: components["schemas"]["Integer"] | null;
+            /** @description How whole the figures of the period are. */
+            status: components["schemas"]["PeriodStatus"];
+            /** @description The time from the first that is remembered of it to the last; `null` where nothing is. */
+            watched: components["schemas"]["Span"] | null;
+            /** @description The times of which nothing is known. */
+            missing: components["schemas"]["Missing"][];
+            /** @description Why it is not complete, a line each. */
+            reasons: string[];
+        };
+        /** @description A group and its change. */
+        ChangedGroup: {
+            /** @description The values of its fields. */
+            key: components["schemas"]["GroupKey"];
+            /** @description The condition that its flows fulfil, and no others. */
+            condition: string;
+            /** @description The sum in the earlier period. */
+            before: components["schemas"]["Integer"];
+            /** @description The sum in the later period. */
+            after: components["schemas"]["Integer"];
+            /** @description What the later period has more. */
+            difference: components["schemas"]["Difference"];
+            /** @description Its part of the whole difference, below 0 where it goes the other way; `null` where the whole did not change. */
+            share: number | null;
+        };
+        /** @description What all groups together have that are not listed. */
+        ChangedRest: {
+            /** @description The sum in the earlier period. */
+            before: components["schemas"]["Integer"];
+            /** @description The sum in the later period. */
+            after: components["schemas"]["Integer"];
+            /** @description What the later period has more. */
+            difference: components["schemas"]["Difference"];
+            /** @description Its part of the whole difference, below 0 where it goes the other way; `null` where the whole did not change. */
+            share: number | null;
+        };
         /** @description A text, checked. */
         Checked: {
             /** @description The name of the text. */
@@ -580,6 +731,11 @@ export interface components {
          * @enum {string}
          */
         ColumnKind: "unsigned" | "signed" | "float" | "text" | "address" | "prefix" | "time" | "estimate" | "heaviest";
+        /**
+         * @description What is compared. `sums`: the sums of two periods of the same length. `rates`: the sums per second of two periods of different length.
+         * @enum {string}
+         */
+        Compared: "sums" | "rates";
         /** @description A place on the earth, in degrees (WGS 84). */
         Coordinates: {
             /** @description The latitude, from -90 to 90 degrees; positive in the north. */
@@ -621,6 +777,13 @@ export interface components {
             /** @description The remedy, in words; `null` where none is known. */
             help: string | null;
         };
+        /** @description A difference: a whole number where sums are compared, as far as 2⁵³, else a number per second. */
+        Difference: number;
+        /**
+         * @description What is known of the differences. `exact`: both periods are complete. `at_least`: the later period is partial: the change is at least this much upwards. `at_most`: the earlier period is partial: the change is at most this much upwards. `of_what_was_seen`: both periods are partial: the difference is of what was seen. `not_known`: a period is not known.
+         * @enum {string}
+         */
+        DifferenceKind: "exact" | "at_least" | "at_most" | "of_what_was_seen" | "not_known";
         /** @description The events that queries would have caused in a recorded time. */
         DryRun: {
             /** @description The time whose events are told. */
@@ -837,6 +1000,10 @@ export interface components {
             /** @description The reason. `too_late`: its windows came later than they are waited for. `not_sent`: they never came, as the probe did not run, or was killed before it had kept them. `spool_full`: the probe dropped some of them. */
             reason: string;
         };
+        /** @description The values of a group's fields, by their names. */
+        GroupKey: {
+            [key: string]: components["schemas"]["Value"];
+        };
         /** @description The values of a field that weigh most, and the weight of all others. */
         Heaviest: {
             /** @description The values that weigh most, the heaviest first. */
@@ -945,6 +1112,29 @@ export interface components {
             queries: components["schemas"]["QueryItems"][];
             /** @description The names that are defined for all texts. */
             variables: string[];
+        };
+        /** @description A silence in a list of silences. */
+        ListedSilence: {
+            /** @description The identifier of the story. */
+            story: string;
+            /** @description The story in a sentence; `null` if it is not kept. */
+            title: string | null;
+            /** @description The query of the event that the story began with; `null` if that is not known. */
+            query: string | null;
+            /** @description The node of the event that the story began with; `null` for answers across nodes, and if that is not known. */
+            node: string | null;
+            /** @description True until it ends. */
+            holds: boolean;
+            /** @description The time of the statement. */
+            at: components["schemas"]["Time"];
+            /** @description The time at which it ends by itself. */
+            until: components["schemas"]["Time"];
+            /** @description The name of the token of the user; `null` if the server has no tokens. */
+            by: string | null;
+            /** @description The note of the user; may be empty. */
+            note: string;
+            /** @description The number of firings of which nobody was told. */
+            fired: components["schemas"]["Integer"];
         };
         /** @description The load of a node. */
         Load: {
@@ -1190,6 +1380,11 @@ export interface components {
             node: string;
         };
         /**
+         * @description How whole the figures of a period are. `complete`: all of the period was seen: its figures are exact. `partial`: a part of it is missing: its figures are "at least". `not_known`: nothing of it is remembered: no figure is known.
+         * @enum {string}
+         */
+        PeriodStatus: "complete" | "partial" | "not_known";
+        /**
          * @description The state of a key of a trigger. `idle`: the condition is false. `pending`: the condition is true, not yet for long enough. `active`: the key fired. `recovering`: the key is quiet after it fired. `no_data`: the condition is unknown.
          * @enum {string}
          */
@@ -1330,6 +1525,31 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning" | "note";
+        /** @description A statement of a user that nobody is to be told of a story for a time. */
+        Silence: {
+            /** @description The time of the statement. */
+            at: components["schemas"]["Time"];
+            /** @description The time at which it ends by itself. */
+            until: components["schemas"]["Time"];
+            /** @description The name of the token of the user; `null` if the server has no tokens. */
+            by: string | null;
+            /** @description The note of the user; may be empty. */
+            note: string;
+            /** @description The number of firings of which nobody was told. */
+            fired: components["schemas"]["Integer"];
+        };
+        /** @description A silence that was set or ended. */
+        Silenced: {
+            /** @description The identifier of the story. */
+            story: string;
+            /** @description The silence; `null` if the story was never silent. */
+            silence: components["schemas"]["Silence"] | null;
+        };
+        /** @description A list of silences. */
+        Silences: {
+            /** @description The silences that hold, that which ends first before the others; then those that have ended, the last one first. */
+            silences: components["schemas"]["ListedSilence"][];
+        };
         /** @description The site of a node. */
         Site: {
             /** @description The name of the site; `null` where the node does not say it. */
@@ -1486,6 +1706,8 @@ export interface components {
             text: string;
             /** @description The bounds of the values, in words, where these are estimates: `certain`, `each with a probability of 0.950`, or `none`. */
             bounds?: string;
+            /** @description The time until which nobody is told of it, because its story is silent; absent where all are told. */
+            silenced_until?: components["schemas"]["Time"];
             /** @description The event in a sentence that names no query: what the query says of its firing, or its condition in words. What ends a firing has the title of that firing. Events that a version without titles has stored lack it. */
             title?: string;
         };
@@ -1510,6 +1732,8 @@ export interface components {
             captures: components["schemas"]["Capture"][];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
+            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            silence: components["schemas"]["Silence"] | null;
         };
         /** @description A story in a list of stories. */
         StoryEntry: {
@@ -1529,6 +1753,8 @@ export interface components {
             events_total: components["schemas"]["Integer"];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
+            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            silence: components["schemas"]["Silence"] | null;
         };
         /** @description A story with the identifiers of its events. */
         StoryNames: {
@@ -1544,6 +1770,8 @@ export interface components {
             events_unlisted: components["schemas"]["Integer"];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
+            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            silence: components["schemas"]["Silence"] | null;
         };
         /** @description The way in which a task counted. */
         Task: {
@@ -1607,6 +1835,13 @@ export interface components {
             edges: components["schemas"]["Edge"][];
             /** @description The keys that are not idle, 50 of all nodes at the most: those that fired first, of each phase the newest first. `edges` counts all. */
             keys: components["schemas"]["KeyState"][];
+        };
+        /** @description A field that is not compared. */
+        Unanswered: {
+            /** @description The name of the field. */
+            field: string;
+            /** @description The reason in one line. */
+            reason: string;
         };
         /** @description What is unusual in the traffic, and what watches for it. */
         Unusual: {
@@ -2300,6 +2535,121 @@ export interface operations {
             };
         };
     };
+    change: {
+        parameters: {
+            query?: {
+                /** @description What is compared. */
+                measure?: "bits" | "packets" | "flows";
+                /** @description The begin of the later period: a time, or a duration before now. */
+                from?: string;
+                /** @description The end of the later period; now without it. */
+                to?: string;
+                /** @description The begin of the earlier period; without it the earlier period is as long as the later one. */
+                before_from?: string;
+                /** @description The end of the earlier period; without it the begin of the later one. */
+                before_to?: string;
+                /** @description Only these nodes, with commas between their names. */
+                nodes?: string;
+                /** @description The fields, with commas; the usual ones without it. */
+                by?: string;
+                /** @description The number of groups that are listed of each field. */
+                top?: number;
+                /** @description How the figures of several nodes become one: `sum` adds them; `max` takes those of the node that saw most, for nodes that see the same traffic. */
+                across?: "sum" | "max";
+                /** @description The memory of groups that each node may take, as `256MiB`; it gives less where it has less. */
+                memory?: string;
+                /** @description How long nodes may take, up to `10min`. */
+                time?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A condition of Equery that all flows pass, at most 16 KiB on one line; without it, or with an empty one, all do. Commas divide conditions that all hold. */
+        requestBody?: {
+            content: {
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description The contributors. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no node of such a name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The text came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A run has no store that could be asked, or the question runs on no node. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The text is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Nothing can be stored now. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The controller has ended. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The controller did not answer. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     dryRun: {
         parameters: {
             query?: {
@@ -2669,6 +3019,128 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    silence: {
+        parameters: {
+            query: {
+                /** @description How long, as `2h`; 30 days at most. */
+                for: string;
+            };
+            header?: never;
+            path: {
+                /** @description Its identifier, or that of any event in it. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A note, at most 1,000 bytes. */
+        requestBody?: {
+            content: {
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description The silence. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silenced"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such story. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The note came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The note is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    endSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its identifier, or that of any event in it. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The silence, as it ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silenced"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such story. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    silences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The silences. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silences"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
         };
     };

@@ -44,3 +44,11 @@ export type Language = Schemas['Language'];
 export type Word = Schemas['Word'];
 export type Installed = Schemas['Installed'];
 export type DryRun = Schemas['DryRun'];
+
+export type Change = Schemas['Change'];
+export type ChangeOfField = Schemas['ChangeOfField'];
+export type ChangedGroup = Schemas['ChangedGroup'];
+
+/** Nobody is told of a story for a time. */
+export type Silence = Schemas['Silence'];
+export type ListedSilence = Schemas['ListedSilence'];

@@ -125,6 +125,9 @@ fn responses_are_as_described() {
                     reply.send(Err(RequestRefusal::Conflict("used".to_owned())));
                 }
                 Request::Remove { name, reply } => reply.send(Ok(Removed { removed: vec![name] })),
+                Request::History { asked, reply } if asked.text.starts_with("all_before") => {
+                    reply.send(Ok(crate::change::stored(&asked)));
+                }
                 Request::History { asked, reply } => reply.send(match &*asked.nodes.join(",") {
                     "busy" => Err(RequestRefusal::Busy("busy".to_owned())),
                     "none" => Err(RequestRefusal::Unknown("none".to_owned())),
@@ -138,7 +141,7 @@ fn responses_are_as_described() {
             }
         }
     });
-    let calls: [(&str, &str, &str, u16); 46] = [
+    let calls: [(&str, &str, &str, u16); 47] = [
         ("get", "/status", "", 200),
         ("get", "/status", "?x=1", 400),
         ("get", "/nodes", "", 200),
@@ -154,6 +157,7 @@ fn responses_are_as_described() {
         ("post", "/history", "?time=11min", 400),
         ("post", "/history", "?nodes=none", 404),
         ("post", "/history", "?nodes=busy", 429),
+        ("post", "/change", "?top=0", 400),
         ("post", "/dry-run", "", 200),
         ("post", "/dry-run", "?time=11min", 400),
         ("post", "/dry-run", "?file=busy", 429),
@@ -195,6 +199,9 @@ fn responses_are_as_described() {
         assert_eq!(response.status, status, "{method} {asked}");
         check(&named(path, method, status), &response.json());
     }
+    let change = send(address, "POST /api/v1/change", &[], b"");
+    assert_eq!(change.status, 200);
+    check(&named("/change", "post", 200), &change.json());
     let refused = send(address, "GET /api/v1/status", &[("Host", "other")], b"");
     check(&named("/status", "get", refused.status), &refused.json());
     // A hub that knows nothing yet.

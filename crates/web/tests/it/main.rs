@@ -3,6 +3,7 @@
 mod access;
 mod acknowledgements;
 mod captures;
+mod change;
 mod check;
 mod client;
 mod description;
@@ -18,7 +19,7 @@ mod proxy;
 mod requests;
 mod sample;
 mod sessions;
-mod streams;
 mod silences;
+mod streams;
 mod tls;
 mod token_file;
