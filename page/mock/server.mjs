@@ -11,6 +11,7 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capture } from './capture.mjs';
 import { day } from './day.mjs';
+import { change } from './change.mjs';
 import { history } from './history.mjs';
 import { checked, language } from './language.mjs';
 import { live } from './live.mjs';
@@ -91,6 +92,8 @@ const server = createServer(async (request, response) => {
   if (path === '/answers') return answers(newest(played.answers.filter(fits), 100).map((one) => listed(one, Number(ask('rows') ?? Infinity))), ask('format'), response);
   if (path === '/events') return json(response, 200, { events: newest(played.events.filter(fits), 100) });
   if (path === '/stories') return json(response, 200, { stories: newest(played.stories, 100).map(short).reverse() });
+  if (path === '/silences') return json(response, 200, { silences: played.stories.filter(({ silence }) => silence).map(({ id, text, query, node, silence }) => ({ story: id, title: text.split('\n')[0], query, node, holds: Date.parse(silence.until) > Date.now(), ...silence })) });
+  if (path.endsWith('/silence')) return silence(request, path, ask('for'), response);
   if (path.endsWith('/acknowledgement')) return acknowledge(request, path, ask('events'), response);
   if (path.startsWith('/stories/')) return story(decodeURIComponent(path.slice(9)), response);
   if (path === '/language') return json(response, 200, language(played));
@@ -98,6 +101,7 @@ const server = createServer(async (request, response) => {
   if (path === '/queries' && request.method === 'POST') return install(request, response);
   if (path === '/queries') return json(response, 200, { queries: played.queries() });
   if (path === '/history' && request.method === 'POST') return asked(request, response);
+  if (path === '/change' && request.method === 'POST') return changed(request, response, url.searchParams);
   if (path === '/dry-run' && request.method === 'POST') return dryRun(request, response, ask('from'), ask('to'));
   if (path.startsWith('/queries/') && request.method === 'DELETE') {
     const [status, body] = played.remove(decodeURIComponent(path.slice(9)));
@@ -142,7 +146,7 @@ async function play(seconds) {
 
 /** The first rows; the sums of the others are not those of their rows here. */
 const listed = (answer, most) => (answer.rows.length > most ? { ...answer, rows: answer.rows.slice(0, most), rest: { ...answer.rest, groups: answer.rest.groups + answer.rows.length - most } } : answer);
-const short = ({ id, title = null, text, at, query, node, events, acknowledged = null }) => ({ id, title, text, at, query, node, events_total: events.length, acknowledged });
+const short = ({ id, title = null, text, at, query, node, events, acknowledged = null, silence = null }) => ({ id, title, text, at, query, node, events_total: events.length, acknowledged, silence });
 
 function page(path, response) {
   const file = normalize(join(DIST, path));
@@ -192,7 +196,7 @@ function story(id, response) {
       href: at ? null : `/api/v1/captures/${event}/${node}`, reason: at ? reason : null,
     })),
   );
-  json(response, 200, { id: found.id, title: found.title ?? null, text: found.text, events, events_unlisted: 0, captures, acknowledged: found.acknowledged ?? null });
+  json(response, 200, { id: found.id, title: found.title ?? null, text: found.text, events, events_unlisted: 0, captures, acknowledged: found.acknowledged ?? null, silence: found.silence ?? null });
 }
 
 async function acknowledge(request, path, events, response) {
@@ -202,9 +206,30 @@ async function acknowledge(request, path, events, response) {
   if (!found) return json(response, 404, { error: 'there is no such story' });
   const seen = { at: new Date().toISOString().replace('Z', '000000Z'), by: 'alice', note, events: Number(events) };
   found.acknowledged = request.method === 'PUT' ? seen : null;
-  const { id, text, acknowledged } = found;
-  tell('story', { id, text, events: found.events, events_unlisted: 0, acknowledged });
+  const { id, text, acknowledged, silence = null } = found;
+  tell('story', { id, text, events: found.events, events_unlisted: 0, acknowledged, silence });
   json(response, 200, { story: id, acknowledged });
+}
+
+const SECONDS = { h: 3600, d: 86_400 };
+
+async function silence(request, path, lasts, response) {
+  const note = await textOf(request);
+  const found = played.stories.find(({ id }) => id === decodeURIComponent(path.split('/')[2]));
+  if (!found) return json(response, 404, { error: 'there is no such story' });
+  const time = (ms) => new Date(ms).toISOString().replace('Z', '000000Z');
+  const length = Number.parseInt(lasts ?? '', 10) * SECONDS[lasts?.at(-1)] * 1000;
+  if (request.method === 'PUT' && !(length > 0)) return json(response, 400, { error: 'for: how long is missing, as for=2h' });
+  if (request.method === 'PUT') found.silence = { at: time(Date.now()), until: time(Date.now() + length), by: 'alice', note, fired: 0 };
+  else if (found.silence) found.silence = { ...found.silence, until: time(Date.now()) };
+  const { id, text, acknowledged = null } = found;
+  tell('story', { id, text, events: found.events, events_unlisted: 0, acknowledged, silence: found.silence ?? null });
+  json(response, 200, { story: id, silence: found.silence ?? null });
+}
+
+async function changed(request, response, parameters) {
+  const [status, body, after] = change(parameters, await textOf(request), remembered);
+  setTimeout(() => json(response, status, body), after);
 }
 
 async function asked(request, response) {

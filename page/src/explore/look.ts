@@ -22,7 +22,7 @@ export const groupName = (of: Question, ranking: Ranking, at: number): string =>
   return [...(of.isByNode && node !== null ? [node] : []), ...values].join(' ') || of.measure.name;
 };
 
-const othersName = ({ others, bounds }: Ranking) => (Number(others.groups) > 0 && !bounds.length ? counted(others.groups, 'other') : 'others');
+export const othersName = ({ others, bounds }: Ranking) => (Number(others.groups) > 0 && !bounds.length ? counted(others.groups, 'other') : 'others');
 
 /** The lines of a chart: earlier ones of the whole where areas are drawn. */
 export function drawn(of: Question, ranking: Ranking, now: Course, before: Course | null, isStacked: boolean): Drawn[] {

@@ -31,10 +31,16 @@ export interface Asked {
   refresh: string;
   /** In which zone times are told. */
   tz: '' | 'local';
+  /** What is explained: `all`, or `FROM..TO` of it; empty for nothing. */
+  why: string;
+  /** Against which time: the compared period, or the time just before. */
+  against: '' | 'just';
+  /** By which field it is explained; empty for the first. */
+  whyby: string;
 }
 
 export const USUAL: Asked = {
-  from: '', to: '', nodes: [], where: '', only: [], by: ['src_addr'], show: 'bytes', top: 10, compare: '', view: 'area', every: '', across: 'sum', refresh: '', tz: '',
+  from: '', to: '', nodes: [], where: '', only: [], by: ['src_addr'], show: 'bytes', top: 10, compare: '', view: 'area', every: '', across: 'sum', refresh: '', tz: '', why: '', against: '', whyby: '',
 };
 
 /** A clause ends with its line: nothing behind it becomes part of a comment. */
@@ -60,6 +66,9 @@ export function read(parameters: URLSearchParams): Asked {
     across: parameters.get('across') === 'max' ? 'max' : 'sum',
     refresh: text('refresh', ''),
     tz: parameters.get('tz') === 'local' ? 'local' : '',
+    why: text('why', ''),
+    against: parameters.get('against') === 'just' ? 'just' : '',
+    whyby: /^[a-z_]*$/.test(parameters.get('whyby') ?? '') ? (parameters.get('whyby') ?? '') : '',
   };
 }
 
@@ -73,6 +82,6 @@ export function href(asked: Asked): string {
   set('where', asked.where);
   asked.only.forEach((condition) => parameters.append('only', condition));
   set('by', asked.by.join(','));
-  for (const name of ['show', 'top', 'compare', 'view', 'every', 'across', 'refresh', 'tz'] as const) set(name, String(asked[name]));
+  for (const name of ['show', 'top', 'compare', 'view', 'every', 'across', 'refresh', 'tz', 'why', 'against', 'whyby'] as const) set(name, String(asked[name]));
   return rooted(`/explore${parameters.size ? `?${parameters}` : ''}`);
 }
