@@ -166,6 +166,7 @@ class Live {
         node: story.node ?? known?.node ?? first?.node,
         events_total: story.events_total,
         acknowledged: story.acknowledged,
+        silence: story.silence,
       });
     }
     const all = [...stories.values()];
