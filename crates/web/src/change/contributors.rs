@@ -10,7 +10,7 @@ use super::outcome::{
 };
 use super::side::{Side, add_reason, count};
 use super::text::{name_of_all, name_of_field};
-use model::{Answer, HistoryAnswers, HistoryNode, Value};
+use model::{Answer, HistoryAnswers, HistoryNode, Span, Value};
 use std::collections::HashMap;
 
 /// The column of a node.
@@ -54,16 +54,16 @@ pub(crate) fn outcome(
         [PeriodStatus::Partial, PeriodStatus::Partial] => DifferenceKind::OfWhatWasSeen,
         _ => DifferenceKind::NotKnown,
     };
-    let mut periods = sides.into_iter().zip(asked.periods).map(|(side, period)| ChangePeriod {
+    let told = |side: Side, period: Span| ChangePeriod {
         period,
         total: side.total().map(|sum| sum.saturating_mul(whole.unit)),
         status: side.status,
         watched: side.watched,
         missing: side.missing,
         reasons: side.reasons,
-    });
-    let (Some(before), Some(after)) = (periods.next(), periods.next()) else { unreachable!("there are two") };
-    drop(periods);
+    };
+    let [before, after] = sides;
+    let [before, after] = [told(before, asked.periods[0]), told(after, asked.periods[1])];
     Change {
         measure: asked.measure,
         compared: if asked.compares_rates() { Compared::Rates } else { Compared::Sums },
