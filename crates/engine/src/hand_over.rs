@@ -1,6 +1,8 @@
 //! The way from a receiver to workers on other cores: whole bursts of parsed packets; small ones are gathered first. Nothing is allocated
 //! while measuring, and a packet is copied at most once: not at all to the only worker.
 
+mod choices;
+
 use crate::backoff::Backoff;
 use crate::config::MeasurementConfig;
 use crate::design::Split;
@@ -9,6 +11,7 @@ use crate::receiver::{Downstream, EXPECTED};
 use crate::refused::UncountedPackets;
 use crate::ring::{Parcel, ReceiverRings, WorkerCommand, WorkerRings};
 use arena::prefetch_for_writing;
+use choices::Choices;
 use packet::{BurstParser, Key, KeyBurst};
 use port::TimeBase;
 use std::fmt;
@@ -64,6 +67,7 @@ pub(crate) struct Fan {
     time_base: TimeBase,
     /// Packets that are gathered before they are sent; 1: none waits for others.
     gathered: usize,
+    choices: Choices,
     refused: UncountedPackets,
     /// The time that the workers were given last.
     told: u64,
@@ -103,6 +107,7 @@ impl Fan {
             hand_over,
             time_base,
             gathered,
+            choices: Choices::new(workers, config.burst),
             refused,
             told: 0,
             turn: 0,
@@ -203,7 +208,7 @@ impl Fan {
         *counter += packets;
     }
 
-    /// Puts every packet of one family into an open parcel.
+    /// Puts every packet of one family into an open parcel: first all of them choose a worker, then each worker's are copied together.
     #[inline]
     fn scatter<K: Key>(
         &mut self,
@@ -211,54 +216,32 @@ impl Fan {
         now: u64,
         of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>,
     ) {
-        let lanes = self.rings.len();
+        let (packets, lanes, in_use) = (burst.packets(), self.rings.len(), self.in_use);
+        if packets.is_empty() {
+            return;
+        }
         match self.hand_over.split {
-            Split::Hash if self.in_use == lanes => {
-                self.scatter_by(burst, now, of, |_, hash| Split::by_hash(hash, lanes));
+            Split::Hash if in_use == lanes => {
+                self.choices.choose(packets, |_, hash| Split::by_hash(hash, lanes));
             }
-            Split::Hash => {
-                let in_use = self.in_use;
-                self.scatter_by(burst, now, of, |_, hash| Split::by_hash_among(hash, lanes, in_use));
-            }
+            Split::Hash => self.choices.choose(packets, |_, hash| Split::by_hash_among(hash, lanes, in_use)),
             Split::Position => {
-                let (turn, packets) = (self.turn, burst.packets().len());
-                self.scatter_by(burst, now, of, |at, _| Split::by_position(at, packets, turn, lanes));
-                self.turn = (turn + packets.min(lanes)) % lanes;
+                let (turn, count) = (self.turn, packets.len());
+                self.choices.choose(packets, |at, _| Split::by_position(at, count, turn, lanes));
+                self.turn = (turn + count.min(lanes)) % lanes;
             }
         }
-    }
-
-    /// Hands the packets of a burst over to workers. `lane_of`: a packet's worker, by its place in the burst and its hash.
-    #[inline(always)]
-    fn scatter_by<K: Key>(
-        &mut self,
-        burst: &KeyBurst<K>,
-        now: u64,
-        of: impl Fn(&mut Parcel) -> &mut KeyBurst<K>,
-        lane_of: impl Fn(usize, u64) -> usize,
-    ) {
-        let mut segments = burst.segments().iter();
-        let mut headers = burst.headers().iter();
-        let mut out_of_order = burst.out_of_order().iter().peekable();
-        for (at, packet) in burst.packets().iter().enumerate() {
-            let segment = segments.next();
-            let headers = headers.next();
-            let late = out_of_order.next_if(|late| late.at == at);
-            let lane = lane_of(at, packet.hash);
+        for lane in 0..lanes {
+            let count = self.choices.of(lane).len();
+            if count == 0 {
+                continue;
+            }
             match self.take(lane, self.hand_over.waits) {
                 Some(mut parcel) => {
-                    let part = of(&mut parcel);
-                    part.push_keyed(packet, segment);
-                    if let Some(headers) = headers {
-                        part.add_headers(*headers);
-                    }
-                    if let Some(late) = late {
-                        part.set_arrival(late.arrived_ns);
-                    }
-                    part.set_numbers(burst.numbers());
+                    of(&mut parcel).append(burst, self.choices.of(lane));
                     self.rings[lane].keep(parcel, now);
                 }
-                None => self.refuse(lane, 1),
+                None => self.refuse(lane, count as u64),
             }
         }
     }
@@ -283,13 +266,33 @@ fn ready_behind<K: Key>(burst: &KeyBurst<K>, packets: usize) {
     }
 }
 
+/// Prefetches the places that the packets after those of a burst will take, this many in one of the workers' parcels at a time, in turn.
+#[inline]
+fn ready_share<K: Key>(parcel: &KeyBurst<K>, burst: &KeyBurst<K>, workers: usize, packets: usize) {
+    let before = burst.packets().len();
+    let first = before / (EXPECTED * workers) * EXPECTED + before % EXPECTED;
+    prefetch_for_writing(parcel.next_places(first + packets).get(first..).unwrap_or_default());
+}
+
 impl Downstream for Fan {
     #[inline]
     fn make_ready(&mut self, parser: &BurstParser, frames: usize) {
-        // With several workers only the receiver touches the parser's memory.
         if self.rings.len() == 1 {
             ready_behind(&parser.bursts.v4, frames);
             ready_behind(&parser.bursts.v6, frames);
+            return;
+        }
+        // With several workers only the receiver touches the parser's memory. By the time that the burst is parsed, each worker's parcel
+        // was asked for its share.
+        let (bursts, workers) = (&parser.bursts, self.in_use);
+        if let Some(parcel) = self.rings[bursts.len() / EXPECTED % workers].open_early() {
+            let has_v6 = !bursts.v6.packets().is_empty();
+            if has_v6 {
+                ready_share(&parcel.bursts.v6, &bursts.v6, workers, frames);
+            }
+            if !has_v6 || !bursts.v4.packets().is_empty() {
+                ready_share(&parcel.bursts.v4, &bursts.v4, workers, frames);
+            }
         }
     }
 

@@ -173,6 +173,15 @@ impl ReceiverRings {
         parcel
     }
 
+    /// The parcel that is filled next, where it needs no waiting: to prefetch its memory.
+    #[inline]
+    pub(crate) fn open_early(&mut self) -> Option<&Parcel> {
+        if self.open.is_none() && !self.has_failed {
+            self.open = self.empty.pop().ok();
+        }
+        self.open.as_deref()
+    }
+
     /// Puts a parcel back that is to be filled further. `now`: stream time before the packets that it got.
     #[inline]
     pub(crate) fn keep(&mut self, mut parcel: Box<Parcel>, now: u64) {
@@ -180,10 +189,10 @@ impl ReceiverRings {
         self.open = Some(parcel);
     }
 
-    /// Sends the parcel that is being filled, if any.
+    /// Sends the parcel that is being filled, if it has packets.
     #[inline]
     pub(crate) fn send_open(&mut self) {
-        if let Some(parcel) = self.open.take() {
+        if let Some(parcel) = self.open.take_if(|parcel| parcel.packets() != 0) {
             self.send(parcel);
         }
     }

@@ -173,6 +173,49 @@ impl<K: Key> KeyBurst<K> {
         }
     }
 
+    /// Adds the packets of another burst that lie in these places, which ascend, with all that the burst has of them but pins.
+    ///
+    /// # Panics
+    /// Where a place has no packet.
+    pub fn append(&mut self, from: &Self, places: &[u32]) {
+        let (first, end) = (self.len, self.len + places.len());
+        if self.slots.len() < end {
+            self.grow_to(end);
+        }
+        let packets = from.packets();
+        for (slot, &place) in self.slots[first..end].iter_mut().zip(places) {
+            *slot = packets[place as usize];
+        }
+        self.len = end;
+        self.numbers = from.numbers;
+        // None of these is there for plain records of frames in order.
+        if !from.segments().is_empty() {
+            append_to(&mut self.segments, first, from.segments(), places);
+        }
+        if !from.headers().is_empty() {
+            append_to(&mut self.headers, first, from.headers(), places);
+        }
+        if !from.out_of_order.is_empty() {
+            self.append_out_of_order(first, from, places);
+        }
+    }
+
+    #[cold]
+    fn grow_to(&mut self, packets: usize) {
+        self.slots.resize(packets, KeyedPacket::default());
+    }
+
+    #[cold]
+    fn append_out_of_order(&mut self, first: usize, from: &Self, places: &[u32]) {
+        let mut places = (first..).zip(places).peekable();
+        for late in &from.out_of_order {
+            while places.next_if(|(_, place)| (**place as usize) < late.at).is_some() {}
+            if let Some((at, _)) = places.next_if(|(_, place)| **place as usize == late.at) {
+                self.out_of_order.push(OutOfOrder { at, ..*late });
+            }
+        }
+    }
+
     /// Adds the last packet's segment.
     #[inline(always)]
     pub(crate) fn add_segment(&mut self, segment: TcpSegment) {
@@ -288,47 +331,12 @@ impl<K: Key> KeyBurst<K> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::KeyV4;
-    use flow::HEADER_FIELDS;
-
-    #[test]
-    fn a_number_is_whole_again_on_either_side_of_a_wrap() {
-        for near in [0, 1 << 31, (1 << 32) - 1, 1 << 32, (7 << 32) + 5, u64::MAX - 3] {
-            for distance in [0, 1, -1, 1000, -1000, i64::from(i32::MAX), i64::from(i32::MIN)] {
-                let Some(number) = near.checked_add_signed(distance) else { continue };
-                let fields = PacketFields { number: number as u32, ..PacketFields::default() };
-                assert_eq!(Numbers::near(near).number_of(&fields), number);
-            }
-        }
-    }
-
-    #[test]
-    fn header_fields_are_those_of_the_burst() {
-        let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
-        for packets in [3, 1, 0, 4] {
-            burst.clear();
-            let values: Vec<_> =
-                (0..packets).map(|value| HeaderValues::new([Some(value); HEADER_FIELDS])).collect();
-            for values in &values {
-                burst.push_keyed(&KeyedPacket::default(), None);
-                burst.add_headers(*values);
-            }
-            assert_eq!(burst.headers(), values);
-        }
-    }
-
-    #[test]
-    fn segments_are_those_of_the_burst() {
-        let mut burst = KeyBurst::<KeyV4>::with_capacity(2);
-        for packets in [3, 1, 0, 4] {
-            burst.clear();
-            let segments: Vec<_> = (0..packets).map(TcpSegment::from_payload).collect();
-            segments.iter().for_each(|segment| burst.push_keyed(&KeyedPacket::default(), Some(segment)));
-            assert_eq!((burst.packets().len(), burst.segments()), (segments.len(), &segments[..]));
-            assert!(burst.headers().is_empty());
-        }
-    }
+/// Puts the values in these places of a list behind the first ones of another.
+fn append_to<T: Copy>(to: &mut Vec<T>, first: usize, from: &[T], places: &[u32]) {
+    // What lies behind the first ones is left from earlier bursts.
+    to.truncate(first);
+    to.extend(places.iter().map(|&place| from[place as usize]));
 }
+
+#[cfg(test)]
+mod tests;
