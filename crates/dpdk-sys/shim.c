@@ -42,6 +42,8 @@ FIELD(next, 64, struct rte_mbuf *);
 static_assert(sizeof(struct rte_mbuf) == 128, "rte_mbuf has another size in this DPDK");
 static_assert(RTE_MBUF_F_RX_RSS_HASH == (1ULL << 1), "RTE_MBUF_F_RX_RSS_HASH has another value");
 static_assert(RTE_MBUF_F_RX_VLAN_STRIPPED == (1ULL << 6), "RTE_MBUF_F_RX_VLAN_STRIPPED has another value");
+static_assert((RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL) == (1ULL << 62 | 1ULL << 61),
+	      "RTE_MBUF_F_INDIRECT or RTE_MBUF_F_EXTERNAL has another value");
 static_assert(RTE_ETH_RX_OFFLOAD_SCATTER == (1ULL << 13), "RTE_ETH_RX_OFFLOAD_SCATTER has another value");
 static_assert(RTE_ETH_RSS_IP == 0xa38c && RTE_ETH_RSS_UDP == 0x20820 && RTE_ETH_RSS_TCP == 0x10410 &&
 		      RTE_ETH_RSS_SCTP == 0x1040 && RTE_ETH_RSS_L3_SRC_ONLY == (1ULL << 63) &&
@@ -298,7 +300,7 @@ int shim_port_sent(uint16_t port, uint64_t *opackets, uint64_t *oerrors)
 
 /* Gives a burst back. `rte_pktmbuf_free_bulk` reads `next` in the second cache line of every mbuf; a received
  * frame of one segment has none (ethdev's contract), so the first line, which is in the cache, decides. */
-static inline void free_burst(struct rte_mbuf **mbufs, uint32_t count, struct rte_mempool_cache *own_cache)
+void shim_mbuf_free_burst(struct rte_mbuf **mbufs, uint32_t count)
 {
 	uint32_t first = 0;
 	while (first < count) {
@@ -308,9 +310,8 @@ static inline void free_burst(struct rte_mbuf **mbufs, uint32_t count, struct rt
 		       RTE_MBUF_DIRECT(mbufs[end]) && rte_mbuf_refcnt_read(mbufs[end]) == 1)
 			end++;
 		if (end > first) {
-			struct rte_mempool_cache *cache =
-				own_cache != NULL ? own_cache : rte_mempool_default_cache(pool, rte_lcore_id());
-			rte_mempool_generic_put(pool, (void *const *)&mbufs[first], end - first, cache);
+			rte_mempool_generic_put(pool, (void *const *)&mbufs[first], end - first,
+						rte_mempool_default_cache(pool, rte_lcore_id()));
 			first = end;
 		} else {
 			rte_pktmbuf_free(mbufs[first]);
@@ -319,15 +320,16 @@ static inline void free_burst(struct rte_mbuf **mbufs, uint32_t count, struct rt
 	}
 }
 
-void shim_mbuf_free_burst(struct rte_mbuf **mbufs, uint32_t count)
+void shim_mempool_put_bulk(struct rte_mempool *pool, void *const *objects, uint32_t count)
 {
-	free_burst(mbufs, count, NULL);
+	rte_mempool_put_bulk(pool, objects, count);
 }
 
-/* With a cache of the caller's own: a thread that is no lcore has none. All mbufs are of the cache's pool. */
-void shim_mbuf_free_burst_cached(struct rte_mbuf **mbufs, uint32_t count, struct rte_mempool_cache *cache)
+/* With a cache of the caller's own: a thread that is no lcore has none. */
+void shim_mempool_put_bulk_cached(struct rte_mempool *pool, void *const *objects, uint32_t count,
+				  struct rte_mempool_cache *cache)
 {
-	free_burst(mbufs, count, cache);
+	rte_mempool_generic_put(pool, objects, count, cache);
 }
 
 int shim_mempool_get_bulk_cached(struct rte_mempool *pool, void **objects, uint32_t count,

@@ -78,6 +78,8 @@ const _: () = {
 pub const RTE_MBUF_F_RX_RSS_HASH: u64 = 1 << 1;
 /// The driver took the VLAN tag out of the frame; it is in `vlan_tci`.
 pub const RTE_MBUF_F_RX_VLAN_STRIPPED: u64 = 1 << 6;
+/// The mbuf's data are in another mbuf, or in a buffer that belongs to no mbuf.
+pub const RTE_MBUF_F_ELSEWHERE: u64 = 1 << 62 | 1 << 61;
 /// Bytes kept free in front of the data.
 pub const RTE_PKTMBUF_HEADROOM: u16 = 128;
 
@@ -103,6 +105,8 @@ unsafe extern "C" {
     pub fn rte_mempool_cache_free(cache: *mut rte_mempool_cache);
     /// Gives what a cache holds back to its pool.
     pub fn shim_mempool_cache_flush(cache: *mut rte_mempool_cache, pool: *mut rte_mempool);
+    /// Gives objects of the pool back as they are, by way of the calling lcore's cache.
+    pub fn shim_mempool_put_bulk(pool: *mut rte_mempool, objects: *const *mut c_void, count: u32);
     /// `shim_mempool_get_bulk` by way of a cache of the caller's own.
     pub fn shim_mempool_get_bulk_cached(
         pool: *mut rte_mempool,
@@ -110,8 +114,13 @@ unsafe extern "C" {
         count: u32,
         cache: *mut rte_mempool_cache,
     ) -> c_int;
-    /// `shim_mbuf_free_burst` by way of a cache of the caller's own, for mbufs of the cache's pool.
-    pub fn shim_mbuf_free_burst_cached(mbufs: *mut *mut rte_mbuf, count: u32, cache: *mut rte_mempool_cache);
+    /// Calls `rte_mempool_generic_put`: gives objects of the pool back as they are, by way of a cache of the caller's own.
+    pub fn shim_mempool_put_bulk_cached(
+        pool: *mut rte_mempool,
+        objects: *const *mut c_void,
+        count: u32,
+        cache: *mut rte_mempool_cache,
+    );
     /// Gives received frames back to their pools, in bulk where they are of one segment.
     pub fn shim_mbuf_free_burst(mbufs: *mut *mut rte_mbuf, count: u32);
     /// Registers the field and the flag of a frame's receive time.

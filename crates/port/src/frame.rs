@@ -5,7 +5,7 @@ use packet::{Frame, LinkType};
 use std::marker::PhantomData;
 
 /// A frame's place in its source's memory: what a source fills, 40 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameDescriptor {
     /// First captured byte.
     pub data: *const u8,

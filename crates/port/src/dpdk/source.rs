@@ -6,7 +6,9 @@ use super::queue::RxQueue;
 use crate::kernel_link::LinkWatch;
 use crate::prefetch::prefetch;
 use crate::{Burst, FrameDescriptor, PacketSource, Poll, SourceCounter, SourceError, TimeBase};
-use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf};
+use dpdk_sys::{
+    RTE_MBUF_F_ELSEWHERE, RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf, rte_mempool,
+};
 use packet::LinkType;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -33,6 +35,8 @@ pub struct DpdkSource {
     /// The mbufs that were received and not yet returned: the first `held`.
     mbufs: Vec<*mut rte_mbuf>,
     held: usize,
+    /// The pool to which all of these go back as they are; null where some are to be looked at before.
+    pool: *mut rte_mempool,
     descriptors: Vec<FrameDescriptor>,
     /// `SCRATCH_BYTES` for each place in a burst.
     scratch: Vec<u8>,
@@ -75,6 +79,7 @@ impl DpdkSource {
             name,
             mbufs: vec![std::ptr::null_mut(); burst],
             held: 0,
+            pool: std::ptr::null_mut(),
             descriptors: vec![FrameDescriptor::EMPTY; burst],
             scratch: vec![0; burst * SCRATCH_BYTES],
             next_queue: 0,
@@ -94,8 +99,15 @@ impl DpdkSource {
     #[inline]
     fn free(&mut self) {
         if self.held > 0 {
-            // SAFETY: the first `held` pointers are mbufs that the last poll handed over; each is given back once.
-            unsafe { dpdk_sys::shim_mbuf_free_burst(self.mbufs.as_mut_ptr(), self.held as u32) };
+            let (mbufs, count) = (self.mbufs.as_mut_ptr(), self.held as u32);
+            // SAFETY: the first `held` pointers are mbufs that the last poll handed over; each is given back once. If there is a pool, all are
+            // its own, without other segments and references.
+            unsafe {
+                match self.pool.is_null() {
+                    false => dpdk_sys::shim_mempool_put_bulk(self.pool, mbufs.cast(), count),
+                    true => dpdk_sys::shim_mbuf_free_burst(mbufs, count),
+                }
+            }
             self.held = 0;
         }
     }
@@ -114,10 +126,12 @@ impl DpdkSource {
         0
     }
 
-    /// Fills the descriptors of the received mbufs and prefetches each frame's first cache line.
+    /// Fills the descriptors of the received mbufs, and prefetches each frame's first cache line if that is left to the source. While each
+    /// mbuf's first line is at hand, it finds out how they are to be freed.
     #[inline]
     fn describe(&mut self, count: usize) {
         let now = clock_ns();
+        let (mut pool, mut are_plain) = (None, true);
         let slots = self.mbufs[..count]
             .iter()
             .zip(&mut self.descriptors)
@@ -133,7 +147,10 @@ impl DpdkSource {
             if self.prefetches {
                 prefetch(descriptor.data);
             }
+            let pool = *pool.get_or_insert(frame.pool);
+            are_plain &= is_plain(frame) && frame.pool == pool;
         }
+        self.pool = pool.filter(|_| are_plain).unwrap_or(std::ptr::null_mut());
     }
 
     /// Checks from time to time, when idle, whether the ports still exist, and the state of their links.
@@ -261,6 +278,12 @@ impl Timestamps {
     }
 }
 
+/// True if an mbuf goes back to its pool as it is: of one segment with its own buffer, without another reference.
+#[inline(always)]
+fn is_plain(mbuf: &rte_mbuf) -> bool {
+    mbuf.nb_segs == 1 && mbuf.refcnt == 1 && mbuf.ol_flags & RTE_MBUF_F_ELSEWHERE == 0
+}
+
 /// Describes what an mbuf holds of its frame.
 #[inline(always)]
 pub(super) fn describe(frame: &rte_mbuf, scratch: &mut [u8], time_ns: u64) -> FrameDescriptor {
@@ -364,6 +387,28 @@ mod tests {
         let bytes = unsafe { std::slice::from_raw_parts(data, captured as usize) };
         assert_eq!(bytes, &whole[..bytes.len()], "{lengths:?}");
         bytes.to_vec()
+    }
+
+    #[test]
+    fn only_an_mbuf_that_nothing_else_uses_goes_back_as_it_is() {
+        type Change = fn(&mut rte_mbuf);
+        let plain = || {
+            let mut mbuf = chain(&mut [vec![0; 60]]).remove(0);
+            (mbuf.refcnt, mbuf.ol_flags) = (1, RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_RX_VLAN_STRIPPED);
+            mbuf
+        };
+        assert!(is_plain(&plain()));
+        let changes: [Change; 4] = [
+            |mbuf| mbuf.nb_segs = 2,
+            |mbuf| mbuf.refcnt = 2,
+            |mbuf| mbuf.ol_flags |= 1 << 61,
+            |mbuf| mbuf.ol_flags |= 1 << 62,
+        ];
+        for change in changes {
+            let mut mbuf = plain();
+            change(&mut mbuf);
+            assert!(!is_plain(&mbuf));
+        }
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::eal::Eal;
 use super::pool::{Pool, mbuf_bytes};
 use super::source::describe;
-use crate::prefetch::prefetch;
 use crate::wire::{Buffers, SystemClock, Trace, Wire, WireClock, WireQueue, WireSpec};
 use crate::{FrameDescriptor, SourceError, SourceSetting};
 use dpdk_sys::{RTE_MBUF_F_RX_RSS_HASH, RTE_MBUF_F_RX_VLAN_STRIPPED, rte_mbuf, rte_mempool_cache};
@@ -95,7 +94,7 @@ impl Wire {
 struct MbufRing {
     /// The mbufs that are ready for receiving; their number is a power of two.
     ready: Box<[*mut rte_mbuf]>,
-    /// The next one that receives a frame.
+    /// The place of the next one that receives a frame.
     next: usize,
     /// The mbufs that are handed out: the first `held`.
     handed: Box<[*mut rte_mbuf]>,
@@ -123,7 +122,7 @@ impl MbufRing {
 impl Buffers for MbufRing {
     #[inline]
     fn release(&mut self) {
-        self.cache.put(&mut self.handed[..self.held]);
+        self.cache.put(&self.handed[..self.held]);
         self.held = 0;
     }
 
@@ -136,31 +135,27 @@ impl Buffers for MbufRing {
             self.rx_nombuf += count as u64;
             return false;
         }
-        let mask = self.ready.len() - 1;
-        for mbuf in handed {
-            std::mem::swap(mbuf, &mut self.ready[self.next & mask]);
-            self.next += 1;
-        }
-        // Those of the next burst are loaded into the cache until then.
-        for ahead in 0..count {
-            prefetch(self.ready[(self.next + ahead) & mask].cast_const().cast());
+        let mut rest = handed;
+        while !rest.is_empty() {
+            // Up to the end of the ring at most.
+            let behind = &mut self.ready[self.next..];
+            let run = rest.len().min(behind.len());
+            let (here, others) = rest.split_at_mut(run);
+            behind[..run].swap_with_slice(here);
+            self.next = (self.next + run) & (self.ready.len() - 1);
+            rest = others;
         }
         self.held = count;
         true
     }
 
+    /// The descriptors stay as they are: they hold what the mbufs hold from now on.
     #[inline]
     fn fill(&mut self, frames: &mut [FrameDescriptor]) {
-        let mbufs = &self.handed[..frames.len()];
-        for (&mbuf, frame) in mbufs.iter().zip(&*frames) {
+        for (&mbuf, frame) in self.handed.iter().zip(frames) {
             // SAFETY: an mbuf owned by this ring, to which no other reference exists.
             receive(unsafe { &mut *mbuf }, frame);
-        }
-        for (&mbuf, frame) in mbufs.iter().zip(frames) {
-            // SAFETY: as above, written by `receive`.
-            let received = describe(unsafe { &*mbuf }, &mut [], frame.time_ns);
-            // Not in the mbuf: not every capture is of Ethernet.
-            *frame = FrameDescriptor { link: frame.link, ..received };
+            debug_assert_eq!(described(mbuf, frame), *frame);
         }
     }
 
@@ -169,7 +164,7 @@ impl Buffers for MbufRing {
     }
 }
 
-/// Writes what a driver writes of a received frame.
+/// Writes what a driver writes of a received frame, all of it into the mbuf's first line. Tag and hash are of no meaning without their flags.
 #[inline(always)]
 fn receive(mbuf: &mut rte_mbuf, frame: &FrameDescriptor) {
     mbuf.buf_addr = frame.data.cast_mut().cast();
@@ -177,20 +172,32 @@ fn receive(mbuf: &mut rte_mbuf, frame: &FrameDescriptor) {
     mbuf.refcnt = 1;
     mbuf.nb_segs = 1;
     mbuf.port = 0;
-    let hashed = if frame.rss_hash.is_some() { RTE_MBUF_F_RX_RSS_HASH } else { 0 };
-    let stripped = if frame.stripped_vlan.is_some() { RTE_MBUF_F_RX_VLAN_STRIPPED } else { 0 };
-    mbuf.ol_flags = hashed | stripped;
     mbuf.pkt_len = frame.wire_len;
     mbuf.data_len = frame.captured as u16;
-    mbuf.vlan_tci = frame.stripped_vlan.unwrap_or(0);
-    mbuf.hash_rss = frame.rss_hash.unwrap_or(0);
+    let mut flags = 0;
+    if let Some(hash) = frame.rss_hash {
+        mbuf.hash_rss = hash;
+        flags |= RTE_MBUF_F_RX_RSS_HASH;
+    }
+    if let Some(tag) = frame.stripped_vlan {
+        mbuf.vlan_tci = tag;
+        flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
+    }
+    mbuf.ol_flags = flags;
+}
+
+/// Reads back what a driver wrote, and what is in no mbuf: not every capture is of Ethernet.
+fn described(mbuf: *mut rte_mbuf, frame: &FrameDescriptor) -> FrameDescriptor {
+    // SAFETY: an mbuf owned by the ring, written by `receive`.
+    let received = describe(unsafe { &*mbuf }, &mut [], frame.time_ns);
+    FrameDescriptor { link: frame.link, ..received }
 }
 
 impl Drop for MbufRing {
     fn drop(&mut self) {
         self.release();
         // Never handed out or received into before: in either case it has one segment and one reference.
-        self.cache.put(&mut self.ready);
+        self.cache.put(&self.ready);
     }
 }
 
@@ -219,14 +226,13 @@ impl MempoolCache {
         unsafe { dpdk_sys::shim_mempool_get_bulk_cached(self.pool.as_ptr(), objects, count, self.raw) == 0 }
     }
 
-    /// Returns mbufs that were taken from here.
+    /// Returns mbufs that were taken from here, without a look at them: none has a second segment or another reference.
     #[inline]
-    fn put(&self, mbufs: &mut [*mut rte_mbuf]) {
+    fn put(&self, mbufs: &[*mut rte_mbuf]) {
         if !mbufs.is_empty() {
-            // SAFETY: mbufs of this pool, each given back once.
-            unsafe {
-                dpdk_sys::shim_mbuf_free_burst_cached(mbufs.as_mut_ptr(), mbufs.len() as u32, self.raw);
-            }
+            let (objects, count) = (mbufs.as_ptr().cast(), mbufs.len() as u32);
+            // SAFETY: mbufs of this pool, each given back once, and the cache is this pool's.
+            unsafe { dpdk_sys::shim_mempool_put_bulk_cached(self.pool.as_ptr(), objects, count, self.raw) };
         }
     }
 }
