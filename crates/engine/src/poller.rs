@@ -205,9 +205,7 @@ impl<'a, D: Downstream, E: ReceiverEvents> Poller<'a, D, E> {
         // The source's loss must be known from the first window on, because it decides how refusals of a full
         // ring are counted.
         self.receiver.set_loss(lost(sources));
-        if self.config.sampling.is_some() {
-            sources.iter_mut().for_each(|source| source.leave_prefetching());
-        }
+        sources.iter_mut().for_each(|source| source.leave_prefetching());
         let is_live = sources.first().is_some_and(|source| source.time_base() == TimeBase::Clock);
         if is_live {
             errors.extend(self.poll(sources).err());

@@ -290,6 +290,23 @@ impl<K: Key> KeyBurst<K> {
         if at < self.slots.len() { &mut self.slots[at] } else { self.grow() }
     }
 
+    /// The places of the next `count` packets, to be filled in, of which [`KeyBurst::filled`] counts.
+    #[inline(always)]
+    pub(crate) fn places(&mut self, count: usize) -> &mut [KeyedPacket<K>] {
+        let end = self.len + count;
+        if self.slots.len() < end {
+            self.grow_to(end);
+        }
+        &mut self.slots[self.len..end]
+    }
+
+    /// Adds packets that were filled in.
+    #[inline(always)]
+    pub(crate) fn filled(&mut self, packets: usize) {
+        debug_assert!(self.len + packets <= self.slots.len());
+        self.len += packets;
+    }
+
     #[cold]
     fn grow(&mut self) -> &mut KeyedPacket<K> {
         self.slots.push(KeyedPacket::default());

@@ -171,7 +171,7 @@ fn common_headers<'a>(frame: &Frame<'a>, tunnel: Tunnel) -> Option<&'a CommonHea
         && (is_tcp || h[23] == protocol::UDP && tunnel == Tunnel::Outer)
         // The TCP fields, or the ports, lie within the packet and not in its padding.
         && total >= if is_tcp { 36 } else { 24 }
-        && total <= frame.wire_len.saturating_sub(14)
+        && u64::from(total) + 14 <= u64::from(frame.wire_len)
         && frame.link == LinkType::Ethernet
         && frame.stripped_vlan.is_none();
     is_common.then_some(h)
@@ -313,6 +313,45 @@ impl BurstParser {
                 }
             }
             None => self.push_general(*frame, number),
+        }
+    }
+
+    /// Parses frames into the burst, each as [`BurstParser::push`] does, where [`BurstParser::is_plain`]: those that come in the order of
+    /// their times, from `latest_ns` on, and before `alert_ns`. It stops before the first other one, which is the next of `frames` then. Returns
+    /// how many there were, and the time of the last one, or `latest_ns`. `number`: that of the frame before the first.
+    #[inline(always)]
+    pub fn push_in_order<'f>(
+        &mut self,
+        frames: &mut (impl ExactSizeIterator<Item = Frame<'f>> + Clone),
+        number: u64,
+        latest_ns: u64,
+        alert_ns: u64,
+    ) -> (u64, u64) {
+        debug_assert!(self.is_plain());
+        let (mut count, mut latest) = (0, latest_ns);
+        loop {
+            let Self { bursts: Bursts { v4, .. }, config: ParserConfig { tunnel, .. }, seed, .. } = self;
+            // Copies stay in registers.
+            let (tunnel, seed, before) = (*tunnel, *seed, count);
+            let mut places = v4.places(frames.len()).iter_mut();
+            let stop = loop {
+                let rest = frames.clone();
+                let Some(frame) = frames.next() else { break None };
+                if frame.time_ns < latest || frame.time_ns >= alert_ns {
+                    *frames = rest;
+                    break None;
+                }
+                latest = frame.time_ns;
+                let (Some(headers), Some(packet)) = (common_headers(&frame, tunnel), places.next()) else {
+                    break Some(frame);
+                };
+                count += 1;
+                fill_common(packet, headers, &frame, None, false, &seed, number + count);
+            };
+            v4.filled((count - before) as usize);
+            let Some(frame) = stop else { return (count, latest) };
+            count += 1;
+            self.push_general(frame, number + count);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::prefetch::prefetch;
 use packet::{Frame, LinkType};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// A frame's place in its source's memory: what a source fills, 40 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,9 +126,17 @@ impl<'a> Burst<'a> {
         self.descriptors.get(at).iter().for_each(|d| prefetch(d.data));
     }
 
+    /// Prefetches the first lines of these frames, as far as there are so many.
+    #[inline(always)]
+    pub fn prefetch_all(&self, frames: Range<usize>) {
+        let end = frames.end.min(self.len());
+        let frames = self.descriptors.get(frames.start..end).unwrap_or_default();
+        frames.iter().for_each(|d| prefetch(d.data));
+    }
+
     /// The frames in the order of arrival.
     #[inline(always)]
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + use<'a> {
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = Frame<'a>> + Clone + use<'a> {
         self.descriptors.iter().map(|d| Frame {
             // SAFETY: `new`'s caller guaranteed `captured` readable bytes at `data` for `'a`.
             data: unsafe { std::slice::from_raw_parts(d.data, d.captured as usize) },

@@ -48,7 +48,7 @@ pub trait PacketSource: Send {
     /// measures the cost does it separately.
     fn release(&mut self) {}
 
-    /// Tells the source that few of its frames are read from here on, and that the reader prefetches these itself: the source touches none.
+    /// Tells the source that the reader prefetches the frames that it reads itself: the source touches none.
     fn leave_prefetching(&mut self) {}
 
     /// Waits some milliseconds at most for frames, after a poll was `Idle`. A source that is polled by a

@@ -16,7 +16,7 @@ pub(super) enum FrameTiming {
     InOrder,
     /// The frame has no time.
     BadTime,
-    /// The frame lies past the end of the run, or of a window at which the receiver stops.
+    /// The frame lies past the end of the run, or of a window at which the receiver stops, or of a part that is parsed in one way.
     Over,
     /// The frame is far ahead of stream time.
     Ahead,

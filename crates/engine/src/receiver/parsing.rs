@@ -5,10 +5,16 @@ use super::{Downstream, EXPECTED, Receiver};
 use packet::{Frame, NotMeasured};
 use port::{Burst, Filter};
 
-/// The ways of parsing frames: without pairs, segments and pins; with pins; otherwise. They are numbers, because constant parameters are.
-const PLAIN: u8 = 0;
-const PINNING: u8 = 1;
-const OTHER: u8 = 2;
+/// The ways of parsing frames: without pairs, segments and pins, as many as come in order at once, or one by one, for a filter; with pins;
+/// otherwise. They are numbers, because constant parameters are.
+const IN_BATCHES: u8 = 0;
+const PLAIN: u8 = 1;
+const PINNING: u8 = 2;
+const OTHER: u8 = 3;
+
+/// The number of frames whose first lines are on their way while one is parsed: not those of a whole burst, because a core waits for few lines at
+/// a time, and a poll that asks for all of them waits too.
+const AHEAD: usize = 64;
 
 impl Receiver<'_> {
     /// Returns how frames are parsed.
@@ -34,7 +40,7 @@ impl Receiver<'_> {
             let is_ahead = match (filter, way) {
                 _ if self.sampler.is_some() => self.parse_sample(rest, filter, down),
                 _ if self.tap.is_active() => self.parse_tapped(rest, filter, down),
-                (None, PLAIN) => self.parse::<PLAIN, false>(rest, down, |_| None),
+                (None, PLAIN) => self.parse::<IN_BATCHES, false>(rest, down, |_| None),
                 (None, PINNING) => self.parse::<PINNING, false>(rest, down, |_| None),
                 (None, _) => self.parse::<OTHER, false>(rest, down, |_| None),
                 (Some(filter), PLAIN) => {
@@ -79,35 +85,30 @@ impl Receiver<'_> {
         let (mut latest, mut backwards, mut pending) = (self.clock.latest_ns, 0, 0);
         let mut rest = part;
         let mut is_ahead = false;
+        part.prefetch_all(0..AHEAD);
         'parsing: while !rest.is_empty() {
+            rest.prefetch_all(AHEAD..AHEAD + EXPECTED);
             let (frames, behind) = rest.split(EXPECTED as u64);
             rest = behind;
             down.make_ready(&self.parser, frames.len());
             let parsed = self.parser.bursts.lengths();
-            for frame in frames.frames() {
+            let mut frames = frames.frames();
+            loop {
+                if WAY == IN_BATCHES {
+                    let (number, alert_at) = (self.frames.received + pending, self.clock.alert_at);
+                    let taken = self.parser.push_in_order(&mut frames, number, latest, alert_at);
+                    pending += taken.0;
+                    latest = taken.1;
+                }
+                let Some(frame) = frames.next() else { break };
                 if frame.time_ns >= self.clock.alert_at {
                     self.frames.received += std::mem::take(&mut pending);
                     self.frames.backwards += std::mem::take(&mut backwards);
                     self.clock.latest_ns = latest;
-                    match self.alert(frame.time_ns, down) {
-                        // What is ordered at a gate is captured from the first frame of the window on.
-                        FrameTiming::InOrder if !IS_TAPPED && self.tap.is_active() => {
-                            self.tap_begins = true;
-                            break 'parsing;
-                        }
-                        // With pins, the way that looks for them is another only in what it costs.
-                        FrameTiming::InOrder if !IS_TAPPED && (WAY == PLAIN) != self.parser.is_plain() => {
-                            break 'parsing;
-                        }
-                        FrameTiming::InOrder if WAY == PINNING && !self.parser.is_pinning() => break 'parsing,
+                    match self.look::<WAY, IS_TAPPED>(frame.time_ns, down) {
                         FrameTiming::InOrder => {}
                         FrameTiming::BadTime => {
                             pending += 1;
-                            self.parser.skip(NotMeasured::BadTime);
-                            // It is in the window that stream time is in, once there is one.
-                            if self.windows.open.is_none() && self.clock.first_ns.is_some() {
-                                self.open_window(down);
-                            }
                             continue;
                         }
                         FrameTiming::Over => break 'parsing,
@@ -127,7 +128,7 @@ impl Receiver<'_> {
                     self.parser.push_out_of_order(&frame, self.frames.received + pending, latest);
                 } else if WAY == PINNING {
                     self.parser.push_pinning(&frame, self.frames.received + pending);
-                } else if WAY == PLAIN {
+                } else if WAY <= PLAIN {
                     self.parser.push::<true>(&frame, self.frames.received + pending);
                 } else {
                     self.parser.push::<false>(&frame, self.frames.received + pending);
@@ -144,6 +145,36 @@ impl Receiver<'_> {
         self.frames.backwards += backwards;
         self.clock.latest_ns = latest;
         is_ahead
+    }
+
+    /// Looks at a frame's time, as [`Receiver::alert`] does. Where frames are parsed in another way from this one on, the part is over.
+    #[cold]
+    fn look<const WAY: u8, const IS_TAPPED: bool>(
+        &mut self,
+        time_ns: u64,
+        down: &mut impl Downstream,
+    ) -> FrameTiming {
+        match self.alert(time_ns, down) {
+            // What is ordered at a gate is captured from the first frame of the window on.
+            FrameTiming::InOrder if !IS_TAPPED && self.tap.is_active() => {
+                self.tap_begins = true;
+                FrameTiming::Over
+            }
+            // With pins, the way that looks for them is another only in what it costs.
+            FrameTiming::InOrder if !IS_TAPPED && (WAY <= PLAIN) != self.parser.is_plain() => {
+                FrameTiming::Over
+            }
+            FrameTiming::InOrder if WAY == PINNING && !self.parser.is_pinning() => FrameTiming::Over,
+            FrameTiming::BadTime => {
+                self.parser.skip(NotMeasured::BadTime);
+                // It is in the window that stream time is in, once there is one.
+                if self.windows.open.is_none() && self.clock.first_ns.is_some() {
+                    self.open_window(down);
+                }
+                FrameTiming::BadTime
+            }
+            timing => timing,
+        }
     }
 
     /// Looks at a frame's time: whether it turns the window, is ahead of stream time, or is none.

@@ -5,6 +5,7 @@ mod support;
 mod adaption;
 mod admission;
 mod arrays;
+mod batches;
 mod captures;
 mod control;
 mod designs;

@@ -170,3 +170,59 @@ proptest! {
         prop_assert_eq!(parser.not_measured, not_measured);
     }
 }
+
+proptest! {
+    // Each of as many frames as eight cases above.
+    #![proptest_config(ProptestConfig { cases: testbed::cases(500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_in_order_are_those_that_are_pushed_one_by_one(
+        owned in prop::collection::vec((nearly_common(), prop_oneof![4 => 0..3_u64, 1 => 0..40_u64]), 1..70),
+        (number, start) in (0..u64::MAX - 80, 0..40_u64),
+        alert in 0..60_u64,
+        inner in any::<bool>(),
+        burst in 1..80_usize,
+    ) {
+        let tunnel = if inner { Tunnel::Inner } else { Tunnel::Outer };
+        // Some come late, some after the time at which each is looked at.
+        let mut time_ns = start;
+        let frames: Vec<_> = owned.iter().map(|(owned, step)| {
+            time_ns = if *step > 30 { time_ns.saturating_sub(*step) } else { time_ns + step };
+            Frame { time_ns, ..owned.frame() }
+        }).collect();
+        let mut parser = BurstParser::new(Seed::new(number), tunnel, burst);
+        let mut one_by_one = BurstParser::new(Seed::new(number), tunnel, burst);
+        let (mut rest, mut latest, mut at) = (frames.iter().copied(), start, number);
+        while rest.len() != 0 {
+            let in_order = frames[frames.len() - rest.len()..]
+                .iter()
+                .scan(latest, |latest, frame| {
+                    let is_in_order = (*latest..alert).contains(&frame.time_ns);
+                    *latest = frame.time_ns;
+                    is_in_order.then_some(*latest)
+                });
+            let (expected, last) = (in_order.clone().count() as u64, in_order.last().unwrap_or(latest));
+            let left = rest.len() as u64;
+            let (taken, time_ns) = parser.push_in_order(&mut rest, at, latest, alert);
+            prop_assert_eq!((taken, time_ns, rest.len() as u64), (expected, last, left - expected));
+            latest = time_ns;
+            at += taken;
+            if let Some(frame) = rest.next() {
+                at += 1;
+                parser.push::<false>(&frame, at);
+                latest = latest.max(frame.time_ns);
+            }
+        }
+        for (number, frame) in (number + 1..).zip(&frames) {
+            one_by_one.push::<false>(frame, number);
+        }
+        let packets = |parser: &BurstParser| {
+            let v4: Vec<_> = parser.bursts.v4.packets().iter().map(|p| (p.key, p.hash, p.fields)).collect();
+            let v6: Vec<_> = parser.bursts.v6.packets().iter().map(|p| (p.key, p.hash, p.fields)).collect();
+            (v4, v6)
+        };
+        prop_assert_eq!(packets(&parser), packets(&one_by_one));
+        prop_assert_eq!(parser.not_measured, one_by_one.not_measured);
+        prop_assert_eq!(parser.remarks, one_by_one.remarks);
+    }
+}
