@@ -281,6 +281,8 @@ fn a_second_ctrl_c_kills_programs_and_the_counts_are_told() {
     let ended = running.wait().expect(3);
     assert!(!is_alive(content(scratch.path("started")).trim().parse().expect("a number")));
     assert_eq!(lines_with(&ended.stderr, &["--exec: 1 event: 1 ended"]), 1, "{}", ended.stderr);
+    // Not because its time to end by itself was over.
+    assert_eq!(lines_with(&ended.stderr, &["of q: killed after", "(ended)"]), 1, "{}", ended.stderr);
 }
 
 /// A server that answers each request in turn with one of these. Returns its address and what it gets.

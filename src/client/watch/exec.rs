@@ -30,6 +30,8 @@ pub(super) struct EventProgram {
     /// The longest time that it may run.
     most: Duration,
     controller: String,
+    /// The time that it has to end once it is told to.
+    grace: Duration,
     stop: Arc<AtomicBool>,
     kill: Arc<AtomicBool>,
 }
@@ -40,6 +42,7 @@ enum Ending {
     ByItself,
     TimedOut,
     Stopped,
+    Killed,
 }
 
 impl EventProgram {
@@ -51,7 +54,7 @@ impl EventProgram {
         [stop, kill]: [Arc<AtomicBool>; 2],
     ) -> Result<Self, Failure> {
         if is_found(&words.program) {
-            Ok(Self { words, most, controller, stop, kill })
+            Ok(Self { words, most, controller, grace: GRACE, stop, kill })
         } else {
             Err(Failure::usage(format!("--exec {}: there is no such program", words.program)))
         }
@@ -70,6 +73,9 @@ impl EventProgram {
             Ok((Ending::TimedOut, _)) => Outcome::failed("timeout", format!("ended after {took}")),
             Ok((Ending::Stopped, _)) => {
                 Outcome::failed("ended", format!("ended after {took}: edison watch ends"))
+            }
+            Ok((Ending::Killed, _)) => {
+                Outcome::failed("ended", format!("killed after {took}: edison watch ends at once"))
             }
             Ok((Ending::ByItself, status)) => of_status(status, &took),
             Err(error) => Outcome::failed("fault", format!("its end is not known: {error}")),
@@ -104,23 +110,30 @@ impl EventProgram {
                     continue;
                 }
             };
-            return self.end(child).map(|status| (ending, status));
+            return Ok(match self.end(child)? {
+                (status, true) if ending == Ending::Stopped => (Ending::Killed, status),
+                (status, _) => (ending, status),
+            });
         }
     }
 
-    /// Ends a program that was not waited for, and all of its group.
-    fn end(&self, child: &mut Child) -> io::Result<ExitStatus> {
+    /// Ends a program that was not waited for, and all of its group. Returns whether it was not given the time to end by itself, too.
+    fn end(&self, child: &mut Child) -> io::Result<(ExitStatus, bool)> {
         let group = Pid::from_child(child);
         signal(group, Signal::TERM)?;
         let told = Instant::now();
-        let has_grace = || told.elapsed() < GRACE && !self.kill.load(Relaxed);
         // The number of the group stays its own until the child is waited for.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        while has_grace() && waitid(WaitId::Pid(group), options)?.is_none() {
+        let mut is_killed = false;
+        while waitid(WaitId::Pid(group), options)?.is_none() {
+            is_killed = self.kill.load(Relaxed);
+            if is_killed || told.elapsed() >= self.grace {
+                break;
+            }
             std::thread::sleep(LOOK);
         }
         signal(group, Signal::KILL)?;
-        child.wait()
+        Ok((child.wait()?, is_killed))
     }
 }
 
