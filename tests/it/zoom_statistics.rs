@@ -337,6 +337,33 @@ fn queries_read_statistics_of_all_flows_as_any_field() {
 }
 
 /// A firing pins the flows of an address, some windows later.
+/// What is of windows has no answer where a capture is answered as a whole, and that is said.
+#[test]
+fn a_query_of_statistics_without_windows_is_named() {
+    let scratch = Scratch::new();
+    let capture = capture::generate(&scratch, "packets=500,flows=20,rate=1000,seed=4");
+    let query =
+        "q: select src_addr, gap_p99, gap_mean; plain: select src_addr, sum(total_byte) groupby src_addr;";
+    let of = |arguments: &[&str]| {
+        let path = text(&capture.path).to_owned();
+        call(&[&["run", &path, "--gap", "mean,p99", "-q", query], arguments].concat()).expect(0)
+    };
+    let ended = of(&[]);
+    let remark = "q: statistics of packets (gap_mean, gap_p99) are of windows, and this run answers none: give --every";
+    assert!(ended.stderr.contains(remark), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("plain:"), "{}", ended.stderr);
+    assert!(
+        !ended.stdout.contains("gap_p99") && ended.stdout.contains("sum(total_byte)"),
+        "{}",
+        ended.stdout
+    );
+    for windows in [&["--every", "200ms"][..], &["--json", "--every", "200ms"]] {
+        let ended = of(windows);
+        assert!(!ended.stderr.contains("statistics of packets"), "{}", ended.stderr);
+        assert!(ended.stdout.contains("gap_p99"), "{}", ended.stdout);
+    }
+}
+
 #[test]
 fn a_firing_pins_the_flows_whose_packets_tell_them() {
     let scratch = Scratch::new();

@@ -122,6 +122,7 @@ impl RunPlan {
             (false, chain) => chain.ok(),
         };
         let whole = chain::whole_run(&self, &names)?;
+        chain::remarks_of_statistics(&self).iter().for_each(|line| say(line));
         let store = stored::existing(&self.options)?;
         let resolver = self.options.question.enrich.resolver();
         let _shared = self.share_ports()?;

@@ -63,6 +63,27 @@ fn has_windows(plan: &RunPlan) -> BTreeSet<&str> {
     whole_run::with_parents(queries, own.chain(parents.map(String::as_str)).collect())
 }
 
+/// Says which queries have no answer: statistics of packets are of windows, and of a capture none are shown without `--every`.
+pub(super) fn remarks_of_statistics(plan: &RunPlan) -> Vec<String> {
+    if plan.of_windows || plan.shows_windows || plan.options.question.per.is_some() {
+        return Vec::new();
+    }
+    let of_windows = has_windows(plan);
+    let is_unanswered = |query: &&CheckedQuery| {
+        let is_of_run = query.plan.over == Over::Window && !of_windows.contains(query.label.as_str());
+        is_of_run && !query.statistics.is_empty()
+    };
+    let remark = |query: &CheckedQuery| {
+        let names: Vec<String> = query.plan.statistics().iter().map(ToString::to_string).collect();
+        format!(
+            "{}: statistics of packets ({}) are of windows, and this run answers none: give --every, as --every 10s",
+            query.label,
+            names.join(", ")
+        )
+    };
+    plan.asked.checked.iter().filter(is_unanswered).map(remark).collect()
+}
+
 /// The queries of a run that no controller drives, as they are shown while it runs.
 pub(super) fn views(chain: Option<&Chain>, asked: &QuerySet) -> Vec<QueryView> {
     let Some(chain) = chain else { return Vec::new() };
