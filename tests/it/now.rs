@@ -2,10 +2,13 @@
 
 use crate::page::{address, get};
 use crate::support::capture::{self, Frame};
+use crate::support::deployment::{Broker, Deployment, send};
 use crate::support::program::{Running, edison};
 use crate::support::scratch::{Scratch, text};
+use crate::support::waiting::until;
 use serde_json::Value;
 use std::collections::HashMap;
+use testbed::veth::{Veth, with_veth};
 
 /// Bytes by step and group.
 type Sums = HashMap<(u64, String), u64>;
@@ -191,4 +194,58 @@ fn a_planted_scan_is_unusual() {
     assert_eq!(unusual["rules"].as_array().map(Vec::len), Some(5));
     running.signal(libc::SIGINT);
     running.wait().expect(0);
+}
+
+/// Probes tell their controller of their traffic with their windows, and of the last minute with their end.
+#[test]
+fn a_controller_is_told_by_its_probes_over_amqp() {
+    with_veth(|veth| {
+        let deployment = Deployment::new();
+        deployment.broker("start");
+        let broker = Broker(&deployment);
+        let text = "all: select sum(total_count) as n every 1s;";
+        let controller = deployment.controller_of("\"near\", \"far\", \"none\"", text);
+        let mut near = deployment.probe("near", Veth::NEAR);
+        let mut far = deployment.probe("far", Veth::FAR);
+        for node in ["near", "far"] {
+            until("its first answer", || (!deployment.windows("all", node).is_empty()).then_some(()));
+        }
+        // Nothing was told yet, or nothing was in it: not known is no 404, and no traffic is no bytes.
+        let now = deployment.get("/now").expect("an answer");
+        assert!(now["figures"]["bytes"].is_null() || now["figures"]["bytes"] == 0, "{now}");
+        let ports = 1_000..1_300;
+        let frames = ports.clone().map(capture::udp);
+        let bytes: u64 = frames.map(|frame| u64::from(u16::from_be_bytes([frame[16], frame[17]]))).sum();
+        send(veth, ports);
+        for node in ["near", "far"] {
+            until("all frames in answers", || {
+                (deployment.windows("all", node).values().sum::<u64>() == 300).then_some(())
+            });
+        }
+        for probe in [&mut near, &mut far] {
+            probe.signal(libc::SIGTERM);
+            probe.wait().expect(0);
+        }
+        let now = until("the last minutes", || {
+            deployment.get("/now").filter(|now| now["figures"]["packets"] == 600)
+        });
+        assert_eq!(now["figures"]["bytes"], 2 * bytes);
+        assert_eq!((&now["account"]["received"], &now["account"]["measured"]), (&600.into(), &600.into()));
+        assert_eq!(now["nodes"], serde_json::json!(["near", "far", "none"]));
+        let sources = now["rankings"][0]["rows"].as_array().expect("rows");
+        assert_eq!(sources.iter().filter_map(|row| row["bytes"].as_u64()).sum::<u64>(), 2 * bytes, "{now}");
+        let missing = now["missing"].as_array().expect("a list");
+        let of_none: Vec<&Value> = missing.iter().filter(|one| one["node"] == "none").collect();
+        assert_eq!(of_none.len(), 1, "{missing:?}");
+        assert_eq!(of_none[0]["reason"], "not_sent");
+        let alone = deployment.get("/now?node=far").expect("a node");
+        assert_eq!(alone["figures"]["packets"], 300);
+        let unusual = deployment.get("/unusual").expect("an answer");
+        assert_eq!(unusual["entries"], serde_json::json!([]), "{unusual}");
+        assert_eq!(unusual["rules"].as_array().map(Vec::len), Some(5));
+        let status = deployment.get("/status").expect("a controller");
+        assert_eq!(status["refused"], serde_json::json!({}));
+        drop(controller);
+        drop(broker);
+    });
 }
