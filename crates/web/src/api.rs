@@ -11,6 +11,7 @@ mod events;
 mod health;
 mod history;
 mod metrics;
+mod nodes;
 mod note;
 mod now;
 mod owner;
@@ -73,7 +74,7 @@ fn routes() -> Vec<Route> {
     let run = |path, methods| Route(path, Door::Needs(Role::Run), methods);
     vec![
         view("/status", get(state::status)),
-        view("/nodes", get(state::nodes)),
+        view("/nodes", get(nodes::list)),
         view("/now", get(now::show)),
         view("/unusual", get(now::unusual)),
         view("/queries", get(queries::list)),

@@ -23,6 +23,35 @@ impl Default for BacklogLimits {
     }
 }
 
+/// The form of what a stream is told of the status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StreamForm {
+    /// All of it, each time.
+    #[default]
+    Whole,
+    /// Of the nodes those that changed.
+    Changes,
+}
+
+impl StreamForm {
+    /// The list of all forms.
+    const ALL: [Self; 2] = [Self::Whole, Self::Changes];
+}
+
+/// A message in each form; `None` where no stream was told that form.
+#[derive(Clone, Debug)]
+struct FormedMessage([Option<Bytes>; 2]);
+
+impl FormedMessage {
+    /// Returns the number of bytes. Forms that are the same are there once.
+    fn len(&self) -> usize {
+        match &self.0 {
+            [Some(whole), Some(changes)] if whole.as_ptr() == changes.as_ptr() => whole.len(),
+            forms => forms.iter().flatten().map(Bytes::len).sum(),
+        }
+    }
+}
+
 /// The last messages.
 #[derive(Debug)]
 pub(crate) struct StreamBacklog {
@@ -34,16 +63,21 @@ pub(crate) struct StreamBacklog {
 
 #[derive(Debug, Default)]
 struct BacklogState {
-    messages: VecDeque<Bytes>,
+    messages: VecDeque<FormedMessage>,
     bytes: usize,
     /// The number of the first of them.
     first: u64,
-    streams: usize,
+    /// The numbers of streams of each form.
+    streams: [usize; 2],
 }
 
 impl BacklogState {
     fn next(&self) -> u64 {
         self.first + self.messages.len() as u64
+    }
+
+    fn has_streams(&self) -> bool {
+        self.streams != [0; 2]
     }
 }
 
@@ -58,15 +92,26 @@ impl StreamBacklog {
 
     /// Returns true if there is a stream to tell anything.
     pub(crate) fn has_streams(&self) -> bool {
-        self.kept().streams != 0
+        self.kept().has_streams()
+    }
+
+    /// Returns true if there is a stream of this form.
+    pub(crate) fn has_streams_of(&self, form: StreamForm) -> bool {
+        self.kept().streams[form as usize] != 0
     }
 
     /// Tells all streams. Without a stream nothing is kept.
     pub(crate) fn tell(&self, message: Bytes) {
+        self.tell_formed(StreamForm::ALL.map(|_| Some(message.clone())));
+    }
+
+    /// Tells the streams of each form a message, in the order of forms.
+    pub(crate) fn tell_formed(&self, message: [Option<Bytes>; 2]) {
         let mut kept = self.kept();
-        if kept.streams == 0 {
+        if !kept.has_streams() {
             return;
         }
+        let message = FormedMessage(message);
         kept.bytes += message.len();
         kept.messages.push_back(message);
         while kept.messages.len() > self.limits.messages
@@ -80,15 +125,15 @@ impl StreamBacklog {
     }
 
     /// A new stream, from the next message on; `None` if there are too many.
-    pub(crate) fn subscribe(self: &Arc<Self>) -> Option<Subscription> {
+    pub(crate) fn subscribe(self: &Arc<Self>, form: StreamForm) -> Option<Subscription> {
         let mut kept = self.kept();
-        if kept.streams >= self.limits.streams {
+        if kept.streams.iter().sum::<usize>() >= self.limits.streams {
             return None;
         }
-        kept.streams += 1;
+        kept.streams[form as usize] += 1;
         let at = kept.next();
         drop(kept);
-        Some(Subscription { changed: self.next.subscribe(), feed: Arc::clone(self), at })
+        Some(Subscription { changed: self.next.subscribe(), feed: Arc::clone(self), at, form })
     }
 }
 
@@ -119,6 +164,7 @@ pub(crate) struct Subscription {
     changed: watch::Receiver<u64>,
     /// The number of its next message.
     at: u64,
+    form: StreamForm,
 }
 
 impl Subscription {
@@ -132,13 +178,18 @@ impl Subscription {
             self.at = kept.first;
             return NextMessage::Missed(missed);
         };
-        match kept.messages.get(at as usize) {
-            Some(message) => {
-                self.at += 1;
-                NextMessage::Message(message.clone())
+        for message in kept.messages.range(at as usize..) {
+            self.at += 1;
+            if let Some(message) = &message.0[self.form as usize] {
+                return NextMessage::Message(message.clone());
             }
-            None => NextMessage::Nothing,
         }
+        NextMessage::Nothing
+    }
+
+    /// Returns the form of what it is told of the status.
+    pub(crate) fn form(&self) -> StreamForm {
+        self.form
     }
 
     /// Waits until there may be another message.
@@ -151,8 +202,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut kept = self.feed.kept();
-        kept.streams -= 1;
-        if kept.streams == 0 {
+        kept.streams[self.form as usize] -= 1;
+        if !kept.has_streams() {
             let next = kept.next();
             *kept = BacklogState { first: next, ..BacklogState::default() };
         }
@@ -173,8 +224,8 @@ mod tests {
     fn streams_read_at_their_own_pace_and_learn_what_they_missed() {
         let feed = StreamBacklog::new(LIMITS);
         feed.tell(bytes("before"));
-        let mut slow = feed.subscribe().expect("a stream");
-        let mut quick = feed.subscribe().expect("a stream");
+        let mut slow = feed.subscribe(StreamForm::Whole).expect("a stream");
+        let mut quick = feed.subscribe(StreamForm::Whole).expect("a stream");
         for number in 0..7 {
             feed.tell(bytes(&number.to_string()));
             assert_eq!(quick.take(), NextMessage::Message(bytes(&number.to_string())));
@@ -190,7 +241,7 @@ mod tests {
     #[test]
     fn large_messages_push_out_others_and_the_newest_is_kept_however_large() {
         let feed = StreamBacklog::new(LIMITS);
-        let mut slow = feed.subscribe().expect("a stream");
+        let mut slow = feed.subscribe(StreamForm::Whole).expect("a stream");
         ["123456", "1234", "1"].iter().for_each(|text| feed.tell(bytes(text)));
         assert_eq!(slow.take(), NextMessage::Missed(1));
         let huge = "x".repeat(1_000);
@@ -204,17 +255,41 @@ mod tests {
     }
 
     #[test]
+    fn each_stream_is_told_its_form() {
+        let feed = StreamBacklog::new(LIMITS);
+        let mut whole = feed.subscribe(StreamForm::Whole).expect("a stream");
+        let mut changes = feed.subscribe(StreamForm::Changes).expect("a stream");
+        assert!(feed.has_streams_of(StreamForm::Changes));
+        feed.tell_formed([Some(bytes("all")), Some(bytes("c"))]);
+        feed.tell_formed([Some(bytes("all")), None]);
+        feed.tell(bytes("both"));
+        for (stream, expected) in
+            [(&mut whole, vec!["all", "all", "both"]), (&mut changes, vec!["c", "both"])]
+        {
+            for text in expected {
+                assert_eq!(stream.take(), NextMessage::Message(bytes(text)));
+            }
+            assert_eq!(stream.take(), NextMessage::Nothing);
+        }
+        // One text for both forms is there once.
+        assert_eq!(feed.kept().bytes, 3 + 1 + 3 + 4 - 4);
+        drop(changes);
+        assert!(!feed.has_streams_of(StreamForm::Changes));
+    }
+
+    #[test]
     fn places_are_given_back_and_nothing_is_kept_for_nobody() {
         let feed = StreamBacklog::new(LIMITS);
-        let (first, second) = (feed.subscribe(), feed.subscribe().expect("a stream"));
-        assert!(first.is_some() && feed.subscribe().is_none());
+        let (first, second) =
+            (feed.subscribe(StreamForm::Whole), feed.subscribe(StreamForm::Whole).expect("a stream"));
+        assert!(first.is_some() && feed.subscribe(StreamForm::Whole).is_none());
         drop(first);
         feed.tell(bytes("1"));
-        let mut third = feed.subscribe().expect("there is room");
+        let mut third = feed.subscribe(StreamForm::Whole).expect("there is room");
         assert_eq!(third.take(), NextMessage::Nothing);
         drop((second, third));
         assert!(!feed.has_streams() && feed.kept().messages.is_empty());
         feed.tell(bytes("2"));
-        assert_eq!(feed.subscribe().expect("a stream").take(), NextMessage::Nothing);
+        assert_eq!(feed.subscribe(StreamForm::Whole).expect("a stream").take(), NextMessage::Nothing);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::checking::Checking;
 use crate::event_counts::{EventCounts, expect_events};
-use crate::feed::{BacklogLimits, StreamBacklog, Subscription};
+use crate::feed::{BacklogLimits, StreamBacklog, StreamForm, Subscription};
 use crate::message::{event_view, message};
 use crate::refusals::Refusals;
 use crate::responses::{Queries, StoryNames};
@@ -210,7 +210,7 @@ impl Hub {
     }
 
     /// Replaces the status. Streams are told where it changed in more than its time, `now_ns`, which is filled in when it is served. So
-    /// is `refused_requests`.
+    /// is `refused_requests`. Those that ask for changes are told of the nodes that changed alone.
     pub fn set_status(&self, status: Status) {
         let mut own = locked(&self.0.status);
         let refused_requests = self.0.refusals.counters();
@@ -218,8 +218,21 @@ impl Hub {
         if *own == status {
             return;
         }
-        *own = status;
-        self.tell("status", &Status { now_ns: now_ns(), ..own.clone() });
+        let before = std::mem::replace(&mut *own, status);
+        let whole = self.has_streams_of(StreamForm::Whole);
+        let changes = self.has_streams_of(StreamForm::Changes);
+        self.0.feed.tell_formed([
+            whole.then(|| self.whole_status(&own)).flatten(),
+            changes.then(|| status_changes(&before, &mut own).or_else(|| self.whole_status(&own))).flatten(),
+        ]);
+    }
+
+    fn has_streams_of(&self, form: StreamForm) -> bool {
+        self.0.feed.has_streams_of(form)
+    }
+
+    fn whole_status(&self, status: &Status) -> Option<Bytes> {
+        message("status", &Status { now_ns: now_ns(), ..status.clone() }).ok()
     }
 
     /// Replaces the queries. Streams are told where they changed in more than their latest answers, which streams are told as they
@@ -322,11 +335,25 @@ impl Hub {
     }
 
     /// A new stream: what it is told first, and its place; `None` if there are too many.
-    pub(crate) fn subscribe(&self) -> serde_json::Result<Option<(Bytes, Subscription)>> {
+    pub(crate) fn subscribe(&self, form: StreamForm) -> serde_json::Result<Option<(Bytes, Subscription)>> {
         // The place first: what changes in between is told again, not missed.
-        let Some(subscription) = self.0.feed.subscribe() else { return Ok(None) };
+        let Some(subscription) = self.0.feed.subscribe(form) else { return Ok(None) };
         let status = message("status", &self.status())?;
         let queries = message("queries", &Queries { queries: &locked(&self.0.queries) })?;
         Ok(Some((Bytes::from([status, queries].concat()), subscription)))
     }
+}
+
+/// Returns the message about a status that has of the nodes those alone that changed; `None` where the nodes are others.
+fn status_changes(before: &Status, status: &mut Status) -> Option<Bytes> {
+    let pairs = || before.nodes.iter().zip(&status.nodes);
+    if before.nodes.len() != status.nodes.len() || pairs().any(|(before, node)| before.name != node.name) {
+        return None;
+    }
+    let nodes = pairs().filter(|(before, node)| before != node).map(|(_, node)| node.clone()).collect();
+    // The others, which may be many, are not copied.
+    let all = std::mem::take(&mut status.nodes);
+    let told = message("changes", &Status { now_ns: now_ns(), nodes, ..status.clone() }).ok();
+    status.nodes = all;
+    told
 }

@@ -29,12 +29,16 @@ pub(crate) struct Invalid<'a> {
     pub(crate) diagnostics: &'a [Json],
 }
 
-/// A list of the nodes.
+/// A list of nodes.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Nodes<'a> {
     /// The nodes.
-    pub(crate) nodes: &'a [NodeView],
+    pub(crate) nodes: Vec<&'a NodeView>,
+    /// The number of all nodes that pass.
+    pub(crate) total: usize,
+    /// The name behind which the list goes on (`after`); `None` where nothing follows.
+    pub(crate) next: Option<&'a str>,
 }
 
 /// A list of the queries.

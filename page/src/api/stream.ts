@@ -16,10 +16,11 @@ export interface Listener {
   silent(): boolean;
 }
 
-const NAMES = ['status', 'queries', 'answer', 'event', 'story', 'lagged'];
+const NAMES = ['status', 'changes', 'queries', 'answer', 'event', 'story', 'lagged'];
 
 export function listen(listener: Listener): void {
-  const source = new EventSource(`${API}/stream`);
+  // Of the status those nodes alone that changed: there may be a thousand.
+  const source = new EventSource(`${API}/stream?nodes=changes`);
   let timer = 0;
   const wait = () => {
     clearTimeout(timer);

@@ -92,6 +92,7 @@ class Live {
 
   said(name: string, data: unknown): void {
     if (name === 'status') this.takeStatus(data as Status);
+    if (name === 'changes') this.takeChanges(data as Status);
     if (name === 'queries') this.takeQueries((data as { queries: Query[] }).queries);
     if (name === 'answer') answers.take(data as Answer);
     if (name === 'event') this.takeEvents([data as Event]);
@@ -110,7 +111,9 @@ class Live {
         get<{ events: Event[] }>(address('/events', { limit: MOST_EVENTS })),
         get<{ stories: Story[] }>(address('/stories', { limit: MOST_STORIES })),
       ]);
-      this.takeStatus(status);
+      // The stream may have said more since it was asked for.
+      const own = this.status;
+      if (!own || own.started !== status.started || own.now <= status.now) this.takeStatus(status);
       this.takeQueries(queries.queries);
       this.takeEvents(events.events);
       this.takeStories(stories.stories);
@@ -130,6 +133,13 @@ class Live {
     if (this.status && this.status.started !== status.started) this.forget();
     this.status = status;
     if (hasEnded) void this.refresh();
+  }
+
+  /** A status whose nodes are those alone that changed. */
+  takeChanges(changed: Status): void {
+    if (!this.status) return;
+    const byName = new Map(changed.nodes.map((node) => [node.name, node]));
+    this.takeStatus({ ...changed, nodes: this.status.nodes.map((node) => byName.get(node.name) ?? node) });
   }
 
   /** Another Edison answers: what this one did not say is not shown. */

@@ -1,9 +1,8 @@
-//! The state of the whole and of its nodes.
+//! The state of the whole.
 
 use super::App;
 use crate::failure::{ApiFailure, json_response};
 use crate::parameters::Parameters;
-use crate::responses::Nodes;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -16,11 +15,6 @@ const DESCRIPTION: &str = include_str!("../../openapi.json");
 pub(super) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
     Parameters::read(&uri, &[])?;
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&app.hub.status())?))
-}
-
-pub(super) async fn nodes(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, ApiFailure> {
-    Parameters::read(&uri, &[])?;
-    Ok(json_response(StatusCode::OK, serde_json::to_vec(&Nodes { nodes: &app.hub.status().nodes })?))
 }
 
 pub(super) async fn description() -> Response {

@@ -3,7 +3,7 @@
 use super::App;
 use crate::access::Identity;
 use crate::failure::ApiFailure;
-use crate::feed::{NextMessage, Subscription};
+use crate::feed::{NextMessage, StreamForm, Subscription};
 use crate::message::message;
 use crate::parameters::Parameters;
 use crate::responses::Lagged;
@@ -37,8 +37,8 @@ pub(super) async fn follow(
     Extension(identity): Extension<Identity>,
     uri: Uri,
 ) -> Result<Response, ApiFailure> {
-    Parameters::read(&uri, &[])?;
-    let Some((first, subscription)) = app.hub.subscribe()? else {
+    let form = form(&Parameters::read(&uri, &["nodes"])?)?;
+    let Some((first, subscription)) = app.hub.subscribe(form)? else {
         let error = "there are too many streams: close a page or another client, and try again";
         return Err(ApiFailure::refused("too_many_streams", StatusCode::SERVICE_UNAVAILABLE, error));
     };
@@ -56,6 +56,15 @@ pub(super) async fn follow(
     Ok((headers, Body::from_stream(told)).into_response())
 }
 
+/// Returns the form of what a client asks to be told of nodes.
+fn form(parameters: &Parameters<'_>) -> Result<StreamForm, ApiFailure> {
+    match parameters.text("nodes") {
+        None | Some("all") => Ok(StreamForm::Whole),
+        Some("changes") => Ok(StreamForm::Changes),
+        Some(other) => Err(ApiFailure::bad(format!("nodes: {other:?} is neither all nor changes"))),
+    }
+}
+
 impl StreamState {
     /// Waits for the next part of the stream; `None` when the server stops, or who is told may not be told any more.
     async fn next(&mut self) -> Option<Bytes> {
@@ -68,7 +77,7 @@ impl StreamState {
             }
             match self.subscription.take() {
                 NextMessage::Message(told) => return Some(told),
-                NextMessage::Missed(missed) => return message("lagged", &Lagged { missed }).ok(),
+                NextMessage::Missed(missed) => return self.lagged(missed).ok(),
                 NextMessage::Nothing => {}
             }
             tokio::select! {
@@ -76,6 +85,17 @@ impl StreamState {
                 // The sender lives as long as the server: an error is its end.
                 stops = self.stops.changed() => stops.ok()?,
                 () = tokio::time::sleep(PAUSE) => return Some(Bytes::from_static(b":\n\n")),
+            }
+        }
+    }
+
+    /// Returns the message about messages that are kept no more, and the whole status where changes of it may have been among them.
+    fn lagged(&self, missed: u64) -> serde_json::Result<Bytes> {
+        let lagged = message("lagged", &Lagged { missed })?;
+        match self.subscription.form() {
+            StreamForm::Whole => Ok(lagged),
+            StreamForm::Changes => {
+                Ok(Bytes::from([lagged, message("status", &self.app.hub.status())?].concat()))
             }
         }
     }

@@ -105,10 +105,19 @@ impl Stream {
         Self::connect_with(address, &[])
     }
 
+    /// Connects to a stream that is told the nodes alone that changed, and reads the headers.
+    pub(crate) fn connect_for_changes(address: SocketAddr) -> Self {
+        Self::connect_to(address, "/api/v1/stream?nodes=changes", &[])
+    }
+
     /// The same with these headers.
     pub(crate) fn connect_with(address: SocketAddr, headers: &[(&str, &str)]) -> Self {
+        Self::connect_to(address, "/api/v1/stream", headers)
+    }
+
+    fn connect_to(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut connection = connect(address);
-        let mut request = "GET /api/v1/stream HTTP/1.0\r\nHost: localhost\r\n".to_owned();
+        let mut request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n");
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }

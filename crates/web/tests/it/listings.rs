@@ -17,7 +17,9 @@ fn status_nodes_and_queries_are_what_was_set() {
     assert_eq!(read, Status { now_ns, ..sample::status() });
     assert_eq!(status["notes"][0]["text"], HOSTILE);
     assert_eq!(status["windows"]["doubled"], u64::MAX.to_string());
-    assert_eq!(json(address, "/api/v1/nodes"), json!({ "nodes": status["nodes"] }));
+    let all = json!({ "nodes": status["nodes"], "total": sample::status().nodes.len(), "next": null });
+    assert_eq!(json(address, "/api/v1/nodes"), all);
+    assert_eq!(get(address, "/api/v1/nodes?sort=size").status, 400);
     let queries = json(address, "/api/v1/queries");
     let mut expected = sample::queries();
     // Those that were published, by node; across nodes first.

@@ -12,6 +12,7 @@ mod life;
 mod limits;
 mod listings;
 mod metrics;
+mod node_changes;
 mod nonce;
 mod now;
 mod page;
