@@ -1,6 +1,8 @@
 //! The program as those see it who call it: its commands, their output, files, pages and networks.
 
+mod change;
 mod now;
+mod silences;
 mod support;
 
 mod access;

@@ -1,12 +1,12 @@
 //! `POST /change`: what its address and its text ask, what is refused, and what becomes of the stores' answers.
 
 use crate::client::{Response, send};
-use crate::sample::full;
+use crate::sample::{full, hub, serve};
 use model::{Answer, Column, ColumnKind, HistoryAnswers, HistoryNode, Span, Value, parse_time};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
-use web::{Checking, HistoryAsked, Request, Server};
+use web::{Checking, HistoryAsked, Request, RequestRefusal, Server};
 
 /// What a store of one node says: groups with a value in each period, whatever is asked of them.
 pub(crate) fn stored(asked: &HistoryAsked) -> HistoryAnswers {
@@ -127,4 +127,60 @@ fn periods_of_different_length_are_compared_by_the_second() {
     assert_eq!((&change["compared"], &change["difference"]), (&json!("rates"), &json!(-50)));
     drop(server);
     owner.join().expect("it ends");
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_one_line() {
+    let (server, received) = server();
+    let address = server.address();
+    for (parameters, text, begin) in [
+        ("?from=2026-11-02&to=2026-11-01", "", "from: "),
+        ("?from=2026-11-02&to=2026-11-03&before_from=2026-11-04", "", "before_from: "),
+        ("?from=x", "", "from: "),
+        ("?measure=miles", "", "measure: "),
+        ("?by=colour", "", "by: "),
+        ("?by=sour%0Ace", "", "by: "),
+        ("?top=0", "", "top: "),
+        ("?top=1000000", "", "top: "),
+        ("?across=mean", "", "across: "),
+        ("?time=0s", "", "time: "),
+        ("?time=11min", "", "time: "),
+        ("?memory=much", "", "memory: "),
+        ("?form=-1h", "", "form: "),
+        ("", "nothing = 1", "condition: "),
+        ("", "protocol = tcp; select count(*)", "condition: "),
+        ("", "protocol = tcp) groupby protocol having (1 = 1", "condition: "),
+        ("", "protocol = tcp groupby protocol", "condition: "),
+        ("", "sum(total_byte) > 1", "condition: "),
+        ("", &"(".repeat(1_000), "condition: "),
+        ("", &format!("{}protocol = tcp{}", "(".repeat(500), ")".repeat(500)), "condition: "),
+        ("", &"x".repeat(17_000), "condition: "),
+    ] {
+        let refused = ask(address, parameters, text);
+        assert_eq!(refused.status, 400, "{parameters} {text}");
+        let error = refused.error();
+        assert!(error.starts_with(begin) && !error.contains('\n'), "{parameters} {text}: {error}");
+    }
+    assert_eq!(send(address, "POST /api/v1/change", &[], &[0xff]).status, 400);
+    assert!(received.try_recv().is_err(), "no store is asked");
+    // What the owner refuses is passed on; that a text has errors is the condition's.
+    let owner = std::thread::spawn(move || {
+        for request in received {
+            let Request::History { asked, reply } = request else { panic!("another request") };
+            reply.send(Err(match &*asked.nodes.join(",") {
+                "busy" => RequestRefusal::Busy("busy".to_owned()),
+                "none" => RequestRefusal::Unknown("none".to_owned()),
+                _ => RequestRefusal::Invalid { error: "wrong".to_owned(), diagnostics: Vec::new() },
+            }));
+        }
+    });
+    for (nodes, status) in [("busy", 429), ("none", 404), ("n1", 400)] {
+        assert_eq!(ask(address, &format!("?nodes={nodes}"), "").status, status, "{nodes}");
+    }
+    drop(server);
+    owner.join().expect("it ends");
+    // A run without a store answers none.
+    let refused = ask(serve(&hub()).address(), "", "");
+    assert_eq!(refused.status, 409);
+    assert!(refused.error().contains("--store"));
 }
