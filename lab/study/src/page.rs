@@ -191,8 +191,8 @@ fn section(one: &PageFigure) -> String {
     }
     if one.missing > 0 {
         html.push_str(&format!(
-            "<p>Not measured yet: {} points; the command below goes on.</p>\n",
-            one.missing
+            "<p>Not measured yet: {}; the command below goes on.</p>\n",
+            notation::counted(one.missing as u64, "point")
         ));
     }
     if !figure.said.is_empty() {
@@ -226,8 +226,8 @@ fn section(one: &PageFigure) -> String {
     let when = match (&one.first, &one.last) {
         (Some(first), Some(last)) => {
             format!(
-                "; {} points, measured in {:.0} s, {} to {}",
-                one.measured,
+                "; {}, measured in {:.0} s, {} to {}",
+                notation::counted(one.measured as u64, "point"),
                 one.seconds,
                 minute(first),
                 minute(last)
@@ -255,7 +255,11 @@ fn result(
         Some(false) => " fails",
         None => "",
     };
-    let mut html = format!("{svg}\n<p class=\"verdict{class}\">{}</p>\n", escaped(&verdict.to_string()));
+    let mut html = format!("<p class=\"verdict{class}\">{}</p>\n", escaped(&verdict.to_string()));
+    // The picture of nothing has the words of the verdict.
+    if !rows.is_empty() {
+        html.insert_str(0, &format!("{svg}\n"));
+    }
     if rows.iter().any(|row| row.checked.is_some()) {
         let load = load.map_or_else(|| "not recorded".to_owned(), |load| load.text());
         html.push_str(&format!("<p>The machine while it was measured: {}.</p>\n", escaped(&load)));

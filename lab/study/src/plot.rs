@@ -18,10 +18,12 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 const TEXT: RGBColor = RGBColor(30, 30, 30);
 const GRID: RGBColor = RGBColor(222, 222, 222);
 
-/// The size of a panel, and the width of one with many names, pixels.
+/// The size of a panel, pixels.
 const WIDTH: u32 = 500;
-const WIDE: u32 = 2 * WIDTH;
 const HEIGHT: u32 = 330;
+/// The width of a picture by itself, and of one with another machine's next to it, whose text would be too small to read if it were scaled down, pixels.
+pub(crate) const WHOLE: u32 = 2 * WIDTH;
+pub(crate) const HALF: u32 = WIDTH;
 /// The height of a line of the legend, and about the width of a letter, pixels.
 const LINE: u32 = 18;
 const LETTER: f64 = 6.6;
@@ -32,15 +34,21 @@ const FEW_NAMES: usize = 7;
 /// The distance from an axis to its turned names: the tick and a gap.
 const TICK: i32 = 10;
 
-/// The picture. `id` names it within a page that has several.
+/// Returns the picture, `width` pixels wide. `id` names it within a page that has several.
 ///
 /// # Errors
 /// What the library could not draw, in one line.
-pub(crate) fn svg(id: &str, title: &str, description: &str, panels: &[Panel]) -> Result<String, String> {
+pub(crate) fn svg(
+    id: &str,
+    title: &str,
+    description: &str,
+    panels: &[Panel],
+    width: u32,
+) -> Result<String, String> {
     if panels.is_empty() {
-        return Ok(described(&words(title, description)?, id, title, description));
+        return Ok(described(&words(title, description, width)?, id, title, description));
     }
-    let places = places(panels);
+    let places = places(panels, width);
     let right = places.iter().map(|place| place.0 as u32 + place.2).max().unwrap_or(WIDTH);
     let bottom = places.iter().map(|place| place.1 as u32 + place.3).max().unwrap_or(HEIGHT);
     let mut text = String::new();
@@ -56,13 +64,13 @@ pub(crate) fn svg(id: &str, title: &str, description: &str, panels: &[Panel]) ->
 }
 
 /// A picture of a figure without a diagram: what it is, and what is known of it.
-fn words(title: &str, description: &str) -> Result<String, String> {
-    let most = (f64::from(WIDE - 40) / LETTER) as usize;
+fn words(title: &str, description: &str, width: u32) -> Result<String, String> {
+    let most = (f64::from(width - 40) / LETTER) as usize;
     let lines = notation::wrapped(description, most);
     let mut text = String::new();
     {
         let height = LINE * lines.len() as u32 + 60;
-        let root = SVGBackend::with_string(&mut text, (WIDE, height)).into_drawing_area();
+        let root = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
         root.fill(&WHITE).map_err(fault)?;
         let style = |size: u32| ("sans-serif", size).into_font().color(&TEXT);
         root.draw(&Text::new(title.to_owned(), (20, 15), style(15))).map_err(fault)?;
@@ -79,15 +87,15 @@ fn fault(error: impl Display) -> String {
     format!("cannot draw: {error}").replace('\n', " ")
 }
 
-/// Left, top, width and height of each panel: two in a row, wide ones alone.
-fn places(panels: &[Panel]) -> Vec<(i32, i32, u32, u32)> {
+/// Returns left, top, width and height of each panel: as many in a row as the picture is wide, those with many names alone.
+fn places(panels: &[Panel], whole: u32) -> Vec<(i32, i32, u32, u32)> {
     let (mut places, mut x, mut y, mut row) = (Vec::new(), 0, 0, 0);
     for panel in panels {
         let is_wide = matches!(&panel.x, Axis::Names { names, .. } if names.len() > FEW_NAMES);
-        let width = if is_wide { WIDE } else { WIDTH };
+        let width = if is_wide { whole } else { WIDTH };
         let turned = turned_height(&panel.x, width).unwrap_or(0);
         let height = HEIGHT + turned + below(panel, width);
-        if x + width > WIDE {
+        if x + width > whole {
             (x, y, row) = (0, y + row, 0);
         }
         places.push((x as i32, y as i32, width, height));
@@ -258,7 +266,7 @@ mod tests {
             })
             .collect();
         panels.push(Panel { curves: Vec::new(), ..panels[0].clone() });
-        let svg = svg("a-figure-1", "A & B", "<none>", &panels).expect("a picture");
+        let svg = svg("a-figure-1", "A & B", "<none>", &panels, WHOLE).expect("a picture");
         let document = Document::parse(&svg).expect("well-formed");
         let root = document.root_element();
         assert_eq!(root.attribute("aria-labelledby"), Some("a-figure-1-title a-figure-1-desc"));
@@ -281,7 +289,7 @@ mod tests {
         let names = Axis::Names { label: label(), names: vec!["a".to_owned(); 5] };
         let axes = [names, Axis::Linear { label: label() }];
         let panels: Vec<_> = axes.map(|x| panel(x, Axis::Log { label: label() })).into();
-        let svg = svg("a", "A", "B", &panels).expect("a picture");
+        let svg = svg("a", "A", "B", &panels, WHOLE).expect("a picture");
         let document = Document::parse(&svg).expect("well-formed");
         for node in document.descendants().filter(|node| node.is_element()) {
             assert!(node.attribute("class").is_none() && node.attribute("style").is_none(), "{node:?}");
@@ -302,7 +310,7 @@ mod tests {
 
     /// The texts of a picture of one panel.
     fn texts_of(panel: Panel) -> Vec<String> {
-        let svg = svg("a", "A", "B", &[panel]).expect("a picture");
+        let svg = svg("a", "A", "B", &[panel], WHOLE).expect("a picture");
         let document = Document::parse(&svg).expect("well-formed");
         let texts = document.descendants().filter(|node| node.has_tag_name("text"));
         texts.filter_map(|node| node.text()).map(|text| text.trim().to_owned()).collect()
@@ -339,7 +347,7 @@ mod tests {
         let names = Axis::Names { label: String::new(), names: vec!["a".to_owned(), "b".to_owned()] };
         let of = |y| {
             let curves = vec![curve("here", false)];
-            svg("a", "A", "B", &[Panel::new("t", names.clone(), y, curves)]).expect("a picture")
+            svg("a", "A", "B", &[Panel::new("t", names.clone(), y, curves)], WHOLE).expect("a picture")
         };
         let [log, linear] =
             [of(Axis::Log { label: "y".to_owned() }), of(Axis::Linear { label: "y".to_owned() })];
@@ -354,7 +362,7 @@ mod tests {
         let label = || "y".to_owned();
         let names: Vec<_> = (0..18).map(|number| format!("ASYNC-Separate-{number}")).collect();
         let x = Axis::Names { label: String::new(), names: names.clone() };
-        let svg = svg("a", "A", "B", &[panel(x, Axis::Linear { label: label() })]).expect("a picture");
+        let svg = svg("a", "A", "B", &[panel(x, Axis::Linear { label: label() })], WHOLE).expect("a picture");
         let document = Document::parse(&svg).expect("well-formed");
         let number =
             |node: roxmltree::Node, name: &str| -> f64 { node.attribute(name).unwrap().parse().unwrap() };
@@ -377,7 +385,7 @@ mod tests {
     #[test]
     fn a_figure_without_a_diagram_says_what_is_known_of_it() {
         let words = "a < b & c holds ".repeat(30);
-        let svg = svg("a", "table 2: parameters", &words, &[]).expect("a picture");
+        let svg = svg("a", "table 2: parameters", &words, &[], WHOLE).expect("a picture");
         let document = Document::parse(&svg).expect("well-formed");
         let texts = document.descendants().filter(|node| node.has_tag_name("text"));
         let texts: Vec<_> = texts.filter_map(|node| node.text()).map(str::trim).collect();
@@ -392,12 +400,20 @@ mod tests {
         let normal = panel(Axis::Linear { label: label() }, Axis::Linear { label: label() });
         let names = (0..9).map(|number| number.to_string()).collect();
         let wide = Panel { x: Axis::Names { label: label(), names }, ..normal.clone() };
-        let places = places(&[normal.clone(), normal.clone(), normal.clone(), wide, normal]);
-        for (number, (x, y, width, height)) in places.iter().enumerate() {
-            for (left, top, w, h) in &places[..number] {
-                let is_beside = x + *width as i32 <= *left || left + *w as i32 <= *x;
-                assert!(is_beside || y + *height as i32 <= *top || top + *h as i32 <= *y, "{places:?}");
+        let panels = [normal.clone(), normal.clone(), normal.clone(), wide, normal];
+        for width in [WHOLE, HALF] {
+            let places = places(&panels, width);
+            for (number, (x, y, width, height)) in places.iter().enumerate() {
+                for (left, top, w, h) in &places[..number] {
+                    let is_beside = x + *width as i32 <= *left || left + *w as i32 <= *x;
+                    assert!(is_beside || y + *height as i32 <= *top || top + *h as i32 <= *y, "{places:?}");
+                }
             }
         }
+        let right = |width| {
+            let places = super::places(&panels, width);
+            places.iter().map(|(x, _, width, _)| *x as u32 + width).max()
+        };
+        assert_eq!((right(WHOLE), right(HALF)), (Some(WHOLE), Some(HALF)));
     }
 }

@@ -176,7 +176,7 @@ fn write(
         if !is_asked && !is_measured && beside.is_none() {
             continue;
         }
-        let one = PageFigure { beside, ..show(figure, &points, machine, measured, &outcome.faults)? };
+        let one = show(figure, &points, machine, (measured, &outcome.faults), beside)?;
         folder.write(&format!("{}.csv", figure.id()), &csv::csv(&one.csv_rows()))?;
         folder.write(&format!("{}.svg", figure.id()), &one.svg)?;
         if let Some(beside) = &one.beside {
@@ -234,7 +234,8 @@ fn show_other(figure: &'static Figure, other: &OtherMachine) -> Result<Option<Be
         &format!("{}-beside", figure.id()),
         &format!("{} {} on another machine: {}", figure.paper.name, figure.name, figure.title),
         &verdict.to_string(),
-        &(figure.panels)(&rows, machine),
+        &if rows.0.is_empty() { Vec::new() } else { (figure.panels)(&rows, machine) },
+        plot::HALF,
     )?;
     let machine = machine.fingerprint();
     Ok(Some(BesideFigure { machine, rows: rows.0, impossible: found.impossible, load, verdict, svg }))
@@ -245,8 +246,8 @@ fn show(
     figure: &'static Figure,
     points: &[StudyPoint],
     machine: &MachineProfile,
-    measured: &PointStore,
-    faults: &[String],
+    (measured, faults): (&PointStore, &[String]),
+    beside: Option<BesideFigure>,
 ) -> Result<PageFigure, String> {
     let found: Vec<_> = points.iter().filter_map(|point| Some((point, measured.get(&point.key)?))).collect();
     let shown = |(point, kept): &(&StudyPoint, &MeasuredPoint)| {
@@ -279,6 +280,7 @@ fn show(
         &format!("{} {}: {}", figure.paper.name, figure.name, figure.title),
         &verdict.to_string(),
         &(figure.panels)(&rows, machine),
+        if beside.is_some() { plot::HALF } else { plot::WHOLE },
     )?;
     Ok(PageFigure {
         figure,
@@ -291,7 +293,7 @@ fn show(
         missing,
         load,
         verdict,
-        beside: None,
+        beside,
         svg,
     })
 }
