@@ -1,8 +1,5 @@
 //! The program as those see it who call it: its commands, their output, files, pages and networks.
 
-mod change;
-mod now;
-mod silences;
 mod support;
 
 mod access;
@@ -16,6 +13,7 @@ mod bit_flips;
 mod by_packets;
 mod captures;
 mod chains;
+mod change;
 mod combined;
 mod completions;
 mod cookbook;
@@ -48,6 +46,7 @@ mod kept;
 mod live;
 mod loss;
 mod manual;
+mod now;
 mod oracle;
 mod overflow;
 mod page;
@@ -63,6 +62,7 @@ mod routers;
 mod sampled_rows;
 mod sampling;
 mod signals;
+mod silences;
 mod sketches;
 mod standard_output;
 mod store;

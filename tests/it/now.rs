@@ -205,8 +205,7 @@ fn a_controller_is_told_by_its_probes_over_amqp() {
         let broker = Broker(&deployment);
         let text = "all: select sum(total_count) as n every 1s;";
         let controller = deployment.controller_of("\"near\", \"far\", \"none\"", text);
-        let mut near = deployment.probe("near", Veth::NEAR);
-        let mut far = deployment.probe("far", Veth::FAR);
+        let probes = [deployment.probe("near", Veth::NEAR), deployment.probe("far", Veth::FAR)];
         for node in ["near", "far"] {
             until("its first answer", || (!deployment.windows("all", node).is_empty()).then_some(()));
         }
@@ -222,7 +221,7 @@ fn a_controller_is_told_by_its_probes_over_amqp() {
                 (deployment.windows("all", node).values().sum::<u64>() == 300).then_some(())
             });
         }
-        for probe in [&mut near, &mut far] {
+        for mut probe in probes {
             probe.signal(libc::SIGTERM);
             probe.wait().expect(0);
         }

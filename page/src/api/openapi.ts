@@ -28,7 +28,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All nodes */
+        /**
+         * Nodes, all or some
+         * @description Without parameters all of them, in the order in which they were named to the controller or to the run. Page by page: with `limit`, and then with `next` of the response as `after`, until that is null.
+         */
         get: operations["nodes"];
         put?: never;
         post?: never;
@@ -383,7 +386,7 @@ export interface paths {
         };
         /**
          * What is published, as it is
-         * @description Server-sent events; `data` is JSON. First `status` (Status) and `queries` (Queries), then these where they change, `answer` (Answer), `event` (StoredEvent), `story` (StoryNames), and `lagged` (Lagged) where the client was too slow: it fetches anew.
+         * @description Server-sent events; `data` is JSON. First `status` (Status) and `queries` (Queries), then these where they change, `answer` (Answer), `event` (StoredEvent), `story` (StoryNames), and `lagged` (Lagged) where the client was too slow: it fetches anew. With `nodes=changes` a change of the status is `changes` (Status), whose `nodes` are those alone that changed; `status` comes first, where the nodes are others, and after `lagged`.
          */
         get: operations["stream"];
         put?: never;
@@ -1232,10 +1235,14 @@ export interface components {
          * @enum {string}
          */
         NodeState: "up" | "late" | "down" | "unheard" | "ended" | "never";
-        /** @description A list of the nodes. */
+        /** @description A list of nodes. */
         Nodes: {
             /** @description The nodes. */
             nodes: components["schemas"]["Node"][];
+            /** @description The number of all nodes that pass. */
+            total: number;
+            /** @description The name behind which the list goes on (`after`); `null` where nothing follows. */
+            next: string | null;
         };
         /** @description A part of a query that this version parses and checks but does not run. */
         NotRun: {
@@ -1291,6 +1298,8 @@ export interface components {
             missing: components["schemas"]["MissingOfNode"][];
             /** @description The steps of the period whose sums lack something, each of a node. */
             partial: components["schemas"]["PartialStep"][];
+            /** @description The number of steps that lack something and are not listed: of many the newest are. */
+            partial_unlisted: components["schemas"]["Integer"];
             /** @description The extent of what is kept. */
             kept: components["schemas"]["Kept"];
         };
@@ -1843,7 +1852,7 @@ export interface components {
             /** @description The reason in one line. */
             reason: string;
         };
-        /** @description What is unusual in the traffic, and what watches for it. */
+        /** @description The findings about unusual traffic, and the rules that watch for them. */
         Unusual: {
             /** @description The end of the newest step that was judged; `null` before the first one. */
             at: components["schemas"]["Time"] | null;
@@ -1851,12 +1860,12 @@ export interface components {
             period: components["schemas"]["Span"] | null;
             /** @description The rules. */
             rules: components["schemas"]["RuleView"][];
-            /** @description What is unusual, the newest first. What is over stays for an hour. */
+            /** @description The findings, the newest first. One that is over stays for an hour. */
             entries: components["schemas"]["UnusualEntry"][];
             /** @description The number of entries that are not listed. */
             entries_unlisted: components["schemas"]["Integer"];
         };
-        /** @description Something unusual. */
+        /** @description A finding about unusual traffic. */
         UnusualEntry: {
             /** @description The identifier of the entry: its rule, node, key and begin. */
             id: string;
@@ -1864,21 +1873,21 @@ export interface components {
             rule: components["schemas"]["UnusualRule"];
             /** @description The name of the node where it was seen. */
             node: string | null;
-            /** @description The kind of what it is about: `source`, `destination`, `conversation`, `flow` or `node`. */
+            /** @description The kind of the subject: `source`, `destination`, `conversation`, `flow` or `node`. */
             by: string;
-            /** @description The key of what it is about. */
+            /** @description The key of the subject. */
             key: components["schemas"]["Values"];
-            /** @description The begin of the first step in which it passed its threshold. */
+            /** @description The begin of the first step in which the threshold was passed. */
             since: components["schemas"]["Time"];
-            /** @description The end of the last step in which it did; `null` as long as it does. */
+            /** @description The end of the last step in which the threshold was passed; `null` as long as it is passed. */
             until: components["schemas"]["Time"] | null;
-            /** @description The step of its figure. */
+            /** @description The step of the figure. */
             window: components["schemas"]["Span"];
             /** @description The figure that passed the threshold, in the step in which it was furthest from it. */
             figure: components["schemas"]["UnusualFigure"];
             /** @description The threshold. */
             threshold: components["schemas"]["UnusualThreshold"];
-            /** @description Its own past. */
+            /** @description The same figure in the past. */
             past: components["schemas"]["UnusualPast"];
             /** @description Further figures of the step. */
             figures: components["schemas"]["UnusualFigure"][];
@@ -1896,9 +1905,9 @@ export interface components {
         };
         /** @description The same figure before it became unusual. */
         UnusualPast: {
-            /** @description Its greatest value in the hour before; of silence its mean. Null where it is not known. */
+            /** @description The greatest value in the hour before; of silence the mean. Null where it is not known. */
             value: components["schemas"]["Value"];
-            /** @description The time of which that is said; `null` where it is not known. */
+            /** @description The time of this value; `null` where it is not known. */
             window: components["schemas"]["Span"] | null;
         };
         /**
@@ -2029,7 +2038,18 @@ export interface operations {
     };
     nodes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only nodes of this site. */
+                site?: string;
+                /** @description Only nodes in this state, or in one of several, with commas: `down`, `late`, `unheard`, `never`, `ended`, `up`. */
+                state?: string;
+                /** @description The order. `worst`: by state, in the order above, then by coverage. `packets`: by the packets of the last window, the most first. */
+                sort?: "given" | "name" | "worst" | "packets";
+                /** @description The number of nodes at most; all without it. */
+                limit?: number;
+                /** @description The name of the node behind which the list begins, in this order. */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3146,7 +3166,10 @@ export interface operations {
     };
     stream: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What is told of nodes where the status changes: all of them, or those that changed. */
+                nodes?: "all" | "changes";
+            };
             header?: never;
             path?: never;
             cookie?: never;
