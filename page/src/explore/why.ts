@@ -1,7 +1,7 @@
 // Why traffic changed: which periods are compared, what is asked, and the answer in words.
 
 import type { Change, ChangedGroup, ChangeOfField, Integer } from '../api/types';
-import { label } from '../now/names';
+import { label } from '../words/group';
 import { percent, short } from '../words/number';
 import { time } from '../words/time';
 import { moment } from './moment';

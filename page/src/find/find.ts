@@ -4,7 +4,7 @@ import { rooted } from '../api/root';
 import type { Event, Node, Query, Story } from '../api/types';
 import { href as exploreHref, USUAL } from '../explore/state';
 import { canonical, hostHref, isAddress, network } from '../host/address';
-import { SERVICES } from '../now/names';
+import { SERVICES } from '../words/group';
 import { number } from '../words/number';
 
 export interface Found {

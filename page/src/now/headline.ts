@@ -7,7 +7,7 @@ import { firing, news, NEWS_MS } from '../words/firing';
 import { isHere } from '../words/nodes';
 import { counted, number, percent, sum, whole } from '../words/number';
 import { duration, milliseconds, span, time } from '../words/time';
-import { title } from '../words/title';
+import { composed, title } from '../words/title';
 import { sentence } from './sentence';
 
 export interface Headline {
@@ -55,7 +55,8 @@ function ofFiring(event: Event, { status, queries, events, stories }: Known): Om
   const story = stories.find((story) => story.id === event.story || story.id === event.event);
   const active = firing(queries, events);
   const isActive = active.some((other) => other.event === event.event);
-  const said = title(event, queries.find(({ name }) => name === event.query));
+  const query = queries.find(({ name }) => name === event.query);
+  const said = title(event, query);
   const at = time(event.at, status.now);
   const lead = active.length > 1 && isActive
     ? `${active.length} conditions hold. The newest: ${said}, since ${at}.`
@@ -63,16 +64,10 @@ function ofFiring(event: Event, { status, queries, events, stories }: Known): Om
   return {
     tone: 'fired',
     lead,
-    rest: story ? lastSentence(story.text, event.query) : (event.text ?? ''),
+    // A title of the query's own words has none of the figures.
+    rest: event.title ? `${composed(event, query)}.` : '',
     story: story?.id ?? event.story ?? null,
   };
-}
-
-/** The last sentence about a query: what it found, or why it fired. */
-export function lastSentence(text: string, query: string): string {
-  const lines = text.split('\n').filter((line) => line !== '');
-  const about = lines.filter((line) => line.startsWith(`Therefore ${query} `) || line.startsWith(`${query} fired`));
-  return about.at(-1) ?? lines.at(-1) ?? '';
 }
 
 /** What keeps all from being well, the worst first: a sentence each. */

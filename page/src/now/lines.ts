@@ -7,7 +7,7 @@ import type { Drawn } from '../explore/plot';
 import type { Range } from '../explore/range';
 import { milliseconds } from '../words/time';
 import { known, rate } from './figure';
-import { label } from './names';
+import { label } from '../words/group';
 
 export type Unit = 'bits' | 'packets';
 

@@ -6,7 +6,7 @@ import { amount } from '../explore/measures';
 import { counted, number, percent, short } from '../words/number';
 import { duration, milliseconds } from '../words/time';
 import { known, rate } from './figure';
-import { label } from './names';
+import { label } from '../words/group';
 
 /** A lesser change is none. */
 const SAME = 0.03;

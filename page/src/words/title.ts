@@ -53,3 +53,10 @@ export function conditionTitle(query: Query): string {
   const all = (query.trigger?.thresholds ?? []).map(({ column, comparison, value: of }) => `${columnName(column)} ${COMPARED[comparison] ?? comparison} ${number(of)}`);
   return all.length ? capital(all.join(', ')) : query.name;
 }
+
+const KINDS: Record<string, string> = {
+  resolved: 'is over', nodata: 'is not known: no data comes', timeout: 'did not follow in time', expired: 'is dropped', suppressed: 'more keys fired than are told', missed: 'was not asked: the node is missing',
+};
+
+/** What an event says: its title, and of one that did not fire what became of it. */
+export const saying = (event: Event, query: Query | undefined): string => (event.kind === 'fired' ? title(event, query) : `${title(event, query)} – ${KINDS[event.kind] ?? event.kind}`);
