@@ -24,6 +24,7 @@
 mod acknowledgement;
 mod captures;
 mod changes;
+mod column;
 mod error;
 mod filter;
 mod listing;

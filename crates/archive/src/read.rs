@@ -1,5 +1,6 @@
 //! Reading back.
 
+use crate::column::text;
 use crate::schema::WHOLE_RUN;
 use crate::{AnswerFilter, Archive, ArchiveError, EventFilter, Listing, ProbeOffset, StoredEvent};
 use model::{Answer, EventKind, format_time};
@@ -187,14 +188,6 @@ impl Archive {
             self.damaged.set(self.damaged.get() + 1);
         }
         read
-    }
-}
-
-/// Returns the bytes of a text: a damaged text need not be UTF-8.
-pub(crate) fn text(value: ValueRef<'_>) -> &[u8] {
-    match value {
-        ValueRef::Text(text) | ValueRef::Blob(text) => text,
-        _ => &[],
     }
 }
 

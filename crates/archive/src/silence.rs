@@ -1,5 +1,6 @@
 //! Silences of stories: for a time nobody is told of a story, and of others that begin as it did.
 
+use crate::column::text;
 use crate::{Archive, ArchiveError};
 use model::{Event, EventKind, Integer, Item, Time};
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -80,7 +81,7 @@ pub(crate) fn read_all(connection: &Connection) -> Result<(Vec<SilencedStory>, u
     let mut rows = statement.query([])?;
     let (mut read, mut damaged) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
-        match serde_json::from_slice(crate::read::text(row.get_ref(1)?)) {
+        match serde_json::from_slice(text(row.get_ref(1)?)) {
             Ok(StoredSilence { cause, silence }) => {
                 read.push(SilencedStory { story: row.get(0)?, cause, silence });
             }
@@ -118,7 +119,7 @@ fn begin_of(connection: &Connection, event: &Event) -> Result<(String, Option<Fi
 fn cause_of(connection: &Connection, event: &str) -> Result<Option<FiringCause>> {
     let mut statement = connection.prepare_cached("SELECT body FROM events WHERE event = ?")?;
     let read = |row: &rusqlite::Row<'_>| {
-        let event: Option<Event> = serde_json::from_slice(crate::read::text(row.get_ref(0)?)).ok();
+        let event: Option<Event> = serde_json::from_slice(text(row.get_ref(0)?)).ok();
         Ok(event.map(|event| FiringCause::from_event(&event)))
     };
     Ok(statement.query_row([event], read).optional()?.flatten())

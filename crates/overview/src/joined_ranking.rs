@@ -40,6 +40,13 @@ impl JoinedRanking {
         Self { groups: HashMap::new(), most, others: [0; 2], dropped: [0; 2] }
     }
 
+    /// Returns the ranking of several steps or nodes: of the `most` groups with the most bytes.
+    pub(crate) fn of_all<'a>(rankings: impl IntoIterator<Item = &'a Ranking>, most: usize) -> Ranking {
+        let mut joined = Self::of_most(usize::MAX);
+        rankings.into_iter().for_each(|ranking| joined.add(ranking));
+        joined.ranking(most)
+    }
+
     /// Adds a ranking.
     pub(crate) fn add(&mut self, ranking: &Ranking) {
         self.others = [0, 1].map(|at| self.others[at].saturating_add(ranking.others[at]));
@@ -88,6 +95,55 @@ impl JoinedRanking {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Steps of random groups, of each of which only the first are kept: sums lie within the bounds of what is joined.
+    #[test]
+    fn joined_rankings_bound_the_truth() {
+        let mut state = 5;
+        let mut truth: HashMap<GroupKey, u64> = HashMap::new();
+        let mut steps = Vec::new();
+        for step in 0..12_u64 {
+            let mut leaders: Vec<Leader> = (0..40_u16)
+                .map(|port| {
+                    let bytes = packet::split_mix(&mut state) % 1_000 + u64::from(port % 7) * 300 + step;
+                    *truth.entry(GroupKey::Port(6, port)).or_default() += bytes;
+                    Leader { key: GroupKey::Port(6, port), bytes, packets: 1, more: [0; 2] }
+                })
+                .collect();
+            leaders.sort_unstable_by_key(|leader| std::cmp::Reverse(leader.bytes));
+            let dropped = leaders.split_off(15);
+            steps.push(Ranking { leaders, others: [dropped[0].bytes, 1] });
+        }
+        for most in [5, 15, 40] {
+            let joined = JoinedRanking::of_all(&steps, most);
+            assert!(joined.leaders.len() <= most);
+            for leader in &joined.leaders {
+                let truth = truth[&leader.key];
+                assert!(
+                    leader.bytes <= truth && truth <= leader.bytes + leader.more[0],
+                    "{leader:?} {truth}"
+                );
+            }
+            let is_listed = |key| joined.leaders.iter().any(|leader| leader.key == key);
+            let unlisted = truth.iter().filter(|(key, _)| !is_listed(**key)).map(|(_, bytes)| *bytes).max();
+            assert!(unlisted.unwrap_or(0) <= joined.others[0]);
+        }
+        // Joined in two stages, the bounds are still true.
+        let halves = [JoinedRanking::of_all(&steps[..6], 15), JoinedRanking::of_all(&steps[6..], 15)];
+        for leader in JoinedRanking::of_all(&halves, 15).leaders {
+            let truth = truth[&leader.key];
+            assert!(leader.bytes <= truth && truth <= leader.bytes + leader.more[0]);
+        }
+    }
+
+    #[test]
+    fn what_is_in_no_row_may_be_of_any_group_and_none_has_more_than_all() {
+        let leader = |port, bytes| Leader { key: GroupKey::Port(6, port), bytes, packets: 1, more: [0; 2] };
+        let mut ranking = Ranking { leaders: vec![leader(1, 50), leader(2, 30)], others: [10, 1] };
+        ranking.settle([100, 5], [15, 1]);
+        assert_eq!(ranking.leaders.iter().map(|one| one.more[0]).collect::<Vec<_>>(), [15, 15]);
+        assert_eq!(ranking.others[0], 20);
+    }
 
     /// Of more groups than are kept, sums lie within the bounds, also of those that come back.
     #[test]

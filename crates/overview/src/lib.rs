@@ -31,6 +31,7 @@
 
 mod bounded;
 mod entries;
+mod error;
 mod group_key;
 mod group_sums;
 mod history;
@@ -44,6 +45,7 @@ mod reach;
 mod recorder;
 mod report;
 mod report_check;
+mod reporter;
 mod setting;
 mod shared;
 mod snapshot;
@@ -54,11 +56,13 @@ mod together;
 mod traffic;
 mod unusual;
 
+pub use error::OverviewError;
 pub use group_key::{GroupKey, KeyShape};
 pub use now::NowAsked;
-pub use overview::{Overview, OverviewError};
+pub use overview::Overview;
 pub use ranking::GROUPS;
 pub use recorder::{AddressMap, NodeSetting, Recorder, WindowFacts};
-pub use report::{TrafficReport, TrafficReporter};
+pub use report::TrafficReport;
+pub use reporter::TrafficReporter;
 pub use setting::{MOST_STEPS, OverviewSetting, STEP_NS};
 pub use taking::Taken;

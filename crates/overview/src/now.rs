@@ -1,9 +1,11 @@
 //! Answers what the traffic of the last hour is.
 
 use crate::bounded::Bounded;
+use crate::error::OverviewError;
 use crate::group_key::{GroupKey, KeyShape};
 use crate::history::History;
-use crate::overview::{Overview, OverviewError};
+use crate::joined_ranking::JoinedRanking;
+use crate::overview::Overview;
 use crate::ranking::{GROUPS, Leader, Ranking};
 use crate::setting::MOST_STEPS;
 use crate::snapshot::{NodeSteps, Snapshot};
@@ -89,7 +91,7 @@ impl<'a> Period<'a> {
 
     /// Returns the ranking over all of the time.
     fn ranking(&self, by: usize, most: usize) -> Ranking {
-        Ranking::join(self.steps.iter().flatten().map(|step| &step.rankings[by]), most)
+        JoinedRanking::of_all(self.steps.iter().flatten().map(|step| &step.rankings[by]), most)
     }
 
     /// Returns the bytes of a group in each slot.

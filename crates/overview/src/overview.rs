@@ -2,25 +2,7 @@
 
 use crate::setting::OverviewSetting;
 use crate::shared::Shared;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The reason why a question has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OverviewError {
-    /// There is no node of this name.
-    NoNode(String),
-}
-
-impl fmt::Display for OverviewError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNode(line) => f.write_str(line),
-        }
-    }
-}
-
-impl std::error::Error for OverviewError {}
 
 /// The steps of all nodes. Clones are the same.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
-//! The leading groups of a step, and how those of several steps are joined.
+//! The leading groups of a step.
 
 use crate::bounded::Bounded;
 use crate::group_key::GroupKey;
-use crate::joined_ranking::JoinedRanking;
 use serde::{Deserialize, Serialize};
 
 /// The number of groups that are kept of a step in each ranking.
@@ -93,71 +92,8 @@ impl Ranking {
         Self { leaders, others }
     }
 
-    /// Joins the rankings of several steps or nodes. Where a group is not among the leaders of one of them, it has at most what others had
-    /// there. The `most` groups with the most bytes are kept.
-    pub(crate) fn join<'a>(rankings: impl IntoIterator<Item = &'a Self>, most: usize) -> Self {
-        let mut joined = JoinedRanking::of_most(usize::MAX);
-        rankings.into_iter().for_each(|ranking| joined.add(ranking));
-        joined.ranking(most)
-    }
-
     /// Returns the memory that the ranking takes, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.leaders.capacity() * size_of::<Leader>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashMap;
-
-    /// Steps of random groups, of each of which only the first are kept: sums lie within the bounds of what is joined.
-    #[test]
-    fn joined_rankings_bound_the_truth() {
-        let mut state = 5;
-        let mut truth: HashMap<GroupKey, u64> = HashMap::new();
-        let mut steps = Vec::new();
-        for step in 0..12_u64 {
-            let mut leaders: Vec<Leader> = (0..40_u16)
-                .map(|port| {
-                    let bytes = packet::split_mix(&mut state) % 1_000 + u64::from(port % 7) * 300 + step;
-                    *truth.entry(GroupKey::Port(6, port)).or_default() += bytes;
-                    Leader { key: GroupKey::Port(6, port), bytes, packets: 1, more: [0; 2] }
-                })
-                .collect();
-            leaders.sort_unstable_by_key(|leader| std::cmp::Reverse(leader.bytes));
-            let dropped = leaders.split_off(15);
-            steps.push(Ranking { leaders, others: [dropped[0].bytes, 1] });
-        }
-        for most in [5, 15, 40] {
-            let joined = Ranking::join(&steps, most);
-            assert!(joined.leaders.len() <= most);
-            for leader in &joined.leaders {
-                let truth = truth[&leader.key];
-                assert!(
-                    leader.bytes <= truth && truth <= leader.bytes + leader.more[0],
-                    "{leader:?} {truth}"
-                );
-            }
-            let is_listed = |key| joined.leaders.iter().any(|leader| leader.key == key);
-            let unlisted = truth.iter().filter(|(key, _)| !is_listed(**key)).map(|(_, bytes)| *bytes).max();
-            assert!(unlisted.unwrap_or(0) <= joined.others[0]);
-        }
-        // Joined in two stages, the bounds are still true.
-        let halves = [Ranking::join(&steps[..6], 15), Ranking::join(&steps[6..], 15)];
-        for leader in Ranking::join(&halves, 15).leaders {
-            let truth = truth[&leader.key];
-            assert!(leader.bytes <= truth && truth <= leader.bytes + leader.more[0]);
-        }
-    }
-
-    #[test]
-    fn what_is_in_no_row_may_be_of_any_group_and_none_has_more_than_all() {
-        let leader = |port, bytes| Leader { key: GroupKey::Port(6, port), bytes, packets: 1, more: [0; 2] };
-        let mut ranking = Ranking { leaders: vec![leader(1, 50), leader(2, 30)], others: [10, 1] };
-        ranking.settle([100, 5], [15, 1]);
-        assert_eq!(ranking.leaders.iter().map(|one| one.more[0]).collect::<Vec<_>>(), [15, 15]);
-        assert_eq!(ranking.others[0], 20);
     }
 }

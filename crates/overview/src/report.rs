@@ -1,10 +1,7 @@
 //! What a node tells its controller of its traffic.
 
 use crate::group_key::KeyShape;
-use crate::overview::Overview;
-use crate::report_check::{CheckedReport, wrong_shape, wrong_step, wrong_unusual};
 use crate::step::Step;
-use crate::unusual::rule_state;
 use model::view::unusual::{
     RuleState, UnusualEntry, UnusualFigure, UnusualPast, UnusualRule, UnusualThreshold,
 };
@@ -19,13 +16,13 @@ const WITHOUT_ROWS: &str = "windows of the node do not tell their rows apart";
 /// What a node tells its controller of its traffic: the steps that are over since it told it last, and what is unusual.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrafficReport {
-    shape: ShapeReport,
+    pub(crate) shape: ShapeReport,
     /// The steps, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// What is unusual now; `None` where that is as it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    unusual: Option<UnusualReport>,
+    pub(crate) unusual: Option<UnusualReport>,
 }
 
 /// The parts of the keys of flows that groups are made of.
@@ -136,69 +133,5 @@ impl EntryReport {
             figures: self.figures.into_iter().map(figure_of).collect(),
             text: self.text,
         }
-    }
-}
-
-impl TrafficReport {
-    /// Returns what can be believed, and what is wrong with the rest. `step_ns`: the length of steps; `until_ns`: the end of the window with which it came.
-    pub(crate) fn checked(self, node: &str, step_ns: u64, until_ns: u64) -> CheckedReport {
-        let mut checked = CheckedReport::default();
-        if let Some(wrong) = wrong_shape(&self.shape) {
-            checked.refuse(self.steps.len() as u64 + u64::from(self.unusual.is_some()), wrong);
-            return checked;
-        }
-        let shape = KeyShape::from(self.shape);
-        checked.shape = shape;
-        for step in self.steps {
-            match wrong_step(&step, &shape, step_ns, until_ns) {
-                Some(wrong) => checked.refuse(1, wrong),
-                None => checked.steps.push(step),
-            }
-        }
-        if let Some(unusual) = self.unusual {
-            match wrong_unusual(&unusual, node) {
-                Some(wrong) => checked.refuse(1, wrong),
-                None => checked.unusual = Some(unusual),
-            }
-        }
-        checked
-    }
-}
-
-/// Tells a controller of the traffic of a node, as its recorder takes it.
-#[derive(Debug)]
-pub struct TrafficReporter {
-    overview: Overview,
-    /// What was told last.
-    told: Option<UnusualReport>,
-}
-
-impl Overview {
-    /// Returns what tells a controller of the steps from now on, of the one node that is recorded here.
-    pub fn reporter(&self) -> TrafficReporter {
-        self.shared().untold.get_or_insert_default();
-        TrafficReporter { overview: self.clone(), told: None }
-    }
-}
-
-impl TrafficReporter {
-    /// Returns what is new since the last call; `None` if nothing is.
-    pub fn report(&mut self) -> Option<Box<TrafficReport>> {
-        let mut shared = self.overview.shared();
-        let steps: Vec<Step> = shared.untold.iter_mut().flat_map(std::mem::take).collect();
-        let node = shared.nodes.first()?;
-        let shape = node.shape.into();
-        let mut entries: Vec<UnusualEntry> = node.entries.views(&node.name, &node.shape).collect();
-        let rules = UnusualRule::ALL.map(|rule| rule_state(rule, node)).into();
-        drop(shared);
-        let unlisted = entries.len().saturating_sub(ENTRIES);
-        let entries = entries.drain(unlisted..).map(EntryReport::from).collect();
-        let unusual = UnusualReport { rules, entries, unlisted: unlisted as u64 };
-        // With each step it is told again: a message may be dropped, and a controller starts anew.
-        let is_new = !steps.is_empty() || self.told.as_ref() != Some(&unusual);
-        is_new.then(|| {
-            self.told = Some(unusual.clone());
-            Box::new(TrafficReport { shape, steps, unusual: Some(unusual) })
-        })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::group_key::KeyShape;
 use crate::ranking::{GROUPS, Ranking};
-use crate::report::{ENTRIES, EntryReport, ShapeReport, UnusualReport};
+use crate::report::{ENTRIES, EntryReport, ShapeReport, TrafficReport, UnusualReport};
 use crate::step::{REASONS, Step};
 use model::view::now::RankingBy;
 use model::view::unusual::UnusualRule;
@@ -46,8 +46,34 @@ impl CheckedReport {
     }
 }
 
+impl TrafficReport {
+    /// Returns what can be believed, and what is wrong with the rest. `step_ns`: the length of steps; `until_ns`: the end of the window with which it came.
+    pub(crate) fn checked(self, node: &str, step_ns: u64, until_ns: u64) -> CheckedReport {
+        let mut checked = CheckedReport::default();
+        if let Some(wrong) = wrong_shape(&self.shape) {
+            checked.refuse(self.steps.len() as u64 + u64::from(self.unusual.is_some()), wrong);
+            return checked;
+        }
+        let shape = KeyShape::from(self.shape);
+        checked.shape = shape;
+        for step in self.steps {
+            match wrong_step(&step, &shape, step_ns, until_ns) {
+                Some(wrong) => checked.refuse(1, wrong),
+                None => checked.steps.push(step),
+            }
+        }
+        if let Some(unusual) = self.unusual {
+            match wrong_unusual(&unusual, node) {
+                Some(wrong) => checked.refuse(1, wrong),
+                None => checked.unusual = Some(unusual),
+            }
+        }
+        checked
+    }
+}
+
 /// Returns what is wrong with the parts of keys.
-pub(crate) fn wrong_shape(shape: &ShapeReport) -> Option<&'static str> {
+fn wrong_shape(shape: &ShapeReport) -> Option<&'static str> {
     let is_wrong = |[v4, v6]: [u8; 2]| v4 > 32 || v6 > 128;
     [shape.source, shape.destination]
         .into_iter()
@@ -57,7 +83,7 @@ pub(crate) fn wrong_shape(shape: &ShapeReport) -> Option<&'static str> {
 }
 
 /// Returns what is wrong with a step.
-pub(crate) fn wrong_step(step: &Step, shape: &KeyShape, step_ns: u64, until_ns: u64) -> Option<&'static str> {
+fn wrong_step(step: &Step, shape: &KeyShape, step_ns: u64, until_ns: u64) -> Option<&'static str> {
     let totals = &step.totals;
     let counts = [totals.bytes, totals.packets, totals.flows[0], totals.flows[1], totals.tcp_bytes];
     let not_measured = totals.frames.not_measured.total();
@@ -136,7 +162,7 @@ fn wrong_ranking(
 }
 
 /// Returns what is wrong with what is said to be unusual on a node.
-pub(crate) fn wrong_unusual(unusual: &UnusualReport, node: &str) -> Option<&'static str> {
+fn wrong_unusual(unusual: &UnusualReport, node: &str) -> Option<&'static str> {
     let UnusualReport { rules, entries, .. } = unusual;
     let reasons = rules.iter().filter_map(|(_, reason)| reason.as_deref());
     if rules.len() != UnusualRule::ALL.len() || reasons.into_iter().any(is_wrong_text) {

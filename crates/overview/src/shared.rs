@@ -1,9 +1,9 @@
 //! The state that recorders write and questions read.
 
+use crate::error::OverviewError;
 use crate::group_key::KeyShape;
 use crate::history::ReachMinute;
 use crate::node::Node;
-use crate::overview::OverviewError;
 use crate::setting::{MOST_STEPS, OverviewSetting};
 use crate::step::Step;
 use crate::together::Together;

@@ -1,5 +1,6 @@
 //! A step: its sums, its leading groups, and how steps are joined.
 
+use crate::joined_ranking::JoinedRanking;
 use crate::ranking::{GROUPS, Leader, Ranking};
 use crate::traffic::{LOSING, LosingFlow};
 use model::{Counters, PacketCounts, Span};
@@ -108,7 +109,7 @@ impl Step {
         self.length_ns = end_ns - self.start_ns;
         self.totals.add(&more.totals);
         for (own, more) in self.rankings.iter_mut().zip(&more.rankings) {
-            *own = Ranking::join([&*own, more], GROUPS);
+            *own = JoinedRanking::of_all([&*own, more], GROUPS);
         }
         let mut losing: BTreeMap<_, LosingFlow> = BTreeMap::new();
         for flow in self.losing.drain(..).chain(more.losing.iter().copied()) {

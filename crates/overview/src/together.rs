@@ -117,7 +117,7 @@ impl Together {
         self.history.change(at, |own| {
             part.add_to(&mut own.totals);
             for (own, more) in own.rankings.iter_mut().zip(&part.step.rankings) {
-                *own = Ranking::join([&*own, more], JOINED_GROUPS);
+                *own = JoinedRanking::of_all([&*own, more], JOINED_GROUPS);
             }
         });
     }

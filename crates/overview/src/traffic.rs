@@ -2,6 +2,7 @@
 
 use crate::group_key::{GroupKey, KeyShape, address, number, words};
 use crate::group_sums::{BATCH, GroupSums};
+use crate::joined_ranking::JoinedRanking;
 use crate::ranking::{GROUPS, Ranking};
 use arena::Limits;
 use flow::{LossCounts, Rows};
@@ -215,7 +216,7 @@ impl Traffic {
             more: [0; 2],
         };
         let seen = self.protocols.iter().enumerate().filter(|(_, [_, packets])| *packets != 0);
-        Ranking::join([&Ranking { leaders: seen.map(of).collect(), others: [0; 2] }], GROUPS)
+        JoinedRanking::of_all([&Ranking { leaders: seen.map(of).collect(), others: [0; 2] }], GROUPS)
     }
 
     /// Returns the flows that lost most.

@@ -30,6 +30,7 @@ pub mod row_store;
 pub mod sources;
 mod steps;
 pub mod stored;
+mod table_records;
 pub mod test_ports;
 mod watched;
 mod whole_run;

@@ -10,6 +10,7 @@ mod contributors;
 mod field;
 mod leaders;
 mod literal;
+mod names;
 mod outcome;
 mod side;
 mod text;

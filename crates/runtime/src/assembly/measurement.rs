@@ -1,6 +1,5 @@
 //! A node that is ready to be measured: its options are checked, its sources open, its outputs created once all checks have passed.
 
-use crate::assembly::capabilities::table;
 use crate::assembly::folder;
 use crate::assembly::overview_rows::OverviewRows;
 use crate::assembly::parallel;
@@ -13,6 +12,7 @@ use crate::assembly::row_store::RowStore;
 use crate::assembly::sources::{self, RunSources};
 use crate::assembly::steps;
 use crate::assembly::stored;
+use crate::assembly::table_records::is_told;
 use crate::assembly::watched::{FailedOutputs, WatchedWriter};
 use crate::exit::{Failure, no_thread, say};
 use crate::machine;
@@ -512,7 +512,7 @@ fn no_folder(option: &str, folder: &Path, error: &io::Error) -> Failure {
 fn select_columns(options: &RunSpec, selection: Selection) -> Selection {
     match options.routers.listener {
         Some(_) => selection.with_open_fields(),
-        None if options.machine.table.is_some() => selection.limit_to(|name| table::is_told(options, name)),
+        None if options.machine.table.is_some() => selection.limit_to(|name| is_told(options, name)),
         None => selection.with_share(options.machine.tee.unwrap_or(Share::ALL)),
     }
 }

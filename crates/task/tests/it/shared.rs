@@ -199,11 +199,8 @@ fn queries_of_a_set_count_in_structures_of_all_workers() {
         counting: CountingOffer::Offered { run: run(shares), is_sampled: false },
         ..PlanContext::new(KeySpec::FIVE_TUPLE, Seed::new(1), Limits::new(1 << 30, 1_000))
     };
-    let counting = Counting {
-        structure: Some(Structure::CountMin),
-        size: Size::Memory(1 << 20),
-        ..Counting::default()
-    };
+    let counting =
+        Counting { structure: Some(Structure::CountMin), size: Size::Memory(1 << 20), ..Counting::default() };
     let query = Query {
         counting: Some(counting),
         ..Query::new("q", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_count")])

@@ -4,12 +4,12 @@ use super::asked::ChangeAsked;
 use super::field::{ChangeField, NODE};
 use super::leaders::{ChosenGroups, Leaders};
 use super::literal;
+use super::names::{name_of_all, name_of_field};
 use super::outcome::{
     Change, ChangeOfField, ChangePeriod, ChangedGroup, ChangedRest, Compared, Difference, DifferenceKind,
     GroupKey, PeriodStatus, Unanswered,
 };
 use super::side::{Side, add_reason, count};
-use super::text::{name_of_all, name_of_field};
 use model::{Answer, HistoryAnswers, HistoryNode, Span, Value};
 use std::collections::HashMap;
 

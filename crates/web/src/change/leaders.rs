@@ -2,8 +2,8 @@
 
 use super::asked::ChangeAsked;
 use super::literal;
+use super::names::{name_of_all, name_of_field};
 use super::side::number;
-use super::text::{name_of_all, name_of_field};
 use model::{Answer, AnswerStatus, Value};
 use std::collections::HashMap;
 

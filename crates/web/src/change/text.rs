@@ -4,6 +4,7 @@ use super::asked::ChangeAsked;
 use super::field::ChangeField;
 use super::leaders::Leaders;
 use super::literal;
+use super::names::{name_of_all, name_of_field};
 use equery::{CheckOptions, Severity, SourceText};
 use model::{Span, format_time};
 use std::fmt::Write;
@@ -16,19 +17,6 @@ const RANKED: usize = 100;
 const RANKED_OF_MANY: usize = 20;
 /// The number of nodes that are many.
 const MANY: usize = 100;
-
-/// The names of the two periods' queries.
-pub(crate) const SIDES: [&str; 2] = ["before", "after"];
-
-/// Returns the name of the query about all that pass, in a period.
-pub(crate) fn name_of_all(side: usize) -> String {
-    format!("all_{}", SIDES[side])
-}
-
-/// Returns the name of the query about a field's groups, in a period.
-pub(crate) fn name_of_field(side: usize, field: usize) -> String {
-    format!("{}_{field}", SIDES[side])
-}
 
 /// Returns the text that asks which groups lead in each period, and what all have.
 pub(crate) fn ranking(asked: &ChangeAsked, nodes: usize) -> String {

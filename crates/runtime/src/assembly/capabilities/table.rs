@@ -2,6 +2,7 @@
 
 use super::tuning::is_ipfix;
 use super::{ConflictRule, LEAVE_ONE, NodeFacts};
+use crate::assembly::table_records::is_told;
 use crate::spec::RunSpec;
 
 const WITH_TABLE: &str = "with --table";
@@ -9,9 +10,6 @@ const WHOLE_RUN: &str =
     "such a table counts each flow from the first packet of the run to the last: it has no windows";
 const NO_PARTS: &str = "such a table has packets, bytes, first and last time of a flow, and no more";
 const EXACT: &str = "leave out --table";
-
-/// The fields of records that such a table tells, beside those of the key.
-const TOLD: [&str; 6] = ["node_id", "stime", "ltime", "total_count", "total_byte", "end_reason"];
 
 /// The rules of `--table`, in the order of the page.
 pub(super) const RULES: &[ConflictRule] = &[
@@ -117,9 +115,4 @@ const fn with_table(
     is_broken: fn(&NodeFacts<'_>) -> bool,
 ) -> ConflictRule {
     ConflictRule { what, condition: WITH_TABLE, why, instead, is_broken }
-}
-
-/// Returns true if the records of the table tell a field.
-pub(in crate::assembly) fn is_told(spec: &RunSpec, name: &str) -> bool {
-    TOLD.contains(&name) || spec.question.key.columns().any(|member| member == name)
 }
