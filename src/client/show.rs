@@ -47,7 +47,8 @@ pub(super) fn capture(capture: &CaptureView, address: &str) -> String {
 pub(super) fn silence(silence: &Silence, now_ns: u64) -> String {
     let verb = if silence.holds(now_ns) { "is silent" } else { "was silent" };
     let by = silence.by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
-    let note = if silence.note.is_empty() { String::new() } else { format!(": {}", silence.note.escape_debug()) };
+    let note =
+        if silence.note.is_empty() { String::new() } else { format!(": {}", silence.note.escape_debug()) };
     let until = model::format_time(silence.until_ns);
     let fired = notation::counted(silence.fired, "firing");
     format!("{verb} until {until}{by}; {fired} of which nobody was told{note}")

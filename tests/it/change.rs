@@ -46,7 +46,8 @@ fn number(of: &Value) -> u64 {
 /// Compares a field of an answer with what the frames have.
 fn check(change: &Value, field: &str, truth: &Sums) {
     let fields = change["fields"].as_array().expect("fields");
-    let found = fields.iter().find(|found| found["field"] == field).unwrap_or_else(|| panic!("{field}: {change}"));
+    let found =
+        fields.iter().find(|found| found["field"] == field).unwrap_or_else(|| panic!("{field}: {change}"));
     let all = truth.values().fold([0; 2], |sum: [u64; 2], own| [sum[0] + own[0], sum[1] + own[1]]);
     assert_eq!([number(&change["before"]["total"]), number(&change["after"]["total"])], all);
     let difference = |[before, after]: [u64; 2]| after as i64 - before as i64;
@@ -65,8 +66,11 @@ fn check(change: &Value, field: &str, truth: &Sums) {
     assert_eq!([number(&found["rest"]["before"]), number(&found["rest"]["after"])], rest, "{field}");
     assert_eq!(found["rest"]["difference"].as_i64(), Some(difference(rest)), "{field}");
     // The largest, in their order.
-    let mut largest: Vec<(i64, &String)> =
-        truth.iter().map(|(name, own)| (difference(*own).abs(), name)).filter(|(size, _)| *size != 0).collect();
+    let mut largest: Vec<(i64, &String)> = truth
+        .iter()
+        .map(|(name, own)| (difference(*own).abs(), name))
+        .filter(|(size, _)| *size != 0)
+        .collect();
     largest.sort_by(|one, other| other.0.cmp(&one.0));
     assert_eq!(found["is_certain"], true, "{field}");
     let sizes = |names: &mut dyn Iterator<Item = &String>| -> Vec<i64> {
@@ -80,7 +84,8 @@ fn check(change: &Value, field: &str, truth: &Sums) {
 #[test]
 fn contributors_are_what_the_frames_have_and_add_up() {
     let scratch = Scratch::new();
-    let made = capture::generate(&scratch, &format!("packets=20k,flows=900,rate=1k,zipf=1.1,seed=5,start={START}"));
+    let made =
+        capture::generate(&scratch, &format!("packets=20k,flows=900,rate=1k,zipf=1.1,seed=5,start={START}"));
     let store = scratch.path("store");
     let mut running = Running::start(edison().args([
         "run",
@@ -101,7 +106,11 @@ fn contributors_are_what_the_frames_have_and_add_up() {
     let [before, after] = [[2, 9], [11, 18]];
     let (status, change) = asks(&address, &asked(after, before), "");
     assert_eq!(status, 200, "{change}");
-    assert_eq!((&change["difference_is"], &change["compared"]), (&"exact".into(), &"sums".into()), "{change}");
+    assert_eq!(
+        (&change["difference_is"], &change["compared"]),
+        (&"exact".into(), &"sums".into()),
+        "{change}"
+    );
     let periods = [before, after].map(absolute);
     let of = |key: &dyn Fn(&str, &str, u8) -> Option<String>| sums(&made.frames, periods, key);
     check(&change, "source", &of(&|src, _, _| Some(src.to_owned())));
@@ -120,23 +129,46 @@ fn contributors_are_what_the_frames_have_and_add_up() {
     // Of different length, by the second: exactly what the sums are.
     let (_, rates) = asks(&address, &asked(after, [2, 4]), "");
     assert_eq!(rates["compared"], "rates");
-    let [sum, less] = [number(&rates["after"]["total"]) as f64 / 7.0, number(&rates["before"]["total"]) as f64 / 2.0];
+    let [sum, less] =
+        [number(&rates["after"]["total"]) as f64 / 7.0, number(&rates["before"]["total"]) as f64 / 2.0];
     let difference = rates["difference"].as_f64().expect("a number");
     assert!((difference - (sum - less)).abs() < 1e-3, "{difference} {sum} {less}");
     // Nothing is remembered of a time before the capture: that is not zero.
-    let (_, unknown) =
-        asks(&address, &format!("from={}&to={}&before_from=2020-01-01&before_to=2020-01-02", time(2), time(9)), "");
-    assert_eq!((&unknown["before"]["total"], &unknown["difference"]), (&Value::Null, &Value::Null), "{unknown}");
-    assert_eq!((&unknown["before"]["status"], &unknown["difference_is"]), (&"not_known".into(), &"not_known".into()));
+    let (_, unknown) = asks(
+        &address,
+        &format!("from={}&to={}&before_from=2020-01-01&before_to=2020-01-02", time(2), time(9)),
+        "",
+    );
+    assert_eq!(
+        (&unknown["before"]["total"], &unknown["difference"]),
+        (&Value::Null, &Value::Null),
+        "{unknown}"
+    );
+    assert_eq!(
+        (&unknown["before"]["status"], &unknown["difference_is"]),
+        (&"not_known".into(), &"not_known".into())
+    );
     assert_eq!(unknown["fields"].as_array().map(Vec::len), Some(0));
     // A half of it is less time than was asked about.
     let (_, half) = asks(
         &address,
-        &format!("from={}&to={}&before_from={}&before_to={}", time(11), time(18), "2026-10-31T23:59:55Z", time(2)),
+        &format!(
+            "from={}&to={}&before_from={}&before_to={}",
+            time(11),
+            time(18),
+            "2026-10-31T23:59:55Z",
+            time(2)
+        ),
         "",
     );
-    assert_eq!((&half["before"]["status"], &half["difference_is"]), (&"partial".into(), &"at_most".into()), "{half}");
-    for (parameters, condition) in [("top=0", ""), ("by=colour", ""), ("", "protocol = tcp; select 1"), ("", "nothing = 1")] {
+    assert_eq!(
+        (&half["before"]["status"], &half["difference_is"]),
+        (&"partial".into(), &"at_most".into()),
+        "{half}"
+    );
+    for (parameters, condition) in
+        [("top=0", ""), ("by=colour", ""), ("", "protocol = tcp; select 1"), ("", "nothing = 1")]
+    {
         let (status, refused) = asks(&address, parameters, condition);
         assert_eq!(status, 400, "{refused}");
         assert!(refused["error"].as_str().is_some_and(|error| !error.contains('\n')), "{refused}");

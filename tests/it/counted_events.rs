@@ -135,7 +135,7 @@ fn bounds_decide_and_are_told() {
         assert!(wide > 0, "{structure}: so little memory has errors");
     }
     let queries = "some: select src_addr, sum(total_byte) as b groupby src_addr limit 30 every 1s using space_saving(memory=4KiB); \
-                   heavy: select count(*) as n every 1s when some.b > 10K";
+                   heavy: select count(*) as n every 1s when some.b > 3K";
     let shown = call(&["run", text(&capture), "-q", queries, "--seed", "3"]).expect(0).stdout;
     assert!(shown.contains("by an estimate with certain bounds"), "{shown}");
     assert!(shown.contains(" (between "), "{shown}");

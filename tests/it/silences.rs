@@ -41,7 +41,8 @@ impl Taker {
                         break;
                     }
                 }
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                let _ =
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             }
         });
         Self { port, bodies }
@@ -50,7 +51,8 @@ impl Taker {
     /// The begins of the alerts that were told of a port.
     fn told(&self, port: u16) -> BTreeSet<String> {
         let bodies = self.bodies.lock().expect("no writer panics");
-        let alerts = bodies.iter().flat_map(|body| -> Vec<Value> { serde_json::from_str(body).expect("a list") });
+        let alerts =
+            bodies.iter().flat_map(|body| -> Vec<Value> { serde_json::from_str(body).expect("a list") });
         let of_port = alerts.filter(|alert| alert["labels"]["src_port"] == port.to_string());
         of_port.map(|alert| alert["startsAt"].to_string()).collect()
     }
@@ -106,14 +108,22 @@ fn nobody_is_told_of_a_silent_story_until_it_is_over() {
         let story = first["story"].as_str().expect("a story").to_owned();
         let set = ask("PUT", &address, &format!("/stories/{story}/silence?for=1h"));
         let silence = |address: &str| get(address, "/silences")["silences"][0].clone();
-        assert_eq!((&silence(&address)["holds"], &silence(&address)["story"]), (&true.into(), &story.as_str().into()));
+        assert_eq!(
+            (&silence(&address)["holds"], &silence(&address)["story"]),
+            (&true.into(), &story.as_str().into())
+        );
         // It fires again, is shown and counted, and is in a story of its own that is silent, too.
         let told = taker.told(1_000);
         let again = fires(veth, &address, 1_000);
         assert_eq!(again["silenced_until"], set["silence"]["until"], "{again}");
         assert_ne!(again["story"], first["story"]);
         until("the count", || (silence(&address)["fired"].as_u64() >= Some(1)).then_some(()));
-        let said = call(&["story", again["event"].as_str().expect("an event"), "--controller", address.trim_end_matches('/')]);
+        let said = call(&[
+            "story",
+            again["event"].as_str().expect("an event"),
+            "--controller",
+            address.trim_end_matches('/'),
+        ]);
         assert!(said.stdout.contains("is silent until"), "{}", said.stdout);
         // What happens later, of another port, is told: so the silent one is not on its way.
         fires(veth, &address, 2_000);

@@ -38,7 +38,7 @@ fn all_say_the_same_title() {
     let chained = run(&scratch, 0, &[text(&file), "--node", "Node1", "-q", QUERIES]);
     let of = |query: &str| chained.of("fired", query)[0].json["title"].as_str().expect("a title").to_owned();
     // Each packet has 46 bytes from the IP header on.
-    assert_eq!(of("much"), "1,502 packets (4 flows) at Node1, {69,092}");
+    assert_eq!(of("much"), "1,502 packets (4 flows) at Node1, {69,092 bytes}");
     assert_eq!(of("plain"), "More than 1,000 packets at Node1");
     let after = of("after");
     assert_eq!(after, "1,502 packets of 192.0.2.1");

@@ -156,7 +156,8 @@ impl<'a> System<'a> {
 
     /// Ends all nodes; returns all events.
     fn end(mut self) -> Vec<Event> {
-        (0..NODES.len()).for_each(|node| self.take(node, FromProbe::Ended { answers: Vec::new(), traffic: None }));
+        (0..NODES.len())
+            .for_each(|node| self.take(node, FromProbe::Ended { answers: Vec::new(), traffic: None }));
         let actions = self.controller.finish();
         self.carry_out(actions);
         self.events
