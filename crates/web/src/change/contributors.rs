@@ -134,7 +134,10 @@ impl WholeChange {
         let others = changed.split_off(asked.top.min(changed.len()));
         let unit = self.unit as f64;
         let next = others.first().map_or(0.0, |(Difference(next), _)| next.abs());
-        let most_unlisted = next.max(most_other * unit);
+        // No group has more than all together have.
+        let most =
+            [0, 1].map(|side| self.totals[side] as f64 * self.scales[side]).into_iter().fold(0.0, f64::max);
+        let most_unlisted = next.max(most_other.min(most) * unit);
         // The rest is what is left, so that all of it is there.
         let mut rest = self.totals;
         for (_, group) in &changed {
@@ -162,7 +165,7 @@ impl WholeChange {
                 difference,
                 share: self.share(difference),
             },
-            is_certain: most_unlisted <= least && reasons.is_empty() || most_unlisted == 0.0,
+            is_certain: most_unlisted <= least && reasons.is_empty(),
             most_unlisted: Difference(most_unlisted),
             reasons,
         }
@@ -184,7 +187,7 @@ impl WholeChange {
             places.insert(condition.clone(), groups.len());
             groups.push(Sums { key: key.to_vec(), condition, sums: [0; 2] });
         }
-        let mut reasons = Vec::new();
+        let mut reasons = chosen.reasons.clone();
         for side in [0, 1] {
             let name = name_of_field(side, at);
             for answer in answers.iter().filter(|answer| answer.query == name) {

@@ -3,7 +3,7 @@
 use super::asked::ChangeAsked;
 use super::literal;
 use super::names::{name_of_all, name_of_field};
-use super::side::number;
+use super::side::{add_reason, number};
 use model::{Answer, AnswerStatus, Value};
 use std::collections::HashMap;
 
@@ -25,6 +25,8 @@ pub(crate) struct ChosenGroups {
     keys: Vec<Vec<Value>>,
     /// The most by which any other group can have changed.
     pub(crate) most_other: f64,
+    /// The reasons why groups may lack something.
+    pub(crate) reasons: Vec<String>,
 }
 
 impl ChosenGroups {
@@ -32,6 +34,9 @@ impl ChosenGroups {
         self.keys.iter().map(Vec::as_slice)
     }
 }
+
+/// More than any sum, where nothing is known of one. Differences of it are numbers.
+const ANY: f64 = u64::MAX as f64;
 
 /// A group that leads in a period at a node.
 struct Leader {
@@ -76,6 +81,7 @@ fn unlisted(answer: &Answer, width: usize) -> f64 {
     match (answer.status, all) {
         (AnswerStatus::Complete | AnswerStatus::Cut, Some(all)) => all.min(last.unwrap_or(all)),
         (_, Some(all)) => all,
+        (AnswerStatus::Partial, None) => ANY,
         (_, None) => last.unwrap_or(0.0),
     }
 }
@@ -89,13 +95,20 @@ fn choose(asked: &ChangeAsked, by: &[&str], at: usize, answers: &[&Answer]) -> C
     let open: [f64; 2] =
         [0, 1].map(|side| of_side(side).iter().map(|answer| unlisted(answer, by.len()) * scales[side]).sum());
     let mut groups: HashMap<String, Leader> = HashMap::new();
+    // Of groups that no condition names only the sums are known.
+    let mut unnamed = [0.0; 2];
+    let mut reasons = Vec::new();
     for side in [0, 1] {
         for answer in of_side(side) {
+            add_reason(&mut reasons, answer);
             let bound = unlisted(answer, by.len()) * scales[side];
             for row in &answer.rows {
                 let (key, value) = row.split_at(by.len().min(row.len()));
-                let Some(name) = literal::of_group(by, key) else { continue };
                 let value = value.first().and_then(number).unwrap_or(0.0) * scales[side];
+                let Some(name) = literal::of_group(by, key) else {
+                    unnamed[side] += value;
+                    continue;
+                };
                 let leader =
                     groups.entry(name).or_insert_with(|| Leader { key: key.to_vec(), known: [0.0; 2], open });
                 leader.known[side] += value;
@@ -122,7 +135,8 @@ fn choose(asked: &ChangeAsked, by: &[&str], at: usize, answers: &[&Answer]) -> C
     let most_other = others.first().map_or(0.0, |(_, most, ..)| *most);
     ChosenGroups {
         keys: ranged.into_iter().map(|(.., leader)| leader.key).collect(),
-        most_other: open.into_iter().fold(most_other, f64::max),
+        most_other: [0, 1].into_iter().map(|side| open[side] + unnamed[side]).fold(most_other, f64::max),
+        reasons,
     }
 }
 

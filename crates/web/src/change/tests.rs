@@ -303,6 +303,18 @@ fn what_is_missing_is_said_and_makes_figures_open() {
         assert_eq!(found.reasons.is_empty(), found.field != "port");
         assert!(found.field != "port" || !found.is_certain);
     }
+    // No group is known, and each may have changed by all there is.
+    let no_group = answers(&|answer| {
+        if [format!("before_{port}"), format!("after_{port}")].contains(&answer.query) {
+            answer.rows.clear();
+            answer.rest = model::Rest::default();
+            answer.mark_partial("rows are kept no more");
+        }
+    });
+    let found = no_group.fields.iter().find(|found| found.field == "port").expect("a field");
+    assert!(found.groups.is_empty() && !found.is_certain && found.reasons.len() == 2, "{found:?}");
+    let most = no_group.before.total.max(no_group.after.total).expect("a sum");
+    assert_eq!(found.most_unlisted.0, most as f64);
     // A node that does not answer is no node without traffic.
     let silent = answers(&|answer| {
         if is_of(answer, "before") && answer.node.as_deref() == Some("n2") {
