@@ -23,6 +23,9 @@ const STORIES: &str = "/stories/";
 /// The begin of the path of the page of a host. Its address follows it.
 const HOSTS: &str = "/host/";
 
+/// The most folders that a path of the page has: what is told of a deeper one would be long.
+const DEEPEST: usize = 8;
+
 /// The begin of a reference of the page to a file of its folder, or to the API.
 const REFERENCE: &str = "=\"./";
 
@@ -49,6 +52,9 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
     let is_link = is_view || !path.rsplit('/').next().unwrap_or_default().contains('.');
     let name = if is_link { INDEX } else { path };
     let depth = depth(uri.path());
+    if depth > DEEPEST {
+        return not_found(uri.path(), "there is nothing: the page is at /".to_owned()).into_response();
+    }
     if is_link && !is_view {
         // The page says that there is nothing, and so does the status, which is all that programs read.
         let at = FILES.binary_search_by_key(&INDEX, |(name, _)| name);
