@@ -72,7 +72,7 @@ impl History {
         });
     }
 
-    /// Keeps this number of groups in each ranking of the step that begins then.
+    /// Keeps this number of groups in each ranking of the step that begins then, and a bounded number of names.
     pub(crate) fn list(&mut self, start_ns: u64, groups: usize) {
         let at = self.steps.partition_point(|own| own.start_ns < start_ns);
         if self.steps.get(at).is_none_or(|own| own.start_ns != start_ns) {
@@ -84,6 +84,7 @@ impl History {
                 *ranking = Ranking::new(leaders, others, groups);
             }
             own.losing.clear();
+            own.totals.bound_names();
         });
     }
 

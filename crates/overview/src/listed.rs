@@ -1,6 +1,7 @@
 //! What is unusual, as it is listed.
 
-use crate::overview::{Overview, OverviewError};
+use crate::error::OverviewError;
+use crate::overview::Overview;
 use crate::unusual::rule_view;
 use model::Span;
 use model::view::unusual::{Unusual, UnusualEntry, UnusualRule};

@@ -87,7 +87,7 @@ fn wrong_step(step: &Step, shape: &KeyShape, step_ns: u64, until_ns: u64) -> Opt
     let totals = &step.totals;
     let counts = [totals.bytes, totals.packets, totals.flows[0], totals.flows[1], totals.tcp_bytes];
     let not_measured = totals.frames.not_measured.total();
-    let named = [&totals.frames.not_measured, &totals.frames.remarks].into_iter().chain(&totals.loss);
+    let named = [&totals.frames.not_measured].into_iter().chain(&totals.loss);
     if step.length_ns != step_ns || !step.start_ns.is_multiple_of(step_ns.max(1)) {
         return Some("its steps have another length");
     }
@@ -109,6 +109,9 @@ fn wrong_step(step: &Step, shape: &KeyShape, step_ns: u64, until_ns: u64) -> Opt
     if totals.frames.measured.checked_add(not_measured) != Some(totals.frames.received) {
         return Some("its account does not add up");
     }
+    if !totals.frames.remarks.0.is_empty() {
+        return Some("its account has remarks, which are none of a step");
+    }
     if named.into_iter().any(is_wrong_names) {
         return Some("its counters have too many names, or too long ones");
     }
@@ -121,8 +124,11 @@ fn wrong_step(step: &Step, shape: &KeyShape, step_ns: u64, until_ns: u64) -> Opt
 }
 
 fn is_wrong_names(counters: &Counters) -> bool {
-    let is_long = |name: &str| name.len() > LONGEST_NAME || name.chars().any(char::is_control);
-    counters.0.len() > COUNTERS || counters.0.iter().any(|(name, _)| is_long(name))
+    counters.0.len() > COUNTERS || counters.0.iter().any(|(name, _)| is_wrong_name(name))
+}
+
+fn is_wrong_name(name: &str) -> bool {
+    name.len() > LONGEST_NAME || name.chars().any(char::is_control)
 }
 
 fn is_wrong_text(text: &str) -> bool {
@@ -179,6 +185,7 @@ fn is_wrong_entry(entry: &EntryReport, node: &str) -> bool {
     let mut items = figures.iter().chain([figure, &past.0]);
     let is_wrong_member = |Item { column, value }: &Item| {
         !NAMES.contains(&column.name.as_str())
+            || is_wrong_name(&column.unit)
             || match value {
                 Value::Address(_) | Value::Prefix { .. } | Value::Unsigned(_) => false,
                 // The name of the node is its own.
@@ -189,7 +196,7 @@ fn is_wrong_entry(entry: &EntryReport, node: &str) -> bool {
     let is_wrong_figure = |Item { column, value }: &Item| {
         let is_number =
             matches!(value, Value::Null | Value::Unsigned(_) | Value::Float(_) | Value::Estimate { .. });
-        !is_number || column.name.len() > LONGEST_NAME || column.unit.len() > LONGEST_NAME
+        !is_number || is_wrong_name(&column.name) || is_wrong_name(&column.unit)
     };
     !SUBJECTS.contains(&by.as_str())
         || key.is_empty()

@@ -1,8 +1,8 @@
 //! The steps that a question is about, taken while the state is locked.
 
+use crate::error::OverviewError;
 use crate::group_key::KeyShape;
 use crate::history::History;
-use crate::overview::OverviewError;
 use crate::ranking::GROUPS;
 use crate::setting::MOST_STEPS;
 use crate::shared::Shared;
@@ -68,7 +68,8 @@ impl Snapshot {
                 let had_before = before.is_some_and(|before| history.step(before).is_some());
                 had_before && history.step(start_ns).is_none()
             };
-            history.open.as_ref().is_some_and(|step| step.start_ns == start_ns) || *tells && is_awaited()
+            history.open.as_ref().is_some_and(|step| step.start_ns == start_ns)
+                || *tells && !history.has_ended && is_awaited()
         })
     }
 

@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 /// The number of reasons that are kept of a step.
 pub(crate) const REASONS: usize = 4;
 
+/// The number of reasons for which packets are not measured, or lost, that a step has; further ones are added up.
+const MOST_COUNTERS: usize = 256;
+/// The counter of all further reasons.
+const FURTHER: &str = "further_names";
+
 /// The sums of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
@@ -69,9 +74,26 @@ impl Totals {
         self.is_estimate |= more.is_estimate;
     }
 
+    /// Adds counters of too many names up: names come from a probe.
+    pub(crate) fn bound_names(&mut self) {
+        [&mut self.frames.not_measured].into_iter().chain(&mut self.loss).for_each(bound);
+    }
+
     /// Returns the packets that were lost before they were read.
     pub(crate) fn lost(&self) -> Option<u64> {
         self.loss.as_ref().map(Counters::total)
+    }
+}
+
+/// Adds counters of too many names up in one, so that their sum stays.
+fn bound(counters: &mut Counters) {
+    if counters.0.len() > MOST_COUNTERS {
+        let further: u64 = counters
+            .0
+            .split_off(MOST_COUNTERS - 1)
+            .iter()
+            .fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+        counters.add(&[(FURTHER, further)].into_iter().collect());
     }
 }
 

@@ -2,9 +2,7 @@
 
 use crate::history::History;
 use crate::joined_ranking::JoinedRanking;
-use crate::ranking::Ranking;
 use crate::step::{Step, Totals};
-use model::Counters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,10 +12,6 @@ pub(crate) const JOINED_GROUPS: usize = 500;
 const MOST_GROUPS: usize = 1 << 14;
 /// The number of the last steps, of which more comes; to earlier ones little is added.
 const LAST_STEPS: usize = 3;
-/// The number of reasons for which packets are not measured, or lost, that a step has; further ones are added up.
-const MOST_COUNTERS: usize = 256;
-/// The counter of all further reasons.
-const FURTHER: &str = "further_names";
 
 /// A part of a step of a node, with all that the node had of that step before it came, and has now.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +24,7 @@ pub(crate) struct NodePart<'a> {
 impl NodePart<'_> {
     fn add_to(&self, totals: &mut Totals) {
         totals.add_part(&self.step.totals, self.before, self.after);
-        let Totals { frames, loss, .. } = totals;
-        [&mut frames.not_measured].into_iter().chain(loss).for_each(bound);
+        totals.bound_names();
     }
 }
 
@@ -151,17 +144,5 @@ impl Together {
         let ports_and_protocols = JOINED_GROUPS + 256;
         let step = size_of::<Step>() + (3 * JOINED_GROUPS + ports_and_protocols) * size_of::<Leader>();
         steps * step + LAST_STEPS * 5 * MOST_GROUPS * group
-    }
-}
-
-/// Adds counters of too many names up in one, so that their sum stays.
-fn bound(counters: &mut Counters) {
-    if counters.0.len() > MOST_COUNTERS {
-        let further: u64 = counters
-            .0
-            .split_off(MOST_COUNTERS - 1)
-            .iter()
-            .fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
-        counters.add(&[(FURTHER, further)].into_iter().collect());
     }
 }
