@@ -1,6 +1,7 @@
 //! Answers and events by the numbers under which they were stored: what sends all of them elsewhere continues after one.
 
-use crate::read::{limit, text};
+use crate::column::text;
+use crate::read::limit;
 use crate::{Archive, ArchiveError};
 use rusqlite::{OptionalExtension, Result};
 

@@ -206,7 +206,7 @@ fn queries_of_a_set_count_in_structures_of_all_workers() {
         ..Query::new("q", [GroupField::from_field("dst_addr")], [OutputColumn::sum("total_count")])
     };
     let planned = |shares: bool, first: Option<Tasks>| {
-        let set = TaskSet::plan(Generation::new(1), &[query.clone()], first, &site(shares));
+        let set = TaskSet::plan(Generation::new(1), std::slice::from_ref(&query), first, &site(shares));
         set.expect("nothing is refused").packets().cloned().expect("it counts packets")
     };
     // Alone, and behind a task of the run.

@@ -154,6 +154,7 @@ fn events_have_their_stories_and_stories_their_events() {
     let entry = json!({
         "id": "e1", "title": HOSTILE, "text": HOSTILE, "at": format_time(START + 10 * sample::SECOND), "query": "q2", "node": "Node1",
         "events_total": 7, "acknowledged": null,
+            "silence": null,
     });
     assert_eq!(json(address, "/api/v1/stories"), json!({ "stories": [entry] }));
     assert_eq!(json(address, "/api/v1/stories?limit=0"), json!({ "stories": [] }));
@@ -162,6 +163,7 @@ fn events_have_their_stories_and_stories_their_events() {
     let whole = json!({
         "id": "e1", "title": HOSTILE, "text": HOSTILE, "events": &events[..2], "events_unlisted": 5, "captures": captures["captures"],
         "acknowledged": null,
+            "silence": null,
     });
     for id in ["e1", "e2", "e%32"] {
         assert_eq!(json(address, &format!("/api/v1/stories/{id}")), whole, "{id}");

@@ -41,6 +41,7 @@ fn a_stream_is_told_the_state_and_then_what_is_published() {
     }
     let story = json!({
         "id": "e1", "title": HOSTILE, "text": HOSTILE, "events": ["e1", "e2", "gone"], "events_unlisted": 4, "acknowledged": null,
+            "silence": null,
     });
     assert_eq!(stream.next(), Some(("story".to_owned(), story)));
 
