@@ -34,7 +34,7 @@ pub struct StoryEntry {
     pub node: Option<String>,
     /// The acknowledgement of the story.
     pub acknowledgement: Option<Acknowledgement>,
-    /// The silence of the story, or of one that began as it did, in which it began.
+    /// The silence of the story, or of one that began as it did.
     pub silence: Option<Silence>,
 }
 

@@ -11,6 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MOST: usize = 1_000;
 /// Events of a story that its silence names.
 const MOST_EVENTS: u32 = 1_000;
+/// Firings between an event and the one that it follows from.
+const MOST_STEPS: usize = 64;
 
 /// A statement of a user that nobody is to be told of a story for a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +63,8 @@ impl FiringCause {
 pub struct SilencedStory {
     /// The identifier of the story.
     pub story: String,
-    /// What the event was of that the story began with: stories that begin so while the silence holds are silent, too. `None` if the event is
-    /// not kept.
+    /// What the event was of that the story began with: firings of it are silent wherever they are while the silence holds, with what follows
+    /// from them. `None` if the event is not kept.
     pub cause: Option<FiringCause>,
     /// The silence.
     pub silence: Silence,
@@ -103,25 +105,26 @@ fn put(connection: &Connection, silenced: &SilencedStory) -> Result<()> {
     Ok(())
 }
 
-/// Returns what an event's story began with: its identifier, and what that was of. An event without a story is by itself.
-fn begin_of(connection: &Connection, event: &Event) -> Result<(String, Option<FiringCause>)> {
+/// Returns the story of an event, and what the firing was of that it follows from. An event without a story is by itself.
+fn origin_of(connection: &Connection, event: &Event) -> Result<(String, Option<FiringCause>)> {
     let mut statement = connection.prepare_cached("SELECT story FROM events WHERE event = ?")?;
     let story: Option<String> = statement.query_row([&event.event], |row| row.get(0)).optional()?.flatten();
-    match story {
-        Some(story) if story != event.event => {
-            let cause = cause_of(connection, &story)?;
-            Ok((story, cause))
-        }
-        _ => Ok((event.event.clone(), Some(FiringCause::from_event(event)))),
-    }
+    Ok((story.unwrap_or_else(|| event.event.clone()), root_of(connection, event.clone())?))
 }
 
-fn cause_of(connection: &Connection, event: &str) -> Result<Option<FiringCause>> {
+/// Returns what the firing was of that an event follows from, over all that lies between; `None` if one of them is not kept.
+fn root_of(connection: &Connection, mut event: Event) -> Result<Option<FiringCause>> {
+    for _ in 0..MOST_STEPS {
+        let Some(parent) = &event.parent else { return Ok(Some(FiringCause::from_event(&event))) };
+        let Some(parent) = event_of(connection, parent)? else { return Ok(None) };
+        event = parent;
+    }
+    Ok(None)
+}
+
+fn event_of(connection: &Connection, event: &str) -> Result<Option<Event>> {
     let mut statement = connection.prepare_cached("SELECT body FROM events WHERE event = ?")?;
-    let read = |row: &rusqlite::Row<'_>| {
-        let event: Option<Event> = serde_json::from_slice(text(row.get_ref(0)?)).ok();
-        Ok(event.map(|event| FiringCause::from_event(&event)))
-    };
+    let read = |row: &rusqlite::Row<'_>| Ok(serde_json::from_slice(text(row.get_ref(0)?)).ok());
     Ok(statement.query_row([event], read).optional()?.flatten())
 }
 
@@ -139,7 +142,7 @@ pub(crate) fn count<'a>(
         return Ok(changed);
     }
     for event in new.filter(|event| event.kind == EventKind::Fired) {
-        let (story, cause) = begin_of(connection, event)?;
+        let (story, cause) = origin_of(connection, event)?;
         for own in held.iter_mut().filter(|own| own.covers(&story, cause.as_ref())) {
             own.silence.fired = own.silence.fired.saturating_add(1);
             changed.retain(|known| known.story != own.story);
@@ -156,7 +159,7 @@ fn now_ns() -> u64 {
 }
 
 impl SilencedStory {
-    /// Returns true if it is about a story that began with this.
+    /// Returns true if it is about this story, or about what follows from a firing of this.
     fn covers(&self, story: &str, cause: Option<&FiringCause>) -> bool {
         self.story == story || cause.is_some() && self.cause.as_ref() == cause
     }
@@ -191,7 +194,9 @@ impl Archive {
                 let fired = goes_on.map_or(silence.fired, |before| before.silence.fired);
                 let cause = match before {
                     Some(before) => before.cause.clone(),
-                    None => cause_of(&self.connection, story).map_err(|error| self.failed(error))?,
+                    None => event_of(&self.connection, story)
+                        .map_err(|error| self.failed(error))?
+                        .map(|event| FiringCause::from_event(&event)),
                 };
                 SilencedStory { story: story.to_owned(), cause, silence: Silence { fired, ..silence } }
             }
@@ -223,24 +228,51 @@ impl Archive {
         &self.silences
     }
 
-    /// The silence of a story: its own, or that of a story that began as it did, in which it began. The identifier is that of the other story then.
+    /// The silence of a story: its own, or that of a story that began as it did. The identifier is that of the other story then. One that holds is
+    /// before one that has ended, and its own before that of another story. Of other stories those that have ended count if this one
+    /// began while they held.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn silenced_by(&self, story: &str) -> std::result::Result<Option<SilencedStory>, ArchiveError> {
-        if self.silences.is_empty() {
-            return Ok(None);
-        }
-        if let Some(own) = self.silences.iter().find(|own| own.story == story) {
-            return Ok(Some(own.clone()));
+        let own = self.silences.iter().find(|own| own.story == story);
+        let now_ns = now_ns();
+        if self.silences.is_empty() || own.is_some_and(|own| own.silence.holds(now_ns)) {
+            return Ok(own.cloned());
         }
         let read = || -> Result<Option<SilencedStory>> {
-            let Some(cause) = cause_of(&self.connection, story)? else { return Ok(None) };
+            let first = event_of(&self.connection, story)?;
+            let Some(cause) = first.map(|first| root_of(&self.connection, first)).transpose()?.flatten()
+            else {
+                return Ok(None);
+            };
+            let others = || self.silences.iter().filter(|other| other.covers(story, Some(&cause)));
+            let latest = |at_ns: u64| {
+                let held = others().filter(|other| other.silence.holds(at_ns));
+                held.max_by_key(|other| other.silence.until_ns).cloned()
+            };
+            if let Some(holds) = latest(now_ns) {
+                return Ok(Some(holds));
+            }
+            if own.is_some() || others().next().is_none() {
+                return Ok(None);
+            }
             let mut statement = self.connection.prepare_cached("SELECT at FROM stories WHERE story = ?")?;
             let at: Option<String> = statement.query_row([story], |row| row.get(0)).optional()?.flatten();
-            let Some(at_ns) = at.and_then(|at| model::parse_time(&at)) else { return Ok(None) };
-            let is_it = |own: &&SilencedStory| own.cause.as_ref() == Some(&cause) && own.silence.holds(at_ns);
-            Ok(self.silences.iter().filter(is_it).max_by_key(|own| own.silence.until_ns).cloned())
+            Ok(at.and_then(|at| model::parse_time(&at)).and_then(latest))
+        };
+        let other = read().map_err(|error| self.failed(error))?;
+        Ok(other.or_else(|| own.cloned()))
+    }
+
+    /// What the firing was of that this event follows from; `None` if it, or one between them, is not kept.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn root_cause(&self, event: &str) -> std::result::Result<Option<FiringCause>, ArchiveError> {
+        let read = || -> Result<Option<FiringCause>> {
+            let event = event_of(&self.connection, event)?;
+            Ok(event.map(|event| root_of(&self.connection, event)).transpose()?.flatten())
         };
         read().map_err(|error| self.failed(error))
     }
@@ -262,7 +294,7 @@ impl Archive {
         if held.peek().is_none() {
             return Ok(None);
         }
-        let (story, cause) = begin_of(&self.connection, event).map_err(|error| self.failed(error))?;
+        let (story, cause) = origin_of(&self.connection, event).map_err(|error| self.failed(error))?;
         let own = held.filter(|own| own.covers(&story, cause.as_ref()));
         Ok(own.map(|own| own.silence.until_ns).max())
     }

@@ -108,7 +108,7 @@ pub(crate) struct ListedStory {
     events_total: u64,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
-    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    /// The silence of the story, or of one that began as it did; `None` where it was never silent.
     silence: Option<Silence>,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct StoryNames<'a> {
     events_unlisted: u64,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
-    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    /// The silence of the story, or of one that began as it did; `None` where it was never silent.
     silence: Option<Silence>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct WholeStory<'a> {
     captures: Vec<CaptureView>,
     /// The acknowledgement; `None` as long as it is not acknowledged yet.
     acknowledged: Option<Acknowledgement>,
-    /// The silence of the story, or of one that began as it did, in which it began; `None` where it was never silent.
+    /// The silence of the story, or of one that began as it did; `None` where it was never silent.
     silence: Option<Silence>,
 }
 

@@ -1741,7 +1741,7 @@ export interface components {
             captures: components["schemas"]["Capture"][];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
-            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            /** @description The silence of the story, or of one that began as it did; `null` where it was never silent. */
             silence: components["schemas"]["Silence"] | null;
         };
         /** @description A story in a list of stories. */
@@ -1762,7 +1762,7 @@ export interface components {
             events_total: components["schemas"]["Integer"];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
-            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            /** @description The silence of the story, or of one that began as it did; `null` where it was never silent. */
             silence: components["schemas"]["Silence"] | null;
         };
         /** @description A story with the identifiers of its events. */
@@ -1779,7 +1779,7 @@ export interface components {
             events_unlisted: components["schemas"]["Integer"];
             /** @description The acknowledgement; `null` as long as it is not acknowledged yet. */
             acknowledged: components["schemas"]["Acknowledgement"] | null;
-            /** @description The silence of the story, or of one that began as it did, in which it began; `null` where it was never silent. */
+            /** @description The silence of the story, or of one that began as it did; `null` where it was never silent. */
             silence: components["schemas"]["Silence"] | null;
         };
         /** @description The way in which a task counted. */

@@ -1,6 +1,6 @@
 //! Silences of stories: what they cover, what they count, how they end, and that they outlive their process.
 
-use archive::{Archive, ArchiveChanges, ArchiveRetention, Silence};
+use archive::{Archive, ArchiveChanges, ArchiveRetention, FiringCause, Silence};
 use model::{Column, ColumnKind, Event, EventKind, Item, Story, Value};
 use rusqlite::Connection;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -110,6 +110,88 @@ fn it_covers_a_story_and_those_that_begin_as_it_did_and_is_kept() {
     archive.silence("e1", Some(silence(now() + HOUR)), now()).expect("it is written");
     assert_eq!(count(&archive, "e1"), 0);
     assert_eq!(archive.damaged(), 0);
+}
+
+#[test]
+fn of_a_story_of_two_keys_each_firing_is_judged_by_its_own() {
+    let mut archive = Archive::in_memory(ArchiveRetention::default()).expect("an archive");
+    archive.commit(&story(vec![fired("e1", "scan", 22, None)])).expect("it is written");
+    archive.silence("e1", Some(silence(now() + HOUR)), now()).expect("it is written");
+    // The first of them is that of the silent story, the second that of another key; and what follows from each, over some steps.
+    let other = vec![
+        fired("a1", "scan", 22, None),
+        fired("b1", "scan", 80, None),
+        fired("a2", "who", 7, Some("a1")),
+        fired("b2", "who", 7, Some("b1")),
+        fired("a3", "where", 7, Some("a2")),
+        fired("b3", "where", 7, Some("b2")),
+        // That from which it follows is not kept.
+        fired("c2", "scan", 22, Some("c1")),
+    ];
+    archive.commit(&story(other.clone())).expect("it is written");
+    let is_silent = |event: &&Event| archive.silent_until(event, now()).expect("it is read").is_some();
+    let silent: Vec<&str> = other.iter().filter(is_silent).map(|event| &*event.event).collect();
+    assert_eq!((silent, count(&archive, "e1")), (vec!["a1", "a2", "a3"], 3));
+    assert_eq!(archive.root_cause("b3"), Ok(Some(FiringCause::from_event(&other[1]))));
+    assert_eq!((archive.root_cause("c2"), archive.root_cause("none")), (Ok(None), Ok(None)));
+    // The other way round: of a story that begins with another key the firing of the silent one is silent.
+    let other = vec![fired("y1", "scan", 80, None), fired("y2", "scan", 22, None)];
+    archive.commit(&story(other.clone())).expect("it is written");
+    let until = |event: &Event| archive.silent_until(event, now()).expect("it is read");
+    assert_eq!((until(&other[0]).is_some(), until(&other[1]).is_some()), (false, true));
+    // The silent story is silent as a whole.
+    archive.silence("y1", Some(silence(now() + HOUR)), now()).expect("it is written");
+    let mut more = other;
+    more.push(fired("y3", "scan", 81, None));
+    archive.commit(&story(more.clone())).expect("it is written");
+    assert!(archive.silent_until(&more[2], now()).expect("it is read").is_some());
+    assert_eq!(count(&archive, "y1"), 1);
+}
+
+#[test]
+fn of_a_chain_that_is_too_long_nothing_is_silent() {
+    let mut archive = Archive::in_memory(ArchiveRetention::default()).expect("an archive");
+    archive.commit(&story(vec![fired("e0", "scan", 22, None)])).expect("it is written");
+    archive.silence("e0", Some(silence(now() + HOUR)), now()).expect("it is written");
+    let name = |number: u64| format!("f{number}");
+    let parent = |number: u64| (number != 0).then(|| name(number - 1));
+    let chain = (0..70).map(|number| fired(&name(number), "scan", 22, parent(number).as_deref()));
+    let chain: Vec<Event> = chain.collect();
+    archive.commit(&story(chain.clone())).expect("it is written");
+    let is_silent = |event: &Event| archive.silent_until(event, now()).expect("it is read").is_some();
+    assert_eq!((is_silent(&chain[63]), is_silent(&chain[64])), (true, false));
+}
+
+#[test]
+fn it_is_shown_of_all_stories_that_it_covers_and_one_that_holds_first() {
+    let mut archive = Archive::in_memory(ArchiveRetention::default()).expect("an archive");
+    let begins = |archive: &mut Archive, name: &str, at_ns: u64| {
+        let event = Event { at_ns, ..fired(name, "scan", 22, None) };
+        archive.commit(&story(vec![event.clone()])).expect("it is written");
+        event
+    };
+    let by = |archive: &Archive, story: &str| {
+        archive.silenced_by(story).expect("it is read").map(|own| (own.story, own.silence.holds(now())))
+    };
+    let some = |story: &str, holds: bool| Some((story.to_owned(), holds));
+    // One that began long before the silence of another one is silent by it: so are its events.
+    let old = begins(&mut archive, "old", now() - 9 * HOUR);
+    begins(&mut archive, "e1", now());
+    archive.silence("e1", Some(silence(now() + HOUR)), now()).expect("it is written");
+    assert!(archive.silent_until(&old, now()).expect("it is read").is_some());
+    assert_eq!(by(&archive, "old"), some("e1", true));
+    // Its own that has ended does not hide that of the other, and its own that holds is before it.
+    archive.silence("old", Some(silence(now() + HOUR)), now()).expect("it is written");
+    assert_eq!(by(&archive, "old"), some("old", true));
+    archive.silence("old", None, now()).expect("it is written");
+    assert_eq!(by(&archive, "old"), some("e1", true));
+    // None holds any more: its own is shown, and of others those in which it began.
+    archive.silence("e1", None, now()).expect("it is written");
+    assert_eq!(by(&archive, "old"), some("old", false));
+    begins(&mut archive, "within", now() - HOUR / 2);
+    begins(&mut archive, "before", now() - 5 * HOUR);
+    assert_eq!(by(&archive, "within").map(|(_, holds)| holds), Some(false));
+    assert_eq!(by(&archive, "before"), None);
 }
 
 #[test]
