@@ -1,9 +1,9 @@
 //! The alerts that fire, and what each Alertmanager was told of them.
 
-use crate::silences::{FiredAlert, Silences};
+use crate::silences::{FiringOrigin, Silences};
 use crate::{Alert, Extra, SilencedFiring};
 use model::view::AlertmanagerView;
-use model::{Event, EventKind};
+use model::{Event, EventKind, Item};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,12 +54,20 @@ struct TrackedAlert {
     version: u64,
     /// The state that each Alertmanager was told, by address.
     told: BTreeMap<String, NotifiedAlert>,
-    /// The time until which nobody is told of it, nanoseconds since the epoch; 0: all are.
+    /// The time until which nobody is told of it, nanoseconds since the epoch; 0: all are. That of the event that is told first.
     #[serde(default)]
     silent_until_ns: u64,
-    /// What the firing is of, by which a silence knows it.
+    /// What each of the events follows from, by which a silence knows it.
     #[serde(default)]
-    fired: FiredAlert,
+    firings: BTreeMap<String, SilenceableFiring>,
+}
+
+/// One of the events of an alert.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SilenceableFiring {
+    origin: FiringOrigin,
+    /// The time until which nobody is told of it, nanoseconds since the epoch; 0: all are.
+    silent_until_ns: u64,
 }
 
 impl TrackedAlert {
@@ -74,6 +82,12 @@ impl TrackedAlert {
     fn is_silent(&self, now_ns: u64) -> bool {
         let is_over = matches!(self.phase, AlertPhase::Resolved { .. });
         now_ns < self.silent_until_ns && !is_over
+    }
+
+    /// It is silent while all of its events are; one that has ended stays as it was.
+    fn follow_firings(&mut self) {
+        let until_ns = self.firings.values().map(|firing| firing.silent_until_ns).min();
+        self.silent_until_ns = until_ns.unwrap_or(self.silent_until_ns);
     }
 
     fn told(&self, address: &str) -> NotifiedAlert {
@@ -151,7 +165,16 @@ impl Book {
     /// The text is damaged.
     pub fn restore(&mut self, saved: &str) -> Result<(), String> {
         let known: Vec<TrackedAlert> = serde_json::from_str(saved).map_err(|error| error.to_string())?;
-        for known in known {
+        for mut known in known {
+            for event in &known.events {
+                let own = SilenceableFiring {
+                    origin: FiringOrigin::default(),
+                    silent_until_ns: known.silent_until_ns,
+                };
+                // Books of before there were silences do not say it.
+                let firing = known.firings.entry(event.clone()).or_insert(own);
+                self.silences.remember(event, firing.origin.clone());
+            }
             let labels = known.alert.labels.clone();
             let places = known.events.iter().map(|event| (event.clone(), labels.clone()));
             self.of_event.extend(places);
@@ -192,8 +215,10 @@ impl Book {
     fn fire(&mut self, event: &Event, sentence: &str) {
         let alert = Alert::from_event(event, sentence, &self.extra);
         let labels = alert.labels.clone();
-        let fired = FiredAlert::from_event(event);
-        let silent_until_ns = self.silences.until(&event.event, &fired);
+        let origin = self.silences.origin(event);
+        self.silences.remember(&event.event, origin.clone());
+        let silent_until_ns = self.silences.until(&event.event, &origin);
+        let firing = SilenceableFiring { origin, silent_until_ns };
         self.changes += 1;
         if let Some(known) = self.known.get_mut(&labels) {
             if let AlertPhase::Resolved { .. } = known.phase {
@@ -203,10 +228,11 @@ impl Book {
             }
             known.change(AlertPhase::Firing);
             if known.events.is_empty() {
-                (known.alert, known.fired) = (alert, fired);
-                known.silent_until_ns = silent_until_ns;
+                known.alert = alert;
             }
             known.events.insert(event.event.clone());
+            known.firings.insert(event.event.clone(), firing);
+            known.follow_firings();
         } else if self.has_room() {
             let events = [event.event.clone()].into();
             let known = TrackedAlert {
@@ -216,7 +242,7 @@ impl Book {
                 version: 1,
                 told: BTreeMap::new(),
                 silent_until_ns,
-                fired,
+                firings: [(event.event.clone(), firing)].into(),
             };
             self.known.insert(labels.clone(), known);
         } else {
@@ -229,12 +255,24 @@ impl Book {
     pub fn silence(&mut self, silences: Vec<SilencedFiring>) {
         self.silences.replace(silences);
         for known in self.known.values_mut() {
-            let silences = &mut self.silences;
-            let until_ns = known.events.iter().map(|event| silences.until(event, &known.fired)).max();
-            let until_ns = until_ns.unwrap_or(known.silent_until_ns);
-            self.changes += u64::from(known.silent_until_ns != until_ns);
-            known.silent_until_ns = until_ns;
+            let before_ns = known.silent_until_ns;
+            for (event, firing) in &mut known.firings {
+                firing.silent_until_ns = self.silences.until(event, &firing.origin);
+            }
+            known.follow_firings();
+            self.changes += u64::from(known.silent_until_ns != before_ns);
         }
+    }
+
+    /// Returns the event from which a firing follows, if it is not known what that follows from: [`Book::trace`] says it.
+    pub fn untraced<'e>(&self, event: &'e Event) -> Option<&'e str> {
+        let is_fired = event.kind == EventKind::Fired;
+        event.parent.as_deref().filter(|parent| is_fired && !self.silences.knows(parent))
+    }
+
+    /// Takes note of the query, the node and the key of the firing that an event follows from; `None` if nobody knows.
+    pub fn trace(&mut self, event: &str, root: Option<(String, Option<String>, Vec<Item>)>) {
+        self.silences.remember_root(event, root);
     }
 
     /// Returns true if there is room for another alert. An alert that has ended and waits longest for an Alertmanager makes room.
@@ -260,6 +298,8 @@ impl Book {
         let Some(known) = self.known.get_mut(&labels) else { return };
         self.changes += 1;
         known.events.remove(fired);
+        known.firings.remove(fired);
+        known.follow_firings();
         if known.events.is_empty() {
             known.change(phase);
             // Nobody has heard of it, and nobody is to; or it lapses by itself.
@@ -367,7 +407,7 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Column, ColumnKind, Item, Value};
+    use model::{Column, ColumnKind, Value};
 
     const AT: &str = "http://127.0.0.1:9093";
     const OTHER: &str = "http://127.0.0.1:9094";
@@ -574,6 +614,99 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_from_a_silent_firing_stays_silent_whatever_else_is_silenced() {
+        let (mut first, now) = (book(&[AT]), Instant::now());
+        first.silence(vec![silence(1, &[], NOW + 9)]);
+        // The names of alerts sort against the order in which they follow: a child is judged before its parent.
+        let fired = |book: &mut Book, query: &str, name: &str, key: u64, parent: Option<&str>| {
+            let event = Event { query: query.to_owned(), ..event(EventKind::Fired, name, key, parent) };
+            book.take(&event, || "It fired.".to_owned());
+        };
+        fired(&mut first, "who", "a", 1, None);
+        fired(&mut first, "m", "b", 5, Some("a"));
+        fired(&mut first, "c", "c", 6, Some("b"));
+        let silent = |book: &Book| (book.due(AT, now, NOW).len(), book.silent(NOW));
+        assert_eq!(silent(&first), (0, 3));
+        first.silence(vec![silence(1, &[], NOW + 9), silence(7, &["z"], NOW + 9)]);
+        assert_eq!(silent(&first), (0, 3));
+        // What started them has ended.
+        resolve(&mut first, "a");
+        first.silence(vec![silence(1, &[], NOW + 9)]);
+        assert_eq!(silent(&first), (0, 2));
+        // So it is after a restart, and of what follows then.
+        let mut second = book(&[AT]);
+        second.restore(&first.save().expect("it changed")).expect("a book");
+        second.silence(vec![silence(1, &[], NOW + 9)]);
+        fired(&mut second, "a", "d", 8, Some("c"));
+        assert_eq!(silent(&second), (0, 3));
+        // What follows from one that nobody tells of any more is traced.
+        let after = event(EventKind::Fired, "e", 9, Some("a"));
+        assert_eq!(second.untraced(&after), Some("a"));
+        let SilencedFiring { of, .. } = silence(1, &[], 0);
+        second.trace("a", of);
+        assert_eq!(second.untraced(&after), None);
+        second.take(&after, || "It fired.".to_owned());
+        assert_eq!(silent(&second), (0, 4));
+        second.silence(Vec::new());
+        assert_eq!(silent(&second), (4, 0));
+    }
+
+    #[test]
+    fn all_that_follows_from_a_named_event_is_silent() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        let follow = |book: &mut Book, name: &str, key: u64, parent: &str| {
+            book.take(&event(EventKind::Fired, name, key, Some(parent)), || "It fired.".to_owned());
+        };
+        let named = || SilencedFiring { of: None, events: vec!["z".to_owned()], until_ns: NOW + 9 };
+        book.silence(vec![named()]);
+        follow(&mut book, "a", 3, "z");
+        follow(&mut book, "b", 2, "a");
+        follow(&mut book, "c", 1, "b");
+        assert_eq!((book.due(AT, now, NOW).len(), book.silent(NOW)), (0, 3));
+        resolve(&mut book, "b");
+        book.silence(vec![named(), silence(77, &[], NOW + 9)]);
+        assert_eq!((book.due(AT, now, NOW).len(), book.silent(NOW)), (0, 2));
+    }
+
+    #[test]
+    fn a_firing_of_a_silent_key_that_follows_from_another_is_told() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        book.silence(vec![silence(1, &[], NOW + 9)]);
+        fire(&mut book, "a", 2);
+        book.take(&event(EventKind::Fired, "b", 1, Some("a")), || "It fired.".to_owned());
+        assert_eq!((deliver(&mut book, AT, now).len(), book.silent(NOW)), (2, 0));
+    }
+
+    #[test]
+    fn an_alert_of_several_events_is_silent_while_all_of_them_are() {
+        let (mut book, now) = (book(&[AT]), Instant::now());
+        let follow = |book: &mut Book, name: &str, parent: &str| {
+            book.take(&event(EventKind::Fired, name, 5, Some(parent)), || "It fired.".to_owned());
+        };
+        fire(&mut book, "a", 1);
+        fire(&mut book, "b", 2);
+        book.silence(vec![silence(1, &[], NOW + 9)]);
+        let fives = |book: &mut Book| {
+            let batch = book.due(AT, now, NOW);
+            batch.alerts.iter().filter(|(labels, ..)| labels["dst_port"] == "5").count()
+        };
+        follow(&mut book, "x", "a");
+        assert_eq!(fives(&mut book), 0);
+        // One of those that nobody silenced comes.
+        follow(&mut book, "y", "b");
+        assert_eq!(fives(&mut book), 1);
+        book.silence(vec![silence(1, &[], NOW + 8)]);
+        assert_eq!(fives(&mut book), 1);
+        // It ends before the silent one.
+        resolve(&mut book, "y");
+        assert_eq!(fives(&mut book), 0);
+        book.silence(vec![silence(1, &[], NOW + 9), silence(2, &[], NOW + 5)]);
+        follow(&mut book, "y", "b");
+        // The silence that ends first tells.
+        assert_eq!((fives(&mut book), book.silent(NOW + 4), book.silent(NOW + 5)), (0, 3, 1));
+    }
+
+    #[test]
     fn what_is_silent_stays_so_after_a_restart() {
         let (mut first, now) = (book(&[AT]), Instant::now());
         first.silence(vec![silence(1, &[], NOW + 9)]);
@@ -589,7 +722,7 @@ mod tests {
         let mut before: Json = serde_json::from_str(&saved).expect("JSON");
         for alert in before.as_array_mut().expect("a list") {
             let alert = alert.as_object_mut().expect("an alert");
-            assert!(alert.remove("silent_until_ns").is_some() && alert.remove("fired").is_some());
+            assert!(alert.remove("silent_until_ns").is_some() && alert.remove("firings").is_some());
         }
         let mut third = book(&[AT]);
         third.restore(&before.to_string()).expect("a book");
