@@ -167,13 +167,15 @@ impl Book {
         let known: Vec<TrackedAlert> = serde_json::from_str(saved).map_err(|error| error.to_string())?;
         for mut known in known {
             for event in &known.events {
-                let own = SilenceableFiring {
-                    origin: FiringOrigin::default(),
-                    silent_until_ns: known.silent_until_ns,
-                };
-                // Books of before there were silences do not say it.
-                let firing = known.firings.entry(event.clone()).or_insert(own);
-                self.silences.remember(event, firing.origin.clone());
+                match known.firings.get(event) {
+                    Some(firing) => self.silences.remember(event, firing.origin.clone()),
+                    // Books of before there were silences do not say it.
+                    None => {
+                        let (origin, silent_until_ns) = (FiringOrigin::default(), known.silent_until_ns);
+                        let firing = SilenceableFiring { origin, silent_until_ns };
+                        known.firings.insert(event.clone(), firing);
+                    }
+                }
             }
             let labels = known.alert.labels.clone();
             let places = known.events.iter().map(|event| (event.clone(), labels.clone()));
