@@ -71,7 +71,7 @@ fn check(change: &Value, field: &str, truth: &Sums) {
         .map(|(name, own)| (difference(*own).abs(), name))
         .filter(|(size, _)| *size != 0)
         .collect();
-    largest.sort_by(|one, other| other.0.cmp(&one.0));
+    largest.sort_by_key(|one| std::cmp::Reverse(one.0));
     assert_eq!(found["is_certain"], true, "{field}");
     let sizes = |names: &mut dyn Iterator<Item = &String>| -> Vec<i64> {
         names.map(|name| difference(truth[name]).abs()).collect()

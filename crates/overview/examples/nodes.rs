@@ -105,7 +105,7 @@ fn rows(state: &mut u64, node: u32) -> Rows<KeyV4> {
     for _ in 0..FLOWS {
         let mut host = || {
             let drawn = (split_mix(state) % 256).min(split_mix(state) % 256) as u32;
-            let of = if split_mix(state) % 4 == 0 { 0 } else { node };
+            let of = if split_mix(state).is_multiple_of(4) { 0 } else { node };
             (10 << 24 | of << 8 | drawn).to_be_bytes()
         };
         let [from, to] = [host(), host()];

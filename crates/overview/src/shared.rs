@@ -54,8 +54,8 @@ impl Shared {
         };
         let node = self.nodes.iter().find(|node| node.name == name);
         node.map(|node| vec![node]).ok_or_else(|| {
-            let name = name.escape_debug();
-            OverviewError::NoNode(format!("node: there is no node {name:?}, there are {}", known()))
+            let name = name.escape_debug().to_string();
+            OverviewError::NoNode(format!("node: there is no node \"{name}\", there are {}", known()))
         })
     }
 

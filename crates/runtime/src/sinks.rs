@@ -152,11 +152,11 @@ pub(crate) struct Sinks(Arc<[Box<dyn Sink>]>);
 impl Sinks {
     /// Starts the sinks that the options ask for.
     pub(crate) fn start(context: &SinkContext<'_>) -> Result<Self, Failure> {
-        let mut sinks = Vec::new();
+        let mut sinks: Vec<Box<dyn Sink>> = Vec::new();
         for known in SINKS {
             sinks.extend((known.start)(context)?);
         }
-        for hub in sinks.iter().filter_map(|sink: &Box<dyn Sink>| sink.hub()).collect::<Vec<_>>() {
+        for hub in sinks.iter().filter_map(|sink| sink.hub()).collect::<Vec<_>>() {
             sinks.iter().for_each(|sink| sink.follow(&hub));
         }
         Ok(Self(sinks.into()))

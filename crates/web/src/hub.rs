@@ -63,6 +63,9 @@ pub(crate) fn now_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A silence, and the names of the newest events of its story.
+pub type SilencedEvents = (SilencedStory, Vec<String>);
+
 impl Hub {
     /// A hub that shows this archive, of a run that starts now.
     pub fn new(archive: Archive) -> Self {
@@ -193,10 +196,7 @@ impl Hub {
     ///
     /// # Errors
     /// If the archive cannot be read.
-    pub fn silences(
-        &self,
-        known: u64,
-    ) -> Result<Option<(u64, Vec<(SilencedStory, Vec<String>)>)>, ArchiveError> {
+    pub fn silences(&self, known: u64) -> Result<Option<(u64, Vec<SilencedEvents>)>, ArchiveError> {
         let state = self.0.silenced.load(Relaxed);
         if state == known {
             return Ok(None);

@@ -58,7 +58,7 @@ mod server;
 pub use access::{AccessToken, Role, TokenEntry, TokenFile, TokenFileError, Tokens};
 pub use certificate::Certificate;
 pub use checking::Checking;
-pub use hub::Hub;
+pub use hub::{Hub, SilencedEvents};
 pub use model::view;
 pub use request::{DryRunAsked, HistoryAsked, Installed, Removed, Reply, Request, RequestRefusal};
 pub use server::{Server, ServerLimits, ServerSettings, serve, serve_with};

@@ -284,8 +284,11 @@ mod tests {
         (asked, whole)
     }
 
-    /// What a node answered of its query: packets by port, and how many further ports there are.
-    fn outcome(whole: &WholeRun, node: &str, answered: Option<(&str, &[(u64, u64)], u64)>) -> NodeOutcome {
+    /// A query, packets by port, and how many further ports there are.
+    type Answered<'a> = (&'a str, &'a [(u64, u64)], u64);
+
+    /// What a node answered of its query.
+    fn outcome(whole: &WholeRun, node: &str, answered: Option<Answered<'_>>) -> NodeOutcome {
         let answer = answered.map(|(query, ports, rest)| {
             let of = &whole.chain.graph.queries[whole.number(query).expect("the query")];
             let columns = of.columns.iter().map(|column| column.column.clone()).collect();
