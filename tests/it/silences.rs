@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use testbed::veth::{Veth, with_veth};
+use testbed::veth::{Veth, ip, with_veth};
 
 const BUSY: &str = "busy: select src_port, sum(total_count) as n groupby src_port every 1s;\n\
     who: select count(*) as n every 1s when busy.n > 50;";
@@ -53,7 +53,8 @@ impl Taker {
         let bodies = self.bodies.lock().expect("no writer panics");
         let alerts =
             bodies.iter().flat_map(|body| -> Vec<Value> { serde_json::from_str(body).expect("a list") });
-        let of_port = alerts.filter(|alert| alert["labels"]["src_port"] == port.to_string());
+        let port = port.to_string();
+        let of_port = alerts.filter(|alert| alert["labels"]["src_port"].as_str() == Some(&port));
         of_port.map(|alert| alert["startsAt"].to_string()).collect()
     }
 }
@@ -95,6 +96,8 @@ fn ask(method: &str, address: &str, path: &str) -> Value {
 #[test]
 fn nobody_is_told_of_a_silent_story_until_it_is_over() {
     with_veth(|veth| {
+        // The page and the Alertmanager are at the loopback interface.
+        ip("link set lo up");
         let scratch = Scratch::new();
         let taker = Taker::start();
         let queries = scratch.file("busy.eq", BUSY);
