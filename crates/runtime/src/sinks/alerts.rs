@@ -29,6 +29,8 @@ pub struct Alerts {
     settled: Option<Instant>,
     /// The number of the silences that were taken last.
     silences: u64,
+    /// Where they were taken from; nothing before they are taken for the first time.
+    hub: Option<Hub>,
 }
 
 impl Alerts {
@@ -72,16 +74,29 @@ impl Alerts {
                 as Box<dyn Notify>
         };
         let notifier = Notifier::start(book, addresses.iter().map(client).collect()).map_err(no_thread)?;
-        Ok(Some(Self { notifier, settled: None, silences: 0 }))
+        Ok(Some(Self { notifier, settled: None, silences: 0, hub: None }))
     }
 
     /// An event happened.
     pub fn event(&self, event: &Event) {
+        self.trace(event);
         self.notifier.with(|book| book.take(event, || events::sentence(event)));
+    }
+
+    /// Looks up what an event follows from, where the book has that no more, as after a restart. Where it cannot be read, it stays unknown.
+    fn trace(&self, event: &Event) {
+        let Some(hub) = self.hub.as_ref().filter(|_| event.parent.is_some()) else { return };
+        let Some(from) = self.notifier.with(|book| book.untraced(event).map(str::to_owned)) else { return };
+        let root = hub.archive().root_cause(&from);
+        if let Ok(root) = root {
+            let root = root.map(|FiringCause { query, node, key }| (query, node, key));
+            self.notifier.with(|book| book.trace(&from, root));
+        }
     }
 
     /// Takes the silences of stories that users have set. Where they cannot be read, those before stay.
     pub fn silence(&mut self, hub: &Hub) {
+        self.hub.get_or_insert_with(|| hub.clone());
         let Ok(Some((state, silences))) = hub.silences(self.silences) else { return };
         self.silences = state;
         let silences =
@@ -181,7 +196,11 @@ impl AlertsSink {
 impl Sink for AlertsSink {
     fn take_output(&self, output: &ControllerOutput) {
         if let ControllerOutput::Event(event) = output {
-            self.with(|alerts| alerts.event(event));
+            self.with(|alerts| {
+                // Before the event: one that fires as a silence is set is silent already.
+                self.hub.get().into_iter().for_each(|hub| alerts.silence(hub));
+                alerts.event(event);
+            });
         }
     }
 
@@ -246,6 +265,8 @@ fn credentials(options: &AlertOptions) -> Result<Option<String>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::{Archive, ArchiveChanges, ArchiveRetention, Silence};
+    use model::{EventKind, Story};
 
     #[test]
     fn what_does_not_go_together_is_refused() {
@@ -257,5 +278,56 @@ mod tests {
         let twice = AlertOptions { alertmanager: vec![address.clone(), address], ..AlertOptions::default() };
         assert!(start(twice).contains("is there twice"));
         assert!(Alerts::start(&AlertOptions::default(), None).expect("nothing").is_none());
+    }
+
+    fn fired(name: &str, query: &str, parent: Option<&str>) -> Event {
+        Event {
+            event: name.to_owned(),
+            kind: EventKind::Fired,
+            query: query.to_owned(),
+            fired_by: None,
+            key: Vec::new(),
+            node: None,
+            at_ns: 1,
+            window: None,
+            values: Vec::new(),
+            threshold: None,
+            late: false,
+            coverage: None,
+            bounds: None,
+            parent: parent.map(str::to_owned),
+            title: None,
+        }
+    }
+
+    #[test]
+    fn a_firing_just_after_its_silence_is_silent_and_so_is_what_follows_from_one_of_before() {
+        let options = AlertOptions {
+            alertmanager: vec!["http://127.0.0.1:1".parse().expect("an address")],
+            ..AlertOptions::default()
+        };
+        let alerts = Alerts::start(&options, None).expect("it starts").expect("alerts");
+        let sink = AlertsSink { tells: Mutex::new(Telltale::Tells(alerts)), hub: OnceLock::new() };
+        let hub = Hub::new(Archive::in_memory(ArchiveRetention::default()).expect("an archive"));
+        let story =
+            |name: &str| Story { id: name.to_owned(), events: vec![name.to_owned()], ..Story::default() };
+        let changes = ArchiveChanges {
+            events: vec![fired("e1", "busy", None), fired("f1", "busy", None), fired("x1", "other", None)],
+            stories: ["e1", "f1", "x1"].map(story).into(),
+            ..ArchiveChanges::default()
+        };
+        hub.publish(&changes).expect("it is stored");
+        let silence = Silence { at_ns: 0, until_ns: u64::MAX, by: None, note: String::new(), fired: 0 };
+        hub.archive().silence("e1", Some(silence), 1).expect("it is stored");
+        sink.follow(&hub);
+        let shown = |event: Event| sink.take_output(&ControllerOutput::Event(Box::new(event)));
+        let silent = || sink.with(|alerts| alerts.notifier.with(|book| book.silent(1)));
+        shown(fired("g1", "busy", None));
+        assert_eq!(silent(), 1);
+        // The book has never seen what these follow from.
+        shown(fired("f2", "who", Some("f1")));
+        shown(fired("x2", "where", Some("x1")));
+        shown(fired("y2", "which", Some("y1")));
+        assert_eq!(silent(), 2);
     }
 }
