@@ -20,6 +20,8 @@ export interface Known {
   queries: Query[];
   stories: Story[];
   events: Event[];
+  /** Those of rankings that were shown. */
+  addresses: string[];
   /** Stores can be asked. */
   hasHistory: boolean;
   storyHref: (id: string) => string;
@@ -60,11 +62,13 @@ function networks(words: string, hasHistory: boolean): Found[] {
   return [{ kind: 'prefix', name: words, note: 'its traffic in Explore', href: exploreHref({ ...USUAL, by: ['src_addr', 'dst_addr'], only: [`addr in ${words.trim()}`] }) }];
 }
 
-/** Addresses of keys of events: those that begin with what was typed. */
-function named(words: string, events: Event[]): Found[] {
+/** Addresses of keys of events and of rankings that were shown: those that begin with what was typed. */
+function named(words: string, events: Event[], ranked: string[]): Found[] {
   if (!/^[0-9a-f]*[.:][0-9a-f.:]*$/i.test(words)) return [];
   const all = events.flatMap(({ key }) => Object.values(key)).filter((value): value is string => typeof value === 'string' && isAddress(value));
-  return [...new Set(all)].filter((address) => address !== words && address.startsWith(words.toLowerCase())).map((address) => ({ kind: 'host', name: address, note: 'of an event', href: hostHref(address) }));
+  const ofEvents = new Set(all);
+  return [...new Set([...all, ...ranked])].filter((address) => address !== words && address.startsWith(words.toLowerCase()))
+    .map((address) => ({ kind: 'host', name: address, note: ofEvents.has(address) ? 'of an event' : 'in the rankings', href: hostHref(address) }));
 }
 
 export function find(typed: string, known: Known): Found[] {
@@ -77,7 +81,7 @@ export function find(typed: string, known: Known): Found[] {
   for (const { site } of known.nodes) if (site?.name && has(site.name)) sites.set(site.name, (sites.get(site.name) ?? 0) + 1);
   const kinds: Found[][] = [
     networks(words, known.hasHistory),
-    named(words, known.events),
+    named(words, known.events, known.addresses),
     ports(words, known.hasHistory),
     [...sites].map(([name, count]) => ({ kind: 'site', name, note: `${number(count)} of its nodes are here`, href: nodesHref({ site: name }) })),
     known.nodes.filter(({ name, sources }) => has(name, ...(sources ?? []))).map(({ name, state }) => ({ kind: 'node', name, note: state, href: nodesHref({ node: name }) })),

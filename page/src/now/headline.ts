@@ -8,7 +8,7 @@ import { isHere } from '../words/nodes';
 import { counted, number, percent, sum, whole } from '../words/number';
 import { duration, milliseconds, span, time } from '../words/time';
 import { composed, title } from '../words/title';
-import { sentence } from './sentence';
+import { sentence, sourcesOf } from './sentence';
 
 export interface Headline {
   tone: 'fired' | 'warn' | 'calm';
@@ -29,24 +29,37 @@ export interface Known {
   ofRun: Answer[];
   /** What the traffic does; null where that is not kept. */
   now?: Now | null;
+  /** The node whose traffic it is; empty of all nodes. */
+  node?: string;
 }
 
 export function headline(known: Known): Headline {
   const { status, queries, events } = known;
-  const wrong = troubles(status);
+  const counted = asCounted(status, known.now ?? null);
+  const wrong = troubles(counted);
   const traffic = ofTraffic(known);
   const fired = news(status, queries, events);
-  const small = slight(status);
+  const small = slight(counted);
   if (fired) return { ...ofFiring(fired, known), also: [...wrong, ...small, [traffic.lead, traffic.rest].filter(Boolean).join(' ')] };
   if (wrong.length) return { tone: 'warn', lead: wrong[0], rest: [traffic.lead, traffic.rest].filter(Boolean).join(' '), story: null, also: [...wrong.slice(1), ...small] };
   // What lost packets never looks well.
   return { tone: small.length ? 'warn' : 'calm', ...traffic, story: null, also: small };
 }
 
+/** The status with the packets that the account of the page has, so that both say the same: that of the one node, of all the time of a run. */
+function asCounted(status: Status, now: Now | null): Status {
+  if (!now?.period || status.mode !== 'run' || now.nodes.length !== 1) return status;
+  const isWhole = now.kind === 'capture' || milliseconds(status.started) >= milliseconds(now.period.start);
+  if (!isWhole) return status;
+  const { received, measured, not_measured, lost } = now.account;
+  const nodes = status.nodes.map((node) => (node.name === now.nodes[0] ? { ...node, packets: { ...node.packets, received, measured, not_measured }, loss: lost } : node));
+  return { ...status, nodes };
+}
+
 /** What the traffic does: of a capture what it holds. */
 function ofTraffic(known: Known): { lead: string; rest: string } {
-  const { status, now } = known;
-  const said = now ? sentence(now, status) : null;
+  const { status, now, node } = known;
+  const said = now ? sentence(now, status, node) : null;
   if (said) return said;
   return { lead: status.mode === 'run' ? ofCapture(known) : byNodes(known), rest: '' };
 }
@@ -156,10 +169,12 @@ function losses(node: Node, status: Status): string[] {
 function ofRun({ name, packets, loss }: Node, fits: (share: number) => boolean): string[] {
   const received = whole(packets.received);
   const lost = loss ? sum(loss) : 0n;
-  const left = received - whole(packets.measured);
+  // What the user's own filter leaves out is no trouble.
+  const { filter, ...others } = packets.not_measured;
+  const left = received - whole(packets.measured) - whole(filter);
   const of = (part: bigint, all: bigint) => (all > 0n ? Number(part) / Number(all) : 0);
   const [shareLost, shareLeft] = [of(lost, lost + received), of(left, received)];
-  const names = Object.entries(packets.not_measured).sort(([, a], [, b]) => Number(b) - Number(a)).slice(0, FEW).map(([reason, count]) => `${number(count)} ${reason.replaceAll('_', ' ')}`);
+  const names = Object.entries(others).sort(([, a], [, b]) => Number(b) - Number(a)).slice(0, FEW).map(([reason, count]) => `${number(count)} ${reason.replaceAll('_', ' ')}`);
   return [
     ...(lost > 0n && fits(shareLost) ? [`${counted(String(lost), 'packet')}, ${percent(shareLost)} of all, ${lost === 1n ? 'was' : 'were'} lost before ${name} was read.`] : []),
     ...(left > 0n && fits(shareLeft) ? [`${counted(String(left), 'packet')} of ${name}, ${percent(shareLeft)} of all, ${left === 1n ? 'was' : 'were'} not measured${names.length ? `: ${names.join(', ')}` : ''}.`] : []),
@@ -193,14 +208,18 @@ function byNodes({ status, queries, events }: Known): string {
 }
 
 /** `a.pcap holds 75.25 s: 61,200 bytes in 100 packets.` */
-export function ofCapture({ status, ofRun }: Known): string {
-  const sources = status.sources.length ? status.sources.join(', ') : 'The source';
-  const verb = status.sources.length > 1 ? 'hold' : 'holds';
-  const received = status.nodes.reduce((total, node) => total + whole(node.packets.received), 0n);
-  const totals = ofRun.filter((answer) => answer.query === 'totals');
+export function ofCapture({ status, ofRun, node = '' }: Known): string {
+  const { name: sources, isOne } = sourcesOf(status, node);
+  const verb = isOne ? 'holds' : 'hold';
+  const own = status.nodes.filter(({ name }) => !node || name === node);
+  const received = own.reduce((total, { packets }) => total + whole(packets.received), 0n);
+  const all = ofRun.filter((answer) => answer.query === 'totals');
+  // Of all nodes there may be an answer of its own: those of each are in it.
+  const together = all.filter((answer) => answer.node === null);
+  const totals = node ? all.filter((answer) => answer.node === node) : together.length ? together : all;
   const bytes = sum(Object.fromEntries(totals.map((answer, at) => [at, (answer.rows[0]?.total_byte as number) ?? 0])));
   const figures = `${totals.length ? `${counted(String(bytes), 'byte')} in ` : ''}${counted(String(received), 'packet')}`;
-  if (!status.ended) return `${sources} ${status.sources.length > 1 ? 'are' : 'is'} being measured: ${figures} so far.`;
-  const length = status.span === null ? '' : ` ${duration((milliseconds(status.span.end) - milliseconds(status.span.start)) * 1e6)}`;
+  if (!status.ended) return `${sources} ${isOne ? 'is' : 'are'} being measured: ${figures} so far.`;
+  const length = status.span === null || node ? '' : ` ${duration((milliseconds(status.span.end) - milliseconds(status.span.start)) * 1e6)}`;
   return `${sources} ${verb}${length ? `${length}: ` : ' '}${figures}.`;
 }

@@ -17,19 +17,28 @@ const rounded = (of: number) => number(of < 1000 ? Math.round(of) : Number(of.to
 
 export const ranked = (now: Now, by: NowRanking['by']) => now.rankings.find((ranking) => ranking.by === by);
 
-export function sentence(now: Now, status: Status): { lead: string; rest: string } | null {
-  if (now.kind === 'capture') return now.period ? ofCapture(now, status) : null;
-  return now.latest ? ofLive(now, status) : null;
+/** `node`: the one that is asked for of several; else all are meant. */
+export function sentence(now: Now, status: Status, node = ''): { lead: string; rest: string } | null {
+  if (now.kind === 'capture') return now.period ? ofCapture(now, status, node) : null;
+  return now.latest ? ofLive(now, status, node) : null;
 }
 
-function placeOf(now: Now, status: Status): string {
+/** What is measured: sources, each once, or the node that is asked for. */
+export function sourcesOf(status: Status, node: string): { name: string; isOne: boolean } {
+  if (node) return { name: node, isOne: true };
+  const names = [...new Set(status.sources)];
+  return { name: names.length ? names.join(', ') : 'The source', isOne: names.length < 2 };
+}
+
+function placeOf(now: Now, status: Status, node: string): string {
+  if (node) return node;
   const sources = status.nodes.length === 1 ? (status.nodes[0].sources ?? []).join(', ') : '';
   return now.nodes.length === 1 ? sources || now.nodes[0] : counted(now.nodes.length, 'node');
 }
 
-function ofLive(now: Now, status: Status): { lead: string; rest: string } {
+function ofLive(now: Now, status: Status, node: string): { lead: string; rest: string } {
   const latest = now.latest!;
-  const place = placeOf(now, status);
+  const place = placeOf(now, status, node);
   const bits = rate(latest.bytes, latest.watched_ns, 8);
   const packets = rate(latest.packets, latest.watched_ns);
   if (!bits || !packets || bits.value === null || packets.value === null) return { lead: `What passes ${place} is not known since ${duration(latest.watched_ns)}.`, rest: more(now) };
@@ -86,17 +95,19 @@ function changed(now: Now): string {
   return '';
 }
 
-function ofCapture(now: Now, status: Status): { lead: string; rest: string } {
-  const sources = status.sources.length ? status.sources.join(', ') : 'The source';
+function ofCapture(now: Now, status: Status, node: string): { lead: string; rest: string } {
+  const { name: sources, isOne } = sourcesOf(status, node);
   const [bytes, packets] = [known(now.figures.bytes), known(now.figures.packets)];
   const span = status.span ?? now.period!;
-  const length = duration((milliseconds(span.end) - milliseconds(span.start)) * 1e6);
+  // The time of the run is that of all nodes: one alone may have been watched for a part of it.
+  const watched = node ? Math.floor((known(now.figures.watched_ns) ?? 0) / 1e6) * 1e6 : (milliseconds(span.end) - milliseconds(span.start)) * 1e6;
+  const length = duration(watched);
   const first = ranked(now, 'source')?.rows[0];
   const by = first?.share ? `, ${percent(first.share)} of the bytes sent by ${label('source', first.key)}` : '';
   const figures = bytes === null || packets === null ? 'packets' : `${amount(bytes, 'bytes')} in ${number(packets)} packets`;
-  if (!status.ended) return { lead: `${sources} ${status.sources.length > 1 ? 'are' : 'is'} being measured: ${figures} so far${by}.`, rest: '' };
-  const mean = bytes === null ? '' : `On average that is ${short((bytes * 8e3) / Math.max(1, milliseconds(span.end) - milliseconds(span.start)), 'bit/s')}. `;
+  if (!status.ended) return { lead: `${sources} ${isOne ? 'is' : 'are'} being measured: ${figures} so far${by}.`, rest: '' };
+  const mean = bytes === null ? '' : `On average that is ${short((bytes * 8e9) / Math.max(1e6, watched), 'bit/s')}. `;
   const port = ranked(now, 'port')?.rows[0];
   const what = port && port.share !== null ? `${percent(port.share)} of the bytes are ${label('port', port.key)}.` : '';
-  return { lead: `${sources} ${status.sources.length > 1 ? 'hold' : 'holds'} ${length}: ${figures}${by}.`, rest: `${mean}${what}`.trim() };
+  return { lead: `${sources} ${isOne ? 'holds' : 'hold'} ${length}: ${figures}${by}.`, rest: `${mean}${what}`.trim() };
 }
