@@ -24,7 +24,10 @@ const UNKNOWN = { value: 'not known', unit: '' };
 export function split(range: Range | null, unit: string): { value: string; unit: string } {
   if (range === null || range.value === null) return UNKNOWN;
   // Counts with bounds are told with both of them.
-  if (unit === '' && range.upper !== null && range.lower !== null && Number(range.lower) < Number(range.upper)) return { value: `${short(range.lower, '')} to ${short(range.upper, '')}`, unit };
+  if (unit === '' && range.upper !== null && range.lower !== null && Number(range.lower) < Number(range.upper)) {
+    const [least, most] = [short(range.lower, ''), short(range.upper, '')];
+    return { value: least === most ? `≈ ${least}` : `${least} to ${most}`, unit };
+  }
   const text = amount(range.value, unit);
   const at = text.indexOf(' ');
   const lead = range.upper === null ? '≥ ' : range.lower !== range.value || range.upper !== range.value ? '≈ ' : '';

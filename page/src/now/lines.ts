@@ -5,7 +5,7 @@ import type { Mark } from '../explore/course';
 import { colorOf } from '../explore/look';
 import type { Drawn } from '../explore/plot';
 import type { Range } from '../explore/range';
-import { milliseconds } from '../words/time';
+import { duration, milliseconds } from '../words/time';
 import { known, rate } from './figure';
 import { label } from '../words/group';
 
@@ -39,21 +39,48 @@ export function linesOf(now: Now, ranking: NowRanking | undefined, unit: Unit): 
   return [...own, ...others, ...before];
 }
 
-/** Steps that were watched in part. */
-export function marksOf(now: Now): Mark[] {
+/** Names that are told of many. */
+const FEW = 3;
+
+/** `B, C: stopped`, of the times that overlap with a step. */
+function lackingOf(now: Now): (at: number) => string[] {
   const times = timesOf(now);
+  const length = Number(now.step_ns) / NS;
+  const all = [...now.partial.map((one) => ({ ...one, what: 'in part' })), ...now.missing.map((one) => ({ ...one, what: 'missing' }))]
+    .map((one) => ({ ...one, from: milliseconds(one.start) / 1000, to: milliseconds(one.end) / 1000 }));
+  return (at) => {
+    const nodes = new Map<string, Set<string>>();
+    for (const { from, to, what, reason, node } of all) {
+      if (from >= times[at] + length || to <= times[at]) continue;
+      const why = `${what}: ${reason.replaceAll('_', ' ')}`;
+      nodes.set(why, (nodes.get(why) ?? new Set()).add(node));
+    }
+    return [...nodes].map(([why, of]) => {
+      const names = [...of];
+      return `${names.slice(0, FEW).join(', ')}${names.length > FEW ? ` and ${names.length - FEW} more nodes` : ''} ${why}`;
+    });
+  };
+}
+
+/** Steps that were watched in part: by some of the nodes alone, or not all the time. `isShort`: nothing else is wrong with it. */
+export function marksOf(now: Now): (Mark & { reasons: string[]; isShort: boolean })[] {
   const length = Number(now.step_ns);
-  const reason = (at: number) => now.partial.find(({ start, end }) => milliseconds(start) / 1000 < times[at] + length / NS && milliseconds(end) / 1000 > times[at])?.reason;
-  const found: Mark[] = [];
-  // The last step of a capture ends with its last packet, and an open one is not over.
-  const last = now.kind === 'capture' || now.open ? now.steps - 1 : now.steps;
+  const lacking = lackingOf(now);
+  const found: ReturnType<typeof marksOf> = [];
+  const shortOf = (at: number) => {
+    const end = now.kind !== 'capture' ? undefined : at === 0 ? 'first' : at === now.steps - 1 ? 'last' : undefined;
+    return end ? `The ${end} window has ${duration(known(now.series.watched_ns[at]) ?? 0)} alone, and its rate is of these` : 'watched in part';
+  };
   now.series.watched_ns.forEach((watched, at) => {
-    const isShort = Number(watched) < length * 0.999 && at > 0 && at < last;
-    const why = reason(at) ?? (isShort ? 'watched in part' : undefined);
-    if (why === undefined || now.series.bytes[at] === null) return;
+    const reasons = lacking(at);
+    // An open step is not over, which is said. The last one of a capture ends with its last packet.
+    const isShort = (known(watched) ?? 0) < length * 0.999 && !(now.open && at === now.steps - 1) && (at > 0 || now.kind === 'capture');
+    if (isShort) reasons.push(shortOf(at));
+    if (!reasons.length || now.series.bytes[at] === null) return;
+    const why = reasons.join('; ');
     const before = found.at(-1);
     if (before && before.to === at && before.reason === why) before.to = at + 1;
-    else found.push({ from: at, to: at + 1, reason: why });
+    else found.push({ from: at, to: at + 1, reason: why, reasons, isShort: isShort && reasons.length === 1 });
   });
   return found;
 }
