@@ -2,7 +2,7 @@
 
 import { number } from '../words/number';
 import { amount } from './measures';
-import { change, isExact, type Range } from './range';
+import { change, isExact, type Range, times } from './range';
 import type { Integer } from '../api/types';
 
 /** What a column of figures is headed by, and what it divides by. */
@@ -20,14 +20,18 @@ export function figureCell(range: Range, by: number): string {
 export function shortCell({ value, lower, upper }: Range, unit: string): string {
   if (value === null && lower === null) return 'not known';
   if (isExact({ value, lower, upper })) return amount(value!, unit);
-  return upper === null ? `≥ ${amount((lower ?? value)!, unit)}` : `${amount((lower ?? 0)!, unit)} to ${amount(upper, unit)}`;
+  if (upper === null) return `≥ ${amount((lower ?? value)!, unit)}`;
+  const [least, most] = [amount((lower ?? 0)!, unit), amount(upper, unit)];
+  return least === most ? `≈ ${least}` : `${least} to ${most}`;
 }
 
 /** Less of a change, in percent, is no news. */
 const SAME = 3;
 
 /** How much more it is than before: `+27 %`, `same`, `new`. */
-export function changeCell(now: Range, before: Range | undefined): string {
+/** `per`: how much longer it is watched now than before, where sums per second are compared. */
+export function changeCell(now: Range, earlier: Range | undefined, per = 1): string {
+  const before = earlier && times(earlier, per);
   if (!before || before.value === null || now.value === null) return 'not known';
   const by = Number(change(now.value, before.value));
   // Where the earlier value is a lower bound, the growth is an upper bound.

@@ -1,6 +1,6 @@
 // The answer in one sentence.
 
-import type { Column, Value } from '../api/types';
+import type { Column, Span, Value } from '../api/types';
 import { number, percent } from '../words/number';
 import { milliseconds, time } from '../words/time';
 import { value } from '../words/value';
@@ -113,15 +113,30 @@ export function overTime({ unit, isRate }: Measure): { unit: string; by: number 
   return unit === 'bytes' ? { unit: 'bit/s', by: 8 } : { unit: `${unit}/s`, by: 1 };
 }
 
+const lengthOf = ({ start, end }: Span) => (milliseconds(end) - milliseconds(start)) / 1000;
+
+/** The seconds that were watched; those of the period where the answer does not say it. */
+export const watchedFor = ({ period }: Question, watched: Span | null): number => (watched && lengthOf(watched) > 0 ? lengthOf(watched) : period.end - period.start);
+
+/** Times that differ by less are as long as each other. */
+const SAME_LENGTH = 0.001;
+
+/** How much longer it was watched than the earlier time: 1 where sums are compared, as they are of times of the same length. */
+export function longer(of: Question, ranking: Ranking, watchedBefore: Span | null): number {
+  if (!of.measure.isSum || !of.measure.isRate || !watchedBefore || lengthOf(watchedBefore) <= 0) return 1;
+  const per = watchedFor(of, ranking.watched) / lengthOf(watchedBefore);
+  return Math.abs(per - 1) < SAME_LENGTH ? 1 : per;
+}
+
 /** All of it, on average and against before, and its exact total. */
-export function all(of: Question, ranking: Ranking, before: Map<string, Range> | null): string {
-  const { measure, period } = of;
+export function all(of: Question, ranking: Ranking, before: Map<string, Range> | null, per = 1): string {
+  const { measure } = of;
   const figure = ranking.all;
   if (!addsUp(of) || figure.value === null || Number(figure.value) === 0 || !measure.isRate) return '';
   const { unit, by } = overTime(measure);
-  const watched = ranking.watched ? (milliseconds(ranking.watched.end) - milliseconds(ranking.watched.start)) / 1000 : period.end - period.start;
+  const watched = watchedFor(of, ranking.watched);
   const mean = watched > 0 ? `All: ${figure.upper === null ? 'at least ' : ''}${amount((Number(figure.value) * by) / watched, unit)} on average` : '';
-  const change = before ? changeCell(figure, before.get('all')) : '';
+  const change = before ? changeCell(figure, before.get('all'), per) : '';
   const against = change === '' || change === 'not known' ? '' : change === 'same' ? ', the same as before' : change === 'new' ? ', where nothing was before' : `, ${change} against before`;
   const total = isExact(figure) ? `The total is exact: ${number(figure.value)} ${measure.unit}.` : figure.upper === null ? `The total is at least ${number(figure.lower)} ${measure.unit}.` : `The total is between ${number(figure.lower)} and ${number(figure.upper)} ${measure.unit}.`;
   return `${mean ? `${mean}${against}. ` : ''}${total}`;

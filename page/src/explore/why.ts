@@ -101,22 +101,29 @@ export function shareText(share: number | null | undefined): string {
 
 /** How exact the differences are, in words; empty where they are. */
 export function openness(change: Change): string {
+  const isFall = Number(change.difference ?? 0) < 0;
   return {
     exact: '',
-    at_least: 'A part of the later time is missing: it is at least this much more.',
-    at_most: 'A part of the earlier time is missing: it is at most this much more.',
+    at_least: `A part of the later time is missing: it is ${isFall ? 'at most this much less' : 'at least this much more'}.`,
+    at_most: `A part of the earlier time is missing: it is ${isFall ? 'at least this much less' : 'at most this much more'}.`,
     of_what_was_seen: 'A part of both times is missing: this is what was seen.',
     not_known: 'One of the two times is not remembered: what changed is not known.',
   }[change.difference_is];
+}
+
+/** `It rose by at least 28.7 GB in all.` Of a difference below nothing the bound is on the other side. */
+function bounded(size: number, change: Change): string {
+  const bound = { at_least: size > 0 ? 'at least' : 'at most', at_most: size > 0 ? 'at most' : 'at least' }[change.difference_is as string];
+  const text = differenceText(size, change);
+  return bound ? `It ${size > 0 ? 'rose' : 'fell'} by ${bound} ${text.slice(1)} in all.` : `${text} in all.`;
 }
 
 /** `+28.7 GB in all. A → B alone is 94 % of it.` */
 export function sentence(change: Change): string {
   if (change.difference === null || change.difference === undefined) return 'What changed is not known.';
   const size = Number(change.difference);
-  const lead = { at_least: 'At least ', at_most: 'At most ' }[change.difference_is as string] ?? '';
   if (size === 0) return 'Nothing changed in all.';
-  const all = `${lead}${differenceText(size, change)} in all.`;
+  const all = bounded(size, change);
   const [field] = change.fields;
   const first = field?.groups[0];
   const share = first?.share ?? 0;
