@@ -1,7 +1,7 @@
 // Which nodes are shown, as the address of the page says it.
 
 import { rooted } from '../api/root';
-import { KINDS, type Judged, type Kind } from '../words/nodes';
+import { isWell, KINDS, type Judged, type Kind } from '../words/nodes';
 
 export const GROUPS = ['none', 'site', 'version'] as const;
 export type GroupBy = (typeof GROUPS)[number];
@@ -11,7 +11,7 @@ export type Sort = (typeof SORTS)[number];
 export interface Chosen {
   /** Words that a name, site or version must have. */
   find: string;
-  /** A state; `trouble` is each but that which is up. */
+  /** A state; `trouble` is each but those that are up or have ended. */
   state: Kind | 'trouble' | '';
   site: string | null;
   group: GroupBy;
@@ -42,7 +42,7 @@ export function href({ find, state, site, group, sort, node }: Chosen): string {
 }
 
 export function fits({ node, kind, site }: Judged, chosen: Chosen): boolean {
-  if (chosen.state === 'trouble' ? kind === 'up' : chosen.state !== '' && kind !== chosen.state) return false;
+  if (chosen.state === 'trouble' ? isWell(kind) : chosen.state !== '' && kind !== chosen.state) return false;
   if (chosen.site !== null && site !== chosen.site) return false;
   const text = [node.name, site, node.version ?? '', ...(node.sources ?? [])].join(' ').toLowerCase();
   return chosen.find.toLowerCase().split(/\s+/).every((word) => text.includes(word));

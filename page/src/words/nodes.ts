@@ -8,11 +8,14 @@ import { duration, milliseconds, time } from './time';
 export const isHere = ({ state }: Node): boolean => !['down', 'unheard', 'never'].includes(state);
 
 /** The worst first. */
-export const KINDS = ['fire', 'down', 'late', 'low', 'unknown', 'up'] as const;
+export const KINDS = ['fire', 'down', 'late', 'low', 'unknown', 'ended', 'up'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** In a count: `2 down`. */
-export const KIND_WORDS: Record<Kind, string> = { fire: 'fire', down: 'down', late: 'late', low: 'not whole', unknown: 'with trouble', up: 'up' };
+export const KIND_WORDS: Record<Kind, string> = { fire: 'fire', down: 'down', late: 'late', low: 'not whole', unknown: 'with trouble', ended: 'ended', up: 'up' };
+
+/** Nothing is wrong with it. */
+export const isWell = (kind: Kind): boolean => kind === 'up' || kind === 'ended';
 
 export interface Judged {
   node: Node;
@@ -36,7 +39,8 @@ export const coverageOf = ({ coverage, watched }: Node) => (watched !== null && 
 export function rateOf(node: Node): number | null {
   const { last, window } = node;
   const length = window ? (milliseconds(window.end) - milliseconds(window.start)) / 1000 : 0;
-  return isHere(node) && last && length > 0 ? Number(last.packets.received) / length : null;
+  // What has ended has no traffic now.
+  return isHere(node) && node.state !== 'ended' && last && length > 0 ? Number(last.packets.received) / length : null;
 }
 
 const SECOND_NS = 1e9;
@@ -88,7 +92,7 @@ export function judged(node: Node, status: Status, fires: Map<string, string>): 
   const low = incomplete(node, status.least_coverage ?? 1);
   if (low) return { ...own, kind: 'low', worst: low };
   const trouble = troubled(node);
-  return { ...own, kind: trouble ? 'unknown' : 'up', worst: trouble };
+  return { ...own, kind: trouble ? 'unknown' : node.state === 'ended' ? 'ended' : 'up', worst: trouble };
 }
 
 /** The worst first; of the same kind what carries most. */
@@ -129,7 +133,7 @@ export function sites(all: Judged[]): Place[] {
     const at = nodes.map(({ node }) => node.site?.at ?? null).find((one) => one !== null) ?? null;
     return { name, at, nodes: [...nodes].sort(byWorst), rate: rates.length ? rates.reduce((a, b) => a + b, 0) : null };
   });
-  const severity = ({ nodes }: Place) => KINDS.slice(0, -1).map((kind) => -nodes.filter((one) => one.kind === kind).length);
+  const severity = ({ nodes }: Place) => KINDS.filter((kind) => !isWell(kind)).map((kind) => -nodes.filter((one) => one.kind === kind).length);
   const order = (a: Place, b: Place) => {
     if ((a.name === '') !== (b.name === '')) return a.name === '' ? 1 : -1;
     const [x, y] = [severity(a), severity(b)];
