@@ -37,14 +37,15 @@ const HATCH = 6;
 
 /** Times of which a part was seen look so, also without colour. */
 export function hatch(u: uPlot, times: [number, number][], color: string): void {
-  const { top, height: high } = u.bbox;
+  const { left: first, width, top, height: high } = u.bbox;
   const pixel = devicePixelRatio;
   u.ctx.save();
   u.ctx.strokeStyle = color;
   u.ctx.globalAlpha = 0.45;
   u.ctx.lineWidth = pixel;
   for (const [from, to] of times) {
-    const [left, right] = [from, to].map((x) => u.valToPos(x, 'x', true));
+    // What lies beside the chart is not drawn over its labels.
+    const [left, right] = [from, to].map((x) => Math.min(first + width, Math.max(first, u.valToPos(x, 'x', true))));
     const wide = Math.max(2 * pixel, right - left);
     u.ctx.save();
     u.ctx.beginPath();

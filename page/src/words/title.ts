@@ -1,7 +1,6 @@
 // What fires, as a sentence about the network: without the names of queries and columns where the data allow it.
 
 import type { Column, Event, Query } from '../api/types';
-import { number } from './number';
 import { members, value, withUnit } from './value';
 
 const COLUMNS: Record<string, string> = {
@@ -20,8 +19,8 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function compared(column: Column, query: Query | undefined, threshold: number | null): string {
   const known = query?.trigger?.thresholds.find((one) => one.column === column.name);
-  if (known) return `, ${COMPARED[known.comparison] ?? known.comparison} ${number(known.value)}`;
-  return threshold === null ? '' : `; the threshold is ${number(threshold)}`;
+  if (known) return `, ${COMPARED[known.comparison] ?? known.comparison} ${value(known.value, column)}`;
+  return threshold === null ? '' : `; the threshold is ${value(threshold, column)}`;
 }
 
 /** What passed a threshold says more than what had to stay below another one, and than what was compared with nothing. */
@@ -50,7 +49,7 @@ export function composed(event: Event, query: Query | undefined): string {
 
 /** The condition of a query in words: `Lost before above 0`. */
 export function conditionTitle(query: Query): string {
-  const all = (query.trigger?.thresholds ?? []).map(({ column, comparison, value: of }) => `${columnName(column)} ${COMPARED[comparison] ?? comparison} ${number(of)}`);
+  const all = (query.trigger?.thresholds ?? []).map(({ column, comparison, value: of }) => `${columnName(column)} ${COMPARED[comparison] ?? comparison} ${value(of, { name: column, kind: 'float', unit: '' })}`);
   return all.length ? capital(all.join(', ')) : query.name;
 }
 
