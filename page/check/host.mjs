@@ -91,6 +91,12 @@ async function finds(base) {
     await page.waitForFunction((wanted) => new RegExp(wanted).test(decodeURIComponent(location.pathname + location.search).replaceAll('+', ' ')), wanted).catch(async () => failures.push(`'${typed}' leads to ${page.url()}, not ${wanted}`));
     await page.evaluate(() => document.activeElement?.blur());
   };
+  // The begin of an address that rankings have had.
+  await page.goto(`${base}/`);
+  await page.waitForSelector('[aria-label=Traffic]');
+  await goes('198.51.', '^/host/198\\.51\\.100\\.');
+  const [host] = [await page.evaluate(() => decodeURIComponent(location.pathname.split('/').at(-1)))];
+  await page.waitForFunction((host) => document.title === `${host} – Edison`, host).catch(async () => failures.push(`the title of a host is ${await page.title()}`));
   await goes('203.0.113.9', '^/host/203\\.0\\.113\\.9$');
   await goes('2001:DB8::1', '^/host/2001:db8::1$');
   await goes('10.0.0.0/24', '^/explore\\?.*only=addr in 10\\.0\\.0\\.0/24');
@@ -134,6 +140,10 @@ async function tells(base) {
     /Packets to 203\.0\.113\.1 are lost between Node1 and Node2/, /its senders .*Node1 [\d.,k ]+ packets .* lost, [\d.]+ %.* Node2 .* 203\.0\.113\.1/, /What happened/, /Evidence/, /Who is hit/, /Not known/, /The queries behind it/, /Explore at that time/, /Packets: 20 captured/,
   ], [/undefined|NaN/]);
   const [lead] = await page.locator('h1').allTextContents();
+  expect((await page.title()) === `${lead} – Edison`, `the title of a story is ${await page.title()}`);
+  // Nothing of a story is cut at this width.
+  const cut = await page.locator('main .scroll').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => `${one.ariaLabel}: ${one.scrollWidth} in ${one.clientWidth}`));
+  expect(!cut.length, `of a story is cut: ${cut.join('; ')}`);
   expect(lead === 'Packets to 203.0.113.1 are lost between Node1 and Node2', `the title is ${lead}`);
   await page.close();
   for (const [width, scheme] of [[400, 'light'], [400, 'dark'], [1280, 'light'], [1280, 'dark'], [1920, 'light']]) {
@@ -154,7 +164,7 @@ async function prefixed(base) {
     page.on('request', (request) => expect(request.url().startsWith(`${base}/`) || request.url().startsWith('data:'), `${path} asks for ${request.url()}`));
     page.on('response', (response) => expect(response.status() < 400 || /\/(now|unusual)\b/.test(response.url()), `${path}: ${response.status()} ${response.url()}`));
     page.on('pageerror', (error) => failures.push(`error on ${path}: ${error.message}`));
-    const streamed = page.waitForRequest(`${base}/api/v1/stream`);
+    const streamed = page.waitForRequest((request) => request.url().startsWith(`${base}/api/v1/stream`));
     await page.goto(base + path);
     await streamed;
     await page.waitForSelector('h1');

@@ -85,8 +85,39 @@ try {
     const page = await nowAt(base, '/', 'capture', 1280);
     expect('what a capture holds', await text(page, '.headline'), [/trace\.pcapng holds 75\.25 s: [\d.]+ GB in [\d,]+ packets, [\d.]+ % of the bytes sent by 192\.0\.2\.12/, /200 packets of probe-1, 0\.01 % of all, were not measured: 188 arp, 12 ipv4 header/], [/ago/, /last hour/]);
     if (await page.locator('.headline.calm').count()) failures.push('a capture with packets that were not measured looks well');
-    expect('the chart of a capture', await text(page, '[aria-label=Traffic]'), [/Traffic of the whole capture/, /Windows of 1 s/], [/before/]);
+    expect('the chart of a capture', await text(page, '[aria-label=Traffic]'), [/Traffic of the whole capture/, /Windows of 1 s, 75 of 76 complete/, /Hatched: not watched for the whole window\. The last window has 250 ms alone/], [/before/, /at least/]);
     expect('what a capture lost', await text(page, '[aria-label=Account]'), [/lost before they were read not known/, /coverage not known/]);
+    await page.close();
+  });
+
+  // Of three nodes of a capture two ended earlier, and a filter of the user's left most out: neither is said to be what it is not.
+  await served(['--taps'], async (base) => {
+    const page = await nowAt(base, '/', 'taps', 1280);
+    expect('a capture of three nodes', await text(page, '.headline'), [/^a\.pcap, tap\.pcap hold 75\.25 s: [\d.]+ GB in/], [/filter/, /not measured/, /undefined|NaN/]);
+    if (!(await page.locator('.headline.calm').count())) failures.push("what the user's own filter leaves out is trouble");
+    expect('the account of the filter', await text(page, '[aria-label=Account]'), [/received 2,700,000 = measured 270,000 \+ not measured 2,430,000 filter/]);
+    if (await page.locator('[aria-label=Account] b.warn').count()) failures.push('the filter is a warning in the account');
+    expect('nodes that ended earlier', await text(page, '[aria-label=Traffic]'), [/Windows of 1 s, 38 of 76 complete/, /Hatched: seen in part; at least this much/, /B, C missing: stopped/], [/Gaps/, /all 76/]);
+    const all = Number((await text(page, '[aria-label=Figures]')).match(/bytes ([\d.]+) GB/)?.[1]);
+    await page.goto(`${base}/?node=A`);
+    await page.waitForSelector('text=Of A alone');
+    await page.waitForSelector('.headline');
+    const own = await text(page, '.headline');
+    expect('a node alone', own, [/^A holds 75\.25 s: [\d.]+ [MG]B in/], [/tap/]);
+    const [, bytes, prefix] = /([\d.]+) ([MG])B in/.exec(own) ?? [];
+    const one = Number(bytes) / (prefix === 'M' ? 1000 : 1);
+    if (!(Math.abs(one - all / 3) < all / 100)) failures.push(`A alone has ${one} GB, all three have ${all} GB`);
+    expect('the chart of a node alone', await text(page, '[aria-label=Traffic]'), [/Windows of 1 s, 75 of 76 complete/], [/stopped/]);
+    await page.goto(`${base}/?node=nope`);
+    await page.waitForSelector('text=There is no node of the name nope');
+    expect('a node that is not there', await text(page, 'main'), [/What all nodes see/], [/hold/, /bytes/]);
+    await page.goto(`${base}/nodes?state=up`);
+    await page.waitForSelector('text=No node fits');
+    expect('nodes that have ended', await text(page, 'main'), [/^3 nodes have ended\./, /ended 3/], [/\bup \d/, /pass/]);
+    await page.goto(`${base}/nodes?state=ended`);
+    await page.waitForSelector('[data-node=C]');
+    await page.goto(`${base}/events`);
+    await page.waitForSelector('text=Nothing fired.');
     await page.close();
   });
 

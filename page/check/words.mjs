@@ -107,12 +107,42 @@ expect('no packet', passes({ latest: { window: period, ...figures(0, { packets: 
 expect('a minute that is not known', passes({ latest: { window: period, ...figures(null, { packets: null }) } }), /is not known/, true);
 const capture = { mode: 'run', ended: true, sources: ['demo.pcap'], span: { start: at(-30), end: at(0) } };
 const held = { kind: 'capture', figures: figures(772_600_000, { packets: 2_000_000, watched_ns: 30e9 }) };
-const ended = (packets, loss) => said([node({ state: 'ended', packets, loss })], capture, { now: traffic(held) });
+const ended = (packets, loss) => said([node({ state: 'ended', packets, loss })], capture, { now: traffic({ ...held, nodes: ['Node1'], account: { ...packets, lost: loss, coverage: null } }) });
 expect('a capture', ended({ received: 2_000_000, measured: 2_000_000, not_measured: {} }, null), /^demo\.pcap holds 30 s: 773 MB in 2,000,000 packets, 17\.3 % of the bytes sent by 192\.0\.2\.12\. On average that is 206 Mbit\/s/, true);
 // What lost packets, or did not measure them, never looks well.
 expect('a capture with arp', ended({ received: 2_000_000, measured: 1_999_800, not_measured: { arp: 200 } }, null), /^demo\.pcap holds.*200 packets of Node1, 0\.01 % of all, were not measured: 200 arp\./);
 expect('a run with losses', ended({ received: 1_860_139, measured: 1_860_139, not_measured: {} }, { imissed: 139_861 }), /^139,861 packets, 6\.9 % of all, were lost before Node1 was read\./);
 expect('a live run with losses', said([node({ packets: { received: 1_860_139, measured: 1_860_139, not_measured: {} }, loss: { imissed: 139_861 } })], { mode: 'run' }), /^139,861 packets, 6\.9 % of all, were lost before Node1 was read\./);
+
+// What the user's own filter leaves out is no trouble; what else is not measured is. The account says it, in the same figures.
+expect('a filter', ended({ received: 2_000_000, measured: 80_000, not_measured: { filter: 1_920_000 } }, null), /^(?!.*(filter|not measured))demo\.pcap holds/, true);
+expect('a filter and arp', ended({ received: 2_000_000, measured: 79_900, not_measured: { filter: 1_920_000, arp: 100 } }, null), /100 packets of Node1, <0\.01 % of all, were not measured: 100 arp\.$/);
+const older = { received: 1_000_000, measured: 999_900, not_measured: { arp: 100 } };
+expect('the figures of the account', said([node({ state: 'ended', packets: older, loss: null })], capture, { now: traffic({ ...held, nodes: ['Node1'], account: { received: 2_000_000, measured: 1_999_800, not_measured: { arp: 200 }, lost: null, coverage: null } }) }), /200 packets of Node1/);
+
+// One node of several is told by its own figures, and all of them once.
+const taps = { ...capture, sources: ['lo', 'lo'] };
+const two = [node({ name: 'A', state: 'ended' }), node({ name: 'B', state: 'ended' })];
+const totals = [[null, 300], ['A', 100], ['B', 200]].map(([of, total_byte]) => ({ query: 'totals', node: of, window: null, rows: [{ total_byte }] }));
+expect('a node of several', said(two, taps, { node: 'A', now: traffic({ ...held, nodes: ['A'], account: { received: 1, measured: 1, not_measured: {}, lost: null, coverage: null } }) }), /^A holds 30 s: 773 MB/, true);
+expect('a node of several, live', said(two, { ...taps, ended: false }, { node: 'A', now: traffic({ ...held, nodes: ['A'], account: { received: 1, measured: 1, not_measured: {}, lost: null, coverage: null } }) }), /^A is being measured: 773 MB/, true);
+expect('all nodes without traffic', said(two, taps, { ofRun: totals }), /^lo holds 30 s: 300 bytes in 200 packets\./, true);
+expect('one without traffic', said(two, taps, { ofRun: totals, node: 'B' }), /^B holds 200 bytes in 100 packets\./, true);
+
+// Bounds of a fall are on the other side; what was watched for longer is compared by its rate.
+const { sentence: whySentence } = await vite.ssrLoadModule('/src/explore/why.ts');
+const { changeCell, shortCell } = await vite.ssrLoadModule('/src/explore/cells.ts');
+const is = (name, text, wanted) => text === wanted || failures.push(`${name}: ${text}, not ${wanted}`);
+const changed = (difference, difference_is) => whySentence({ measure: 'bits', compared: 'sums', difference, difference_is, fields: [] });
+is('a fall at least', changed(-1_024_000, 'at_least'), 'It fell by at most 128 kB in all.');
+is('a fall at most', changed(-1_024_000, 'at_most'), 'It fell by at least 128 kB in all.');
+is('a rise at least', changed(1_024_000, 'at_least'), 'It rose by at least 128 kB in all.');
+is('an exact fall', changed(-1_024_000, 'exact'), '−128 kB in all.');
+const range = (lower, upper = lower, value = lower) => ({ value, lower, upper });
+is('rates of unequal times', changeCell(range(1500), range(1000), 1.5), 'same');
+is('sums of equal times', changeCell(range(1500), range(1000)), '+50 %');
+is('bounds that read the same', shortCell(range(3_431_000, 3_432_000), 'bytes'), '≈ 3.43 MB');
+is('bounds', shortCell(range(3_431_000, 4_000_000), 'bytes'), '3.43 MB to 4 MB');
 
 await vite.close();
 failures.forEach((failure) => console.error(failure));

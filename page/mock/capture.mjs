@@ -15,7 +15,8 @@ const answer = (query, columns, rows, rest = { groups: 0 }, more = {}) => ({
 });
 const rest = (groups) => ({ groups, ...counts(groups * 3) });
 
-export function capture() {
+/** `isTapped`: three nodes, two of which ended earlier, with a filter of the user's. */
+export function capture({ isTapped = false } = {}) {
   const flood = [column('dst_addr', 'address'), column('sources', 'estimate')];
   const answers = [
     answer('totals', COUNTS.toSorted((a, b) => Number(a.name === 'flows') - Number(b.name === 'flows')), [{ flows: 297213, total_count: 1999800, total_byte: 1421884213, wire_byte: 1469879413 }]),
@@ -34,16 +35,20 @@ export function capture() {
     name: 'flood', text: 'flood: select dst_addr, count(src_addr) as sources groupby dst_addr limit 3;', definitions: [], file: null, class: 'sketch', nodes: [],
     every_ns: null, over_ns: null, columns: flood, state: 'standing', runs: [], trigger: null, latest: answers.filter(({ query }) => query === 'flood'),
   };
-  const packets = { received: 2000000, measured: 1999800, not_measured: { arp: 188, ipv4_header: 12 } };
+  const packets = isTapped ? { received: 900_000, measured: 90_000, not_measured: { filter: 810_000 } } : { received: 2000000, measured: 1999800, not_measured: { arp: 188, ipv4_header: 12 } };
+  const names = isTapped ? ['A', 'B', 'C'] : ['probe-1'];
+  const times = (by) => ({ received: packets.received * by, measured: packets.measured * by, not_measured: Object.fromEntries(Object.entries(packets.not_measured).map(([name, count]) => [name, count * by])) });
+  // The answer of all nodes beside those of each.
+  if (isTapped) answers.splice(0, Infinity, ...[null, ...names].map((node) => ({ ...answers[0], node, rows: [{ flows: 1, total_count: packets.measured * (node ? 1 : 3), total_byte: 41_000_000 * (node ? 1 : 3), wire_byte: 1 }] })));
   const status = () => ({
-    mode: 'run', history: false, version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: ['trace.pcapng'],
+    mode: 'run', history: false, version: '0.1.0', now: new Date().toISOString().replace('Z', '000000Z'), started: new Date().toISOString().replace('Z', '000000Z'), ended: true, sources: isTapped ? ['a.pcap', 'tap.pcap', 'tap.pcap'] : ['trace.pcapng'],
     broker: null, refused: {}, faults: [], least_coverage: 0.999, alertmanagers: [], windows: { complete: 8, partial: 0, late: 0, lost: 0, missing: 0, doubled: 0 }, notes: [], span: { start: STARTED, end: ENDED },
-    nodes: [{
-      name: 'probe-1', site: null, state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: null, spool: { messages: 0, bytes: 0, dropped: 0 },
+    nodes: names.map((name) => ({
+      name, site: null, state: 'ended', seen: ENDED, coverage: null, window, packets, loss: null, last: { packets, loss: null }, spool: { messages: 0, bytes: 0, dropped: 0 },
       clock: null, tasks: { wanted: 0, applied: 0, refused: null }, version: '0.1.0', sources: ['trace.pcapng'], gaps: [], missing: [], watched: 1, refused: {},
-    }],
+    })),
   });
   const fixed = { error: 'a run takes no queries: give them on its command line' };
-  const account = () => ({ ...packets, lost: null, coverage: null });
+  const account = (node) => ({ ...times(node ? 1 : names.length), lost: null, coverage: null });
   return { account, answers, events: [], stories: [], status, queries: () => [query], install: () => [409, fixed], remove: () => [409, fixed] };
 }

@@ -37,8 +37,8 @@ const KEYS = {
 
 const SUMMED = ['bytes', 'packets', 'flows', 'lost', 'tcp_bytes', 'tcp_lost_bytes'];
 
-/** `kind`: `live` or `capture`; `begin` and `end` of a capture, seconds. `gap`: steps of which nothing is known; `part`: one that was seen in part. */
-export function traffic({ kind, nodes, begin, end, account, gap = [], part = null, isCalm = false }) {
+/** `kind`: `live` or `capture`; `begin` and `end` of a capture, seconds. `gap`: steps of which nothing is known; `part`: one that was seen in part; `stops`: the nodes that ended in the middle. */
+export function traffic({ kind, nodes, begin, end, account, gap = [], part = null, isCalm = false, stops = [], accountOf = () => account }) {
   const isCapture = kind === 'capture';
   const now = () => Math.floor(Date.now() / 1000 / MINUTE) * MINUTE;
 
@@ -47,9 +47,12 @@ export function traffic({ kind, nodes, begin, end, account, gap = [], part = nul
     return { start: Math.floor(begin), step: 1, steps: Math.ceil(end) - Math.floor(begin) };
   }
 
+  /** Of one node of several. */
+  let share = 1;
+
   /** Bytes of a flow in each step; before is the hour without the rise. */
   function bytesOf(flow, { step, steps }, isBefore) {
-    return Array.from({ length: steps }, (_, at) => Math.round(((at === part && !isBefore ? 0.5 : 1) * flow[4](isBefore ? at * 0.4 : isCalm ? at * 0.4 : at, steps) * BITS * step) / 8));
+    return Array.from({ length: steps }, (_, at) => Math.round((share * (at === part && !isBefore ? 0.5 : 1) * flow[4](isBefore ? at * 0.4 : isCalm ? at * 0.4 : at, steps) * BITS * step) / 8));
   }
 
   function seriesOf(frame, isBefore) {
@@ -108,19 +111,26 @@ export function traffic({ kind, nodes, begin, end, account, gap = [], part = nul
 
   function answer(parameters) {
     const top = Number(parameters.get('top') ?? 10);
+    const node = parameters.get('node');
+    share = node ? 1 / nodes.length : 1;
+    const isOf = (one) => !node || one.node === node;
     const frame = times();
     const { start, step, steps } = frame;
     const own = seriesOf(frame, false);
     const before = isCapture ? null : seriesOf(frame, true);
+    share = 1;
     const by = parameters.get('by');
     const holes = gap.map((at) => ({ ...span(start + at * step, start + (at + 1) * step), reason: 'not_sent', node: nodes[0] }));
     const last = steps - 1;
+    const stopped = stops.map((of) => ({ ...span(start + Math.floor(steps / 2) * step, start + steps * step), reason: 'stopped', node: of }));
+    // The last window of a capture ends with its last packet.
+    if (isCapture && end % 1) own.series.watched_ns[last] = Math.round((end % 1) * NS);
     return {
-      period: span(start, start + steps * step), before: before ? span(start - steps * step, start) : null, step_ns: step * NS, steps, kind, ended: isCapture, nodes,
+      period: span(start, start + steps * step), before: before ? span(start - steps * step, start) : null, step_ns: step * NS, steps, kind, ended: isCapture, open: false, partial_unlisted: 0, nodes: node ? [node] : nodes,
       figures: figuresOf(own.series), figures_before: before ? figuresOf(before.series) : null,
       latest: stepOf(own.series, last, start, step), latest_before: before ? stepOf(before.series, last, start - steps * step, step) : null,
       series: own.series, series_before: before?.series ?? null, rankings: Object.keys(KEYS).filter((one) => !by || one === by).map((one) => rankingOf(one, top, own, before)),
-      account, missing: holes, partial: part === null ? [] : [{ ...span(start + part * step, start + (part + 1) * step), reason: 'the spool was full', node: nodes[0] }],
+      account: accountOf(node), missing: [...holes, ...stopped].filter(isOf), partial: part === null ? [] : [{ ...span(start + part * step, start + (part + 1) * step), reason: 'the spool was full', node: nodes[0] }].filter(isOf),
       kept: { start: time(start), steps, memory_bytes: 9_000_000, most_memory_bytes: 60_000_000, groups_per_step: 100 },
     };
   }

@@ -2,7 +2,7 @@
 //
 // `/mock/play` and `/mock/away` are the fixture's own: see `control`.
 //
-//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --hostile | --empty | --day | --states | --live | --calm | --nodes N] [--old | --young] [--prefix /PATH]
+//   node mock/server.mjs [--port 8090] [--after SECONDS] [--run | --taps | --hostile | --empty | --day | --states | --live | --calm | --nodes N] [--old | --young] [--prefix /PATH]
 
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -32,11 +32,14 @@ const port = option('--port', 8090);
 /** As a reverse proxy that takes it away. */
 const prefix = words.includes('--prefix') ? words[words.indexOf('--prefix') + 1] : '';
 
+/** A capture; with `--taps` of three nodes. */
+const isRun = words.includes('--run') || words.includes('--taps');
+
 const streams = new Set();
 const tell = (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
 const ofDay = words.includes('--day') ? day({ tell }) : null;
-const played = ofDay?.played ?? (words.includes('--run')
-  ? capture()
+const played = ofDay?.played ?? (isRun
+  ? capture({ isTapped: words.includes('--taps') })
   : words.includes('--states')
   ? states({ tell })
   : words.includes('--live') || words.includes('--calm')
@@ -51,7 +54,7 @@ const remembered = ofDay?.remembered ?? history({ nodes: played.status().nodes.m
 function trafficOf() {
   const { nodes, span } = played.status();
   const names = nodes.map(({ name }) => name);
-  if (words.includes('--run')) return traffic({ kind: 'capture', nodes: names, begin: Date.parse(span.start) / 1000, end: Date.parse(span.end) / 1000, account: played.account() });
+  if (isRun) return traffic({ kind: 'capture', nodes: names, begin: Date.parse(span.start) / 1000, end: Date.parse(span.end) / 1000, account: played.account(), accountOf: played.account, stops: names.slice(1) });
   if (words.includes('--states') || words.includes('--empty') || ofDay) return null;
   const account = played.account?.() ?? { received: 3_900_000, measured: 3_899_932, not_measured: { arp: 68 }, lost: { imissed: 0 }, coverage: 1 };
   const isLive = words.includes('--live');
@@ -233,7 +236,7 @@ async function changed(request, response, parameters) {
 }
 
 async function asked(request, response) {
-  if (words.includes('--run')) return json(response, 409, { error: 'a run answers no questions about history: edison query --store DIR asks its store' });
+  if (isRun) return json(response, 409, { error: 'a run answers no questions about history: edison query --store DIR asks its store' });
   let text = '';
   for await (const chunk of request) text += chunk;
   const [status, body, after] = remembered(text);
