@@ -22,10 +22,13 @@ async function compare(page, all) {
   return null;
 }
 
-/** What the element of an event must have: all that the event says; without commas, because those group digits. */
+/** What the element of an event must have: all that the event says; without commas, because those group digits. Durations have units of their own. */
 export function wordsOf(event) {
-  const figures = event.text ? [] : Object.values(event.values).map((value) => (typeof value === 'object' ? value?.value : value));
-  return [event.query, event.kind, event.node, event.text, ...Object.values(event.key), ...figures]
+  const isDuration = (name) => event.columns.find((column) => column.name === name)?.unit === 'ns';
+  const figures = Object.entries(event.values)
+    .filter(([name]) => !isDuration(name))
+    .map(([, value]) => (typeof value === 'object' ? value?.value : value));
+  return [event.query, event.kind, event.node, event.title, event.kind === 'fired' ? null : event.text, ...Object.values(event.key), ...figures]
     .filter((word) => (typeof word === 'string' && word !== '') || Number.isInteger(word))
     .map((word) => String(word).replaceAll(',', ''));
 }
